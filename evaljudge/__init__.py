@@ -1,0 +1,52 @@
+"""Absolute scores for machine-written text, by a model that compares, and the statistics to believe them.
+
+>>> import evaljudge
+>>> outcome = evaljudge.run("jobs/configs/summary.yaml", ["judges.synthetic.levels=3"])
+>>> outcome.coverage
+1.0
+
+Everything heavy (ray, vllm, torch, pyarrow) is imported where it is used, never here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evaljudge.config import Config, load_config
+    from evaljudge.errors import UserError
+    from evaljudge.journey import Outcome, judge, plan, prepare, report, run
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Config": "config",
+    "load_config": "config",
+    "UserError": "errors",
+    "Outcome": "journey",
+    "judge": "journey",
+    "plan": "journey",
+    "prepare": "journey",
+    "report": "journey",
+    "run": "journey",
+}
+
+__all__ = [
+    "Config",
+    "Outcome",
+    "UserError",
+    "__version__",
+    "judge",
+    "load_config",
+    "plan",
+    "prepare",
+    "report",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")
+    return getattr(import_module(f"evaljudge.{_HOMES[name]}"), name)

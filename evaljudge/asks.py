@@ -1,0 +1,161 @@
+"""What passes between a judge and a model: prompts, options, and replies of three kinds.
+
+    Prompt(("Compare …\n<article>\n", "The river rose …", "\n</article>\n…"), head=1)
+    Options(("Better", "Worse", "Similar"))
+    Chosen({"Better": -0.4, "Worse": -1.9, "Similar": -2.3}, …).p  ->  {"Better": 0.73, …}
+
+A reply that content made impossible is a `Failed`, never an exception: it is a value with a reason.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from bisect import bisect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from math import exp, fsum, inf, log
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A rendered prompt, cut where texts of the corpus begin and end.
+
+    Each part is tokenised apart, so that a document is tokenised once for all prompts that carry
+    it; the first `head` parts are the template's own, shared by prompts of every document.
+    """
+
+    parts: tuple[str, ...]
+    head: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The answers that a prompt offers, in their canonical spelling."""
+
+    names: tuple[str, ...]
+
+    def forms(self, name: str) -> tuple[str, ...]:
+        """The spellings that count as this option: as given, other cases, after a space."""
+        cases = dict.fromkeys((name, name.lower(), name.upper(), name.capitalize()))
+        return tuple(lead + spelling for lead in ("", " ") for spelling in cases)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How to write; `schema` is a JSON schema (as JSON) that the reply must follow."""
+
+    max_tokens: int
+    temperature: float = 0.0
+    top_p: float = 1.0
+    n: int = 1
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one engine request cost, and the cache blocks its prompt could share with others.
+
+    `blocks` name the prompt's full blocks by all that precedes them; the first `head` of them
+    lie in the template's own words. A prompt's last token is never served from cache.
+    """
+
+    prompt: int
+    cached: int
+    generated: int
+    blocks: tuple[int, ...] = ()
+    head: int = 0
+    block_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why there is no reply: a reason in words, for the unscored."""
+
+    reason: str
+    spent: tuple[Spent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A written token: where it stands in the text, and its log-probability."""
+
+    start: int
+    end: int
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One written text; `tokens` is None under a schema, whose mask distorts probabilities."""
+
+    text: str
+    finish: Literal["stop", "length"]
+    tokens: tuple[Token, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    samples: tuple[Sample, ...]
+    spent: tuple[Spent, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return self.samples[0].text
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Each option's exact log-probability; `p` is normalised over the options (the softmax)."""
+
+    logprobs: Mapping[str, float]
+    samples: tuple[str, ...] = ()
+    spent: tuple[Spent, ...] = ()
+
+    @cached_property
+    def mass(self) -> float:
+        """The probability that the options hold together, of all that the model might say."""
+        return fsum(exp(value) for value in self.logprobs.values())
+
+    @cached_property
+    def p(self) -> dict[str, float]:
+        total = add_in_logs(self.logprobs.values())
+        return {name: exp(value - total) for name, value in self.logprobs.items()}
+
+    def draw(self, count: int, key: str) -> tuple[str, ...]:
+        """Independent draws from `p`; the same key always gives the same, the first k of n any k.
+
+        Drawn here and not by the engine: where options span several tokens a masked decode is
+        not a draw from `p` (it renormalises at every step), and these can be had again after a
+        resume, whatever shared the batch.
+        """
+        names, bounds = list(self.p), list(accumulate(self.p.values()))
+        source = random.Random(hashlib.sha256(key.encode()).digest())
+        picks = (bisect(bounds, source.random() * bounds[-1]) for _ in range(count))
+        return tuple(names[min(pick, len(names) - 1)] for pick in picks)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """The log-probability of each token of a given text after a prompt."""
+
+    logprobs: tuple[float, ...]
+    spent: tuple[Spent, ...] = ()
+
+    @property
+    def total(self) -> float:
+        return fsum(self.logprobs)
+
+
+def add_in_logs(values: Iterable[float]) -> float:
+    """log Σ exp(v), without leaving the range of a float."""
+    numbers = list(values)
+    top = max(numbers, default=-inf)
+    return top if top == -inf else top + log(fsum(exp(v - top) for v in numbers))

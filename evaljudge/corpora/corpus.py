@@ -1,0 +1,113 @@
+"""A corpus that is open: its cases, how many, and what was wrong with its rows.
+
+rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=(), …)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from sqlite3 import Connection
+from typing import Literal
+
+from evaljudge.corpora.digest import digests
+from evaljudge.corpora.fragment import Fragment, fragment_of, shown
+from evaljudge.corpora.grouping import Grouping
+from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.errors import UserError
+from evaljudge.records import Case
+
+BadRows = Literal["fail", "skip"]
+NAMED_ON_FAILURE = 3
+NAMED_WHEN_SKIPPED = 20
+FIELDS_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    cases: int
+    candidates: int
+    rated: int
+    """Candidates with at least one rating."""
+    skipped: tuple[str, ...]
+    """What was wrong with the first rows skipped, each with its place."""
+    skipped_rows: int
+    absent_ratings: int
+    """Ratings that were null, NaN or infinite."""
+    digest: str
+    """Of everything that changes an ask; independent of order and of nested or flat form."""
+    ratings_digest: str
+    _grouping: Grouping = field(repr=False)
+
+    def __iter__(self) -> Iterator[Case]:
+        """In order of first appearance, candidates in row order; as often as wanted."""
+        return iter(self._grouping)
+
+
+@dataclass(slots=True)
+class _Intake:
+    """What was noticed on the way in."""
+
+    objects: int = 0
+    bad: int = 0
+    named: list[str] = field(default_factory=list)
+    absent: int = 0
+    has_source: bool = False
+    fields: dict[str, None] = field(default_factory=dict)
+
+    def see(self, row: Row) -> None:
+        self.objects += 1
+        self.has_source = self.has_source or "source" in row.fields
+        if not self.has_source and len(self.fields) < FIELDS_NAMED:
+            self.fields.update(dict.fromkeys(row.fields))
+
+    def refuse(self, place: str, problem: str) -> None:
+        self.bad += 1
+        if len(self.named) < NAMED_WHEN_SKIPPED:
+            self.named.append(f"{place}: {problem}")
+
+
+def gather(rows: Iterable[Row | BadRow], base: Connection, bad_rows: BadRows) -> Corpus:
+    grouping, intake = Grouping(base), _Intake()
+    for row in rows:
+        _take(row, grouping, intake)
+    if intake.objects and not intake.has_source:
+        raise UserError(_no_source(intake))
+    if intake.bad and bad_rows == "fail":
+        raise UserError(_bad(intake))
+    cases, candidates, rated = grouping.counts()
+    of = digests(grouping)
+    return Corpus(
+        cases=cases,
+        candidates=candidates,
+        rated=rated,
+        skipped=tuple(intake.named),
+        skipped_rows=intake.bad,
+        absent_ratings=intake.absent,
+        digest=of.content,
+        ratings_digest=of.ratings,
+        _grouping=grouping,
+    )
+
+
+def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
+    if isinstance(row, Row):
+        intake.see(row)
+    read = fragment_of(row) if isinstance(row, Row) else row
+    problem = read.problem if isinstance(read, BadRow) else grouping.add(read)
+    if problem:
+        intake.refuse(row.place, problem)
+    elif isinstance(read, Fragment):
+        intake.absent += read.absent
+
+
+def _no_source(intake: _Intake) -> str:
+    seen = ", ".join(shown(name) for name in list(intake.fields)[:FIELDS_NAMED])
+    return f"no row of the corpus has a field `source`, the document's text; seen: {seen or 'none'}"
+
+
+def _bad(intake: _Intake) -> str:
+    named = "; ".join(intake.named[:NAMED_ON_FAILURE])
+    first = f", the first {NAMED_ON_FAILURE}" if intake.bad > NAMED_ON_FAILURE else ""
+    rows = "1 bad row" if intake.bad == 1 else f"{intake.bad} bad rows"
+    return f"{rows} in the corpus{first}: {named}. Correct them, or set `bad_rows: skip`"

@@ -1,0 +1,101 @@
+"""Rows of CSV with a header; every cell is text until something says otherwise.
+
+doc_id,source,references,system,text,ratings.coherence
+d1,The river …,"[""A flood came."", ""It rained.""]",A,A flood.,4
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import IO, Any
+
+from evaljudge.corpora.rows import (
+    DOTTED,
+    NOT_UTF8,
+    BadRow,
+    Row,
+    json_or_text,
+    with_dotted,
+)
+
+LONGEST_CELL = 1 << 28
+"""Characters; the csv module's own 131,072 is less than a book. A quote left open ends here."""
+
+ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
+
+
+def read_csv(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
+    csv.field_size_limit(LONGEST_CELL)
+    lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    header: list[str] = []
+    for place, cells in _records(lines, name):
+        if isinstance(cells, str):
+            yield BadRow(place, cells)
+        elif not header:
+            header = [column.strip() for column in cells]
+        elif any(cell and not cell.isspace() for cell in cells):
+            yield _row(place, header, cells)
+
+
+def _records(lines: io.TextIOWrapper, name: str) -> Iterator[tuple[str, list[str] | str]]:
+    """Each record's cells, or what is wrong with it, at the line it begins on."""
+    reader = csv.reader(lines, strict=True)
+    while True:
+        place = f"{name}:{reader.line_num + 1}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield place, f"not valid CSV ({error})"
+        else:
+            yield place, cells
+
+
+def _row(place: str, header: list[str], cells: list[str]) -> Row | BadRow:
+    if not _decoded(cells):
+        return BadRow(place, NOT_UTF8)
+    if any(cells[len(header) :]):
+        return BadRow(place, f"{len(cells)} cells under a header of {len(header)}")
+    return Row(place, _fields(dict(zip(header, cells, strict=False))))
+
+
+def _decoded(cells: list[str]) -> bool:
+    """Whether every byte was UTF-8: one that was not stands as a lone surrogate."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _fields(record: dict[str, str]) -> dict[str, Any]:
+    fields: dict[str, Any] = dict(record)
+    for name in ABSENT_WHEN_EMPTY:
+        if fields.get(name) == "":
+            fields[name] = None
+    if fields.get("references"):
+        fields["references"] = _references(fields["references"])
+    if fields.get("ratings"):
+        fields["ratings"] = json_or_text(fields["ratings"])
+    dotted = {
+        column.removeprefix(DOTTED): _number(cell)
+        for column, cell in record.items()
+        if cell and column.startswith(DOTTED)
+    }
+    fields["ratings"] = with_dotted(fields.get("ratings"), dotted)
+    return fields
+
+
+def _references(cell: str) -> list[Any]:
+    held = json_or_text(cell) if cell.lstrip().startswith("[") else cell
+    return held if isinstance(held, list) else [cell]
+
+
+def _number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell

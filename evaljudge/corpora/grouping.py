@@ -1,0 +1,130 @@
+"""Rows of one document lying anywhere, brought together on disk.
+
+    grouping.add(Fragment("c.jsonl:1", "d1", "The river …", None, (), (a,), 0)) -> None
+    grouping.add(Fragment("c.jsonl:9", "d1", "The lake …", None, (), (b,), 0))
+    -> "`source` of document 'd1' is another than in c.jsonl:1"
+
+SQLite keeps a database without a name in a temporary file of its own, beyond what fits its cache,
+and it is gone when closed: so memory stays flat, however many documents there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from sqlite3 import Connection
+from typing import Any
+
+from evaljudge.corpora.fragment import Fragment, shown
+from evaljudge.records import Candidate, Case, Document
+
+CACHE_KIB = 65_536
+_SCHEMA = f"""
+PRAGMA journal_mode = OFF;
+PRAGMA cache_size = -{CACHE_KIB};
+CREATE TABLE document (
+    number INTEGER PRIMARY KEY, doc_id TEXT NOT NULL UNIQUE,
+    source TEXT, context TEXT, "references" TEXT,
+    source_place TEXT, context_place TEXT, references_place TEXT
+);
+CREATE TABLE candidate (
+    number INTEGER PRIMARY KEY, document INTEGER NOT NULL, system TEXT NOT NULL,
+    text TEXT NOT NULL, ratings TEXT NOT NULL, place TEXT NOT NULL,
+    UNIQUE (document, system)
+);
+"""
+_PARTS = ("source", "context", "references")
+_FIND = 'SELECT number, source, context, "references" FROM document WHERE doc_id = ?'
+_START = "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
+_FILL = 'UPDATE document SET "{0}" = ?, {0}_place = ? WHERE number = ?'
+_PLACE_OF_PART = "SELECT {0}_place FROM document WHERE number = ?"
+_PLACE_OF_CANDIDATE = "SELECT place FROM candidate WHERE document = ? AND system = ?"
+_KEEP = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?)"
+_DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document ORDER BY number'
+_CANDIDATES = "SELECT system, text, ratings FROM candidate WHERE document = ? ORDER BY number"
+_COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
+FROM candidate"""
+
+Parts = Mapping[str, str | None]
+"""What is said of a document, each part None until a row says it."""
+
+
+class Grouping:
+    """Cases in the making, in order of first appearance."""
+
+    def __init__(self, base: Connection) -> None:
+        self._base = base
+        base.executescript(_SCHEMA)
+
+    def add(self, fragment: Fragment) -> str | None:
+        """Keeps it; or says how it contradicts or repeats what was kept before."""
+        said = _said(fragment)
+        known = self._one(_FIND, fragment.doc_id)
+        if known is None:
+            return self._keep(self._start(fragment, said), fragment)
+        number, before = known[0], dict(zip(_PARTS, known[1:], strict=True))
+        problem = self._conflict(number, fragment, said, before) or self._repeated(number, fragment)
+        if problem is None:
+            self._fill(number, fragment.place, said, before)
+            problem = self._keep(number, fragment)
+        return problem
+
+    def counts(self) -> tuple[int, int, int]:
+        """Cases, candidates, and rated candidates."""
+        cases, candidates, rated = self._one(_COUNTS)
+        return cases, candidates, rated
+
+    def __iter__(self) -> Iterator[Case]:
+        for number, doc_id, source, context, references in self._base.execute(_DOCUMENTS):
+            texts = tuple(json.loads(references)) if references else ()
+            kept = self._base.execute(_CANDIDATES, (number,))
+            candidates = (Candidate(system, text, json.loads(r)) for system, text, r in kept)
+            yield Case(Document(doc_id, source or "", texts, context), tuple(candidates))
+
+    def _one(self, query: str, *values: Any) -> Any:
+        return self._base.execute(query, values).fetchone()
+
+    def _start(self, fragment: Fragment, said: Parts) -> int:
+        places = [text and fragment.place for text in said.values()]
+        started = self._base.execute(_START, (fragment.doc_id, *said.values(), *places))
+        assert started.lastrowid is not None
+        return started.lastrowid
+
+    def _fill(self, number: int, place: str, said: Parts, before: Parts) -> None:
+        for part, text in said.items():
+            if text is not None and before[part] is None:
+                self._base.execute(_FILL.format(part), (text, place, number))
+
+    def _conflict(self, number: int, new: Fragment, said: Parts, before: Parts) -> str | None:
+        for part, text in said.items():
+            if text is not None and before[part] not in (None, text):
+                (place,) = self._one(_PLACE_OF_PART.format(part), number)
+                return f"`{part}` of document {shown(new.doc_id)} is another than in {place}"
+        return None
+
+    def _repeated(self, number: int, fragment: Fragment) -> str | None:
+        for candidate in fragment.candidates:
+            earlier = self._one(_PLACE_OF_CANDIDATE, number, candidate.system)
+            if earlier:
+                return _again(fragment, candidate, earlier[0])
+        return None
+
+    def _keep(self, number: int, fragment: Fragment) -> str | None:
+        """Of a system twice in this very row, the first is kept."""
+        problem = None
+        for candidate in fragment.candidates:
+            ratings = json.dumps(candidate.ratings) if candidate.ratings else "{}"
+            kept = (number, candidate.system, candidate.text, ratings, fragment.place)
+            if not self._base.execute(_KEEP, kept).rowcount:
+                problem = problem or _again(fragment, candidate, fragment.place)
+        return problem
+
+
+def _said(fragment: Fragment) -> dict[str, str | None]:
+    references = json.dumps(fragment.references) if fragment.references else None
+    return {"source": fragment.source, "context": fragment.context, "references": references}
+
+
+def _again(fragment: Fragment, candidate: Candidate, place: str) -> str:
+    pair = f"system {shown(candidate.system)} of document {shown(fragment.doc_id)}"
+    return f"{pair} again (first in {place})"

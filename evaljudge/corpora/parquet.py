@@ -1,0 +1,81 @@
+"""Rows of Parquet, a batch at a time: only the columns a case is made of are read.
+
+doc_id: string, source: string, references: list<string>,
+candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
+
+`ratings` may as well be a map, a JSON string, or columns `ratings.coherence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+from evaljudge.corpora.rows import (
+    DOTTED,
+    KNOWN_FIELDS,
+    NOT_UTF8,
+    BadRow,
+    Row,
+    first_line,
+    json_or_text,
+    with_dotted,
+)
+from evaljudge.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROWS_AT_A_TIME = 256
+"""Few, because a row may hold an article with all its candidates."""
+
+
+def read_parquet(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
+    number = 0
+    for batch in _batches(stream, name):
+        for fields in _unpacked(batch):
+            number += 1
+            place = f"{name}: row {number}"
+            yield BadRow(place, fields) if isinstance(fields, str) else Row(place, _row(fields))
+
+
+def _batches(stream: IO[bytes], name: str) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(stream)
+        columns = [c for c in table.schema_arrow.names if c in KNOWN_FIELDS or _is_dotted(c)]
+        yield from table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=columns)
+    except pa.ArrowException as error:
+        raise UserError(f"{name}: not readable as Parquet ({first_line(error)})") from None
+
+
+def _is_dotted(column: str) -> bool:
+    return column.startswith(DOTTED)
+
+
+def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
+    try:
+        rows: list[dict[str, Any] | str] = batch.to_pylist(maps_as_pydicts="strict")
+    except (UnicodeDecodeError, KeyError) as error:
+        if batch.num_rows > 1:  # one bad row must not take its neighbours along
+            return [row for n in range(batch.num_rows) for row in _unpacked(batch.slice(n, 1))]
+        return [NOT_UTF8 if isinstance(error, UnicodeDecodeError) else "a map with one key twice"]
+    return rows
+
+
+def _row(columns: dict[str, Any]) -> Mapping[str, Any]:
+    dotted = {c.removeprefix(DOTTED): v for c, v in columns.items() if _is_dotted(c)}
+    fields = _with_ratings(columns, dotted)
+    if isinstance(fields.get("candidates"), list):
+        fields["candidates"] = [
+            _with_ratings(c, {}) if isinstance(c, dict) else c for c in fields["candidates"]
+        ]
+    return fields
+
+
+def _with_ratings(fields: dict[str, Any], dotted: Mapping[str, Any]) -> dict[str, Any]:
+    ratings = fields.get("ratings")
+    held = json_or_text(ratings) if isinstance(ratings, str) else ratings
+    return {**fields, "ratings": with_dotted(held, dotted)}

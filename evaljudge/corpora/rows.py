@@ -1,0 +1,64 @@
+"""A row as a reader hands it over, with the place it lies at; or what made it unreadable.
+
+    Row("cases.jsonl:17", {"doc_id": "d1", "source": "The river …", "system": "A", "text": "…"})
+    BadRow("cases.jsonl:18", "not valid JSON")
+
+Readers change shapes only (a JSON cell into the object it holds); what a row's fields must be is
+said once, in `fragment`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, NamedTuple
+
+
+class Row(NamedTuple):
+    place: str
+    fields: Mapping[str, Any]
+
+
+class BadRow(NamedTuple):
+    place: str
+    problem: str
+
+
+Reader = Callable[[IO[bytes], str], Iterator[Row | BadRow]]
+"""Reads one open file, known to the user by this name."""
+
+Format = Callable[[tuple[str, ...]], Iterator[Row | BadRow]]
+"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat)."""
+
+KNOWN_FIELDS = (
+    "doc_id",
+    "source",
+    "references",
+    "context",
+    "candidates",
+    "system",
+    "text",
+    "ratings",
+)
+NOT_UTF8 = "not UTF-8"
+DOTTED = "ratings."
+"""What the name of a table's column begins with that holds one axis' ratings."""
+
+
+def json_or_text(cell: str) -> Any:
+    """What a table's cell holds: the JSON in it, or else the very text."""
+    try:
+        return json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+
+
+def with_dotted(ratings: Any, dotted: Mapping[str, Any]) -> Any:
+    """`{"fluency": 3}` beside a column `ratings.tone` of 4: `{"fluency": 3, "tone": 4}`."""
+    if not dotted or not (ratings is None or isinstance(ratings, Mapping)):
+        return ratings
+    return {**(ratings or {}), **dotted}
+
+
+def first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

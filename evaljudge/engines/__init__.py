@@ -1,0 +1,7 @@
+"""What answers asks with a real language model. Nothing heavy is imported before one is opened."""
+
+from __future__ import annotations
+
+from evaljudge.engines.opening import Engine, EngineDead, Engines, Identity, ModelSource, VllmEngines
+
+__all__ = ["Engine", "EngineDead", "Engines", "Identity", "ModelSource", "VllmEngines"]

@@ -1,0 +1,123 @@
+"""Options as paths of token ids: what to ask so that each option's probability is exact.
+
+`Better` / `Worse` / `Similar` are often a token each; `very good` / `very bad` share a first one,
+and `Good` begins `Good enough`. The options' spellings are compiled once, for one tokenizer and
+one template tail, into a trie; each inner node of it is one engine request. Only canonical
+tokenisations of a spelling are counted: the model could also spell `Better` letter by letter, and
+that (tiny) probability is not in the mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaljudge.asks import Options, add_in_logs
+from evaljudge.engines.template import Template
+from evaljudge.engines.tokens import Ids, Tokeniser
+from evaljudge.errors import UserError
+
+MOST_IDS = 128
+"""What the engine gives for one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """After this path, the log-probabilities of these ids are needed."""
+
+    path: Ids
+    ids: Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The compiled options: nodes to ask, and how their answers add up."""
+
+    nodes: tuple[Node, ...]
+    paths: Mapping[str, tuple[Ids, ...]]
+    ended: frozenset[Ids]
+    ends: frozenset[int]
+
+    def logprobs(self, found: Sequence[Mapping[int, float]]) -> dict[str, float]:
+        """Each option's log-probability from what each node's request gave, in order."""
+        at = {node.path: values for node, values in zip(self.nodes, found, strict=True)}
+        return {
+            name: add_in_logs(self._path(path, at) for path in paths)
+            for name, paths in self.paths.items()
+        }
+
+    def _path(self, path: Ids, at: Mapping[Ids, Mapping[int, float]]) -> float:
+        value = sum(at[path[:depth]][token] for depth, token in enumerate(path))
+        if path in self.ended:
+            value += add_in_logs(at[path][end] for end in self.ends)
+        return value
+
+
+def compile_options(options: Options, tokeniser: Tokeniser, template: Template) -> Labels:
+    paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
+    _refuse_equal(paths)
+    ended = frozenset(
+        path
+        for name, mine in paths.items()
+        for path in mine
+        if any(_begins(path, other) for n, theirs in paths.items() if n != name for other in theirs)
+    )
+    if ended and not template.ends:
+        short = next(name for name, mine in paths.items() if ended.intersection(mine))
+        raise UserError(
+            f"options {_listed(options.names)}: {short!r} begins another option, and the model "
+            "has no end-of-turn token that would tell them apart"
+        )
+    return Labels(_nodes(paths, ended, template.ends, options), paths, ended, template.ends)
+
+
+def _paths(name: str, options: Options, tokeniser: Tokeniser, template: Template) -> tuple[Ids, ...]:
+    """The spellings' ids after the tail; of two where one begins the other, the shorter."""
+    spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
+    found = {ids for ids in spelt if ids}
+    kept = {ids for ids in found if not any(_begins(other, ids) for other in found)}
+    if not kept:
+        raise UserError(
+            f"option {name!r}: after this model's prompt every spelling of it grows together with "
+            "the prompt's last token; its probability cannot be read"
+        )
+    return tuple(sorted(kept))
+
+
+def _begins(short: Ids, long: Ids) -> bool:
+    return len(short) < len(long) and long[: len(short)] == short
+
+
+def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
+    owner: dict[Ids, str] = {}
+    for name, mine in paths.items():
+        for path in mine:
+            if owner.setdefault(path, name) != name:
+                raise UserError(
+                    f"options {owner[path]!r} and {name!r} cannot be told apart: this model's "
+                    "tokenizer reads them alike"
+                )
+
+
+def _nodes(
+    paths: Mapping[str, tuple[Ids, ...]],
+    ended: frozenset[Ids],
+    ends: frozenset[int],
+    options: Options,
+) -> tuple[Node, ...]:
+    wanted: dict[Ids, set[int]] = {}
+    for path in (path for mine in paths.values() for path in mine):
+        for depth, token in enumerate(path):
+            wanted.setdefault(path[:depth], set()).add(token)
+    for path in ended:
+        wanted[path] |= ends
+    if max(map(len, wanted.values())) > MOST_IDS:
+        raise UserError(
+            f"options {_listed(options.names)}: more than {MOST_IDS} tokens to tell apart at once"
+        )
+    return tuple(Node(path, tuple(sorted(ids))) for path, ids in sorted(wanted.items()))
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:6]))
+    return shown + (", …" if len(names) > 6 else "")

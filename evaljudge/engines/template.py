@@ -1,0 +1,113 @@
+"""A model's chat template as token ids: what stands before our words, what after, what ends a turn.
+
+The model's own template is rendered around a stand-in, so its special tokens are its own and BOS
+comes once. A model without a template gets a plain completion prompt that ends in `Answer:`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evaljudge.asks import Prompt
+from evaljudge.engines.tokens import WORD, Ids, Tokeniser
+from evaljudge.errors import UserError
+
+_STAND_IN = "\ue000ours\ue001"
+_REPLY = "\ue000theirs\ue001"
+COMPLETION_TAIL = "\n\nAnswer:"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """`head` + our words + `tail`, then the model's turn, ended by any of `ends`.
+
+    `head_words` is what of the head follows its last special token, `tail_words` of the tail:
+    texts that come next are tokenised as they would be after these.
+    """
+
+    head: Ids
+    head_words: str
+    tail: Ids
+    tail_text: str
+    tail_words: str
+    ends: frozenset[int]
+
+    def around(self, prompt: Prompt, tokeniser: Tokeniser) -> tuple[Ids, int]:
+        """The prompt's ids, and how many of them are the template's own, before any document."""
+        ids = [*self.head, *tokeniser.text(prompt.parts[0], after=self.head_words)]
+        head = len(ids) if prompt.head else 0
+        for number, part in enumerate(prompt.parts[1:], start=1):
+            ids += tokeniser.part(part)
+            head = len(ids) if number < prompt.head else head
+        return (*ids, *self.tail), head
+
+    def spelt_after(self, form: str, tokeniser: Tokeniser) -> Ids | None:
+        """A spelling's ids where the model's turn begins; None where it grows into the tail."""
+        ids, tail = (tokeniser.marked(WORD + self.tail_text + end) for end in (form, ""))
+        return ids[len(tail) :] if ids[: len(tail)] == tail else None
+
+
+def read_template(
+    tokeniser: Tokeniser, switches: Mapping[str, Any], stop_ids: frozenset[int]
+) -> Template:
+    hf = tokeniser.hf
+    ends = stop_ids | ({hf.eos_token_id} - {None})
+    if not hf.chat_template:
+        _refuse_switches(switches, "the model has no chat template")
+        head, tail_text = _leading_bos(hf), COMPLETION_TAIL
+        head_words = ""
+    else:
+        unused = {name: v for name, v in switches.items() if name not in str(hf.chat_template)}
+        _refuse_switches(unused, "the model's chat template does not use it")
+        turns = [{"role": "user", "content": _STAND_IN}]
+        head_text, tail_text = _around(hf, turns, _STAND_IN, True, switches)
+        head, head_words = tokeniser.marked(head_text), _last_words(head_text, hf)
+        ends |= _end_of_turn(tokeniser, turns, switches)
+    return Template(
+        head,
+        head_words,
+        tokeniser.marked(WORD + tail_text)[len(tokeniser.marked(WORD)) :],
+        tail_text,
+        _last_words(tail_text, hf),
+        ends,
+    )
+
+
+def _leading_bos(hf: Any) -> Ids:
+    """BOS where this tokenizer begins a text with it."""
+    first = tuple(hf("")["input_ids"][:1])
+    return first if first == (hf.bos_token_id,) else ()
+
+
+def _around(
+    hf: Any, turns: list[dict[str, str]], stand_in: str, reply: bool, switches: Mapping[str, Any]
+) -> tuple[str, str]:
+    rendered: str = hf.apply_chat_template(
+        turns, tokenize=False, add_generation_prompt=reply, **switches
+    )
+    before, found, after = rendered.partition(stand_in)
+    if not found:
+        raise UserError("the model's chat template leaves out the message it is given")
+    return before, after
+
+
+def _end_of_turn(
+    tokeniser: Tokeniser, turns: list[dict[str, str]], switches: Mapping[str, Any]
+) -> frozenset[int]:
+    """The special token that the template writes after a model's reply, where it writes one."""
+    said = [*turns, {"role": "assistant", "content": _REPLY}]
+    _, after = _around(tokeniser.hf, said, _REPLY, False, switches)
+    first = tokeniser.marked(after)[:1]
+    return frozenset(first) & frozenset(tokeniser.hf.all_special_ids)
+
+
+def _last_words(text: str, hf: Any) -> str:
+    ends = (text.rfind(s) + len(s) for s in hf.all_special_tokens if s in text)
+    return text[max(ends, default=0) :]
+
+
+def _refuse_switches(switches: Mapping[str, Any], why: str) -> None:
+    for name in switches:
+        raise UserError(f"model.chat.{name}: {why}")

@@ -1,0 +1,135 @@
+"""A tiny checkpoint with random weights, made on the spot: it runs the real engine and knows nothing.
+
+Llama architecture in the Hugging Face layout, a few hundred thousand float32 parameters, and a
+tokenizer trained on the texts given: enough for the demo and for tests of exactness. What such a
+model says of a text is noise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+SPECIALS = ("<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>")
+CHAT_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n"
+    "{{ message.content }}</s>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+_WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 2, 128
+
+Pieces = Literal["bytes", "words"]
+"""A byte-level tokenizer (GPT-2's kind) or one with leading spaces (SentencePiece's kind)."""
+
+
+def make_tiny_model(
+    folder: str | Path,
+    texts: Iterable[str],
+    *,
+    pieces: Pieces = "bytes",
+    chat: bool = True,
+    vocabulary: int = 2000,
+    context: int = 8192,
+    seed: int = 0,
+) -> Path:
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = _train(texts, pieces, vocabulary)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings: dict[str, Any] = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": "<s>",
+        "eos_token": "</s>",
+        "pad_token": "<pad>",
+    }
+    if pieces == "words":
+        settings["unk_token"] = "<unk>"
+    if chat:
+        settings["chat_template"] = CHAT_TEMPLATE
+    _save_json(folder / "tokenizer_config.json", settings)
+    _save_json(folder / "config.json", _config(tokenizer.get_vocab_size(), context))
+    _save_weights(folder / "model.safetensors", tokenizer.get_vocab_size(), seed)
+    return folder
+
+
+def _train(texts: Iterable[str], pieces: Pieces, vocabulary: int) -> Any:
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+    options: dict[str, Any] = {"vocab_size": vocabulary, "show_progress": False}
+    if pieces == "bytes":
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            special_tokens=list(SPECIALS),
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            **options,
+        )
+    else:
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.normalizer = normalizers.NFKC()
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        tokenizer.decoder = decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(
+            special_tokens=[*SPECIALS, "<unk>"],
+            unk_token="<unk>",
+            initial_alphabet=["\n", *map(chr, range(32, 127))],
+            **options,
+        )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def _config(vocabulary: int, context: int) -> dict[str, Any]:
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "vocab_size": vocabulary,
+        "hidden_size": _WIDTH,
+        "num_hidden_layers": _LAYERS,
+        "intermediate_size": _INNER,
+        "num_attention_heads": _HEADS,
+        "num_key_value_heads": _HEADS,
+        "head_dim": _WIDTH // _HEADS,
+        "max_position_embeddings": context,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 10000.0,
+        "tie_word_embeddings": False,
+        "torch_dtype": "float32",
+        "hidden_act": "silu",
+        "bos_token_id": SPECIALS.index("<s>"),
+        "eos_token_id": SPECIALS.index("</s>"),
+        "pad_token_id": SPECIALS.index("<pad>"),
+    }
+
+
+def _save_weights(path: Path, vocabulary: int, seed: int) -> None:
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    random = np.random.default_rng(seed)
+
+    def noise(*shape: int) -> Any:
+        return (random.standard_normal(shape) * 0.3).astype("float32")
+
+    ones = np.ones(_WIDTH, "float32")
+    weights = {
+        "model.embed_tokens.weight": noise(vocabulary, _WIDTH),
+        "model.norm.weight": ones,
+        "lm_head.weight": noise(vocabulary, _WIDTH),
+    }
+    for layer in range(_LAYERS):
+        at = f"model.layers.{layer}."
+        for part in "qkvo":
+            weights[f"{at}self_attn.{part}_proj.weight"] = noise(_WIDTH, _WIDTH)
+        weights[f"{at}mlp.gate_proj.weight"] = noise(_INNER, _WIDTH)
+        weights[f"{at}mlp.up_proj.weight"] = noise(_INNER, _WIDTH)
+        weights[f"{at}mlp.down_proj.weight"] = noise(_WIDTH, _INNER)
+        weights[f"{at}input_layernorm.weight"] = ones
+        weights[f"{at}post_attention_layernorm.weight"] = ones
+    save_file(weights, str(path), metadata={"format": "pt"})
+
+
+def _save_json(path: Path, content: dict[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1))

@@ -1,0 +1,126 @@
+"""Texts to token ids and back, so that no text of a corpus can speak with a special token's voice.
+
+`<pad>` written in a document becomes the ordinary tokens `<`, `pad`, `>`; the same in the
+template's own words is the special token. Parts are tokenised apart and their ids joined, so a
+document is tokenised once for all its prompts: a part that begins with a break is read as after a
+word, any other as after a line break, which is where packs put the texts of a corpus.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from evaljudge.asks import Token
+from evaljudge.errors import UserError
+
+Ids = tuple[int, ...]
+BREAK, WORD = "\n", "x"
+_REMEMBERED_PARTS = 16_384
+
+
+class Tokeniser:
+    """A model's tokenizer, read two ways: `marked` (ours) and `text` (the corpus')."""
+
+    def __init__(self, hf_tokenizer: Any) -> None:
+        backend = getattr(hf_tokenizer, "backend_tokenizer", None)
+        if backend is None:
+            raise UserError(
+                f"tokenizer {type(hf_tokenizer).__name__}: only tokenizers with a tokenizer.json "
+                "are supported (special tokens in a document could not be told from text)"
+            )
+        self.hf = hf_tokenizer
+        self._marked = backend
+        self._plain, self._specials = _without_specials(backend)
+        self._special_ids = frozenset(self._specials.values())
+        self._unknown = _unknown_token(backend)
+        self._broken_at = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
+        self.text = lru_cache(_REMEMBERED_PARTS)(self._text)
+
+    def marked(self, text: str) -> Ids:
+        """Our own words: special tokens are special; none is added."""
+        return tuple(self._marked.encode(text, add_special_tokens=False).ids)
+
+    def _text(self, text: str, after: str = "") -> Ids:
+        """Words of the corpus, as they are tokenised after `after`; never a special id."""
+        ids = self._encode(after + text)
+        start = self._encode(after)
+        if ids[: len(start)] != start:  # the two grew together: `\n` and `\n\n`
+            ids, start = self._encode(text), ()
+        ids = ids[len(start) :]
+        return ids if self._is_ordinary(ids, text) else self._spelt_out(text)
+
+    def part(self, text: str) -> Ids:
+        """A part of a prompt that follows another."""
+        return self.text(text, after=WORD if text[:1].isspace() else BREAK)
+
+    def words(self, ids: Ids) -> str:
+        text: str = self._marked.decode(ids, skip_special_tokens=True)
+        return text
+
+    def written(self, ids: Ids, logprobs: tuple[float, ...]) -> tuple[str, tuple[Token, ...]]:
+        """A reply's text, and where each of its tokens stands in it."""
+        from tokenizers.decoders import DecodeStream
+
+        stream = DecodeStream(skip_special_tokens=True)
+        text, ends = "", [0]
+        for token in ids:
+            text += stream.step(self._marked, token) or ""
+            ends.append(len(text))
+        tokens = zip(pairwise(ends), logprobs, strict=True)
+        return text, tuple(Token(start, end, value) for (start, end), value in tokens)
+
+    def _encode(self, text: str) -> Ids:
+        return tuple(self._plain.encode(text, add_special_tokens=False).ids)
+
+    def _is_ordinary(self, ids: Ids, text: str) -> bool:
+        """An unknown character is ordinary; a written `<unk>` is not."""
+        special = self._special_ids.intersection(ids)
+        only_unknown = special == {self._specials.get(self._unknown)}
+        return not special or (only_unknown and self._unknown not in text)
+
+    def _spelt_out(self, text: str) -> Ids:
+        """Some vocabularies hold special tokens as plain pieces: break those spellings apart."""
+        broken = self._broken_at.sub(lambda found: found[0][:1] + "\0" + found[0][1:], text)
+        ids = tuple(i for piece in broken.split("\0") for i in self._encode(piece))
+        if not self._is_ordinary(ids, broken):  # a normaliser hid the spelling: letter by letter
+            ids = tuple(i for letter in text for i in self._encode(letter))
+        return ids
+
+
+def _without_specials(backend: Any) -> tuple[Any, dict[str, int]]:
+    """The same tokenizer with every added token split like ordinary text, and those tokens."""
+    from tokenizers import Tokenizer
+
+    spec = json.loads(backend.to_str())
+    for token in spec["added_tokens"]:
+        token["special"] = True
+    plain = Tokenizer.from_str(json.dumps(spec))
+    plain.encode_special_tokens = True
+    plain.no_padding()
+    plain.no_truncation()
+    return plain, {token["content"]: token["id"] for token in spec["added_tokens"]}
+
+
+def _unknown_token(backend: Any) -> str:
+    """What this vocabulary says for a character that it lacks; empty where it lacks none."""
+    model = json.loads(backend.to_str())["model"]
+    if model.get("unk_id") is not None:
+        return str(model["vocab"][model["unk_id"]][0])
+    return str(model.get("unk_token") or "")
+
+
+def full_blocks(ids: Ids, size: int) -> tuple[int, ...]:
+    """Names of the prompt's full blocks, each made of all that precedes it.
+
+    The last token is always computed, so a block that it ends is not one the cache can serve.
+    """
+    names: list[int] = []
+    name = 0
+    for start in range(0, (len(ids) - 1) // size * size, size):
+        name = hash((name, ids[start : start + size]))
+        names.append(name)
+    return tuple(names)

@@ -1,0 +1,270 @@
+"""vLLM as a model: `write`, `choose` and `weigh` over token ids, on the CPU and the CUDA build.
+
+Prompts reach the engine as ids, sorted so that those sharing the longest prefix follow each other
+and the prefix cache serves them. What content makes impossible is a Failed reply; anything else
+that goes wrong in the engine raises EngineDead.
+"""
+
+from __future__ import annotations
+
+import os
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, TypeVar
+
+from evaljudge.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Spent,
+    Weighed,
+    Writing,
+    Written,
+)
+from evaljudge.engines.labels import Labels, compile_options
+from evaljudge.engines.loop import Steps
+from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
+from evaljudge.engines.template import Template, read_template
+from evaljudge.engines.tokens import Ids, Tokeniser, full_blocks
+from evaljudge.errors import UserError
+
+QUIET = {
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "TOKENIZERS_PARALLELISM": "false",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # see loop.py
+}
+R = TypeVar("R")
+CPU_BLOCK = 32
+"""Smaller than the build's own 128: prefixes are shared in finer steps, and it was faster."""
+
+
+def open_vllm(source: ModelSource, seed: int) -> VllmModel:
+    """Load a model; what its checkpoint or arguments make impossible is the user's to mend."""
+    cpu = installed_build() == CPU_BUILD
+    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
+    if cpu:  # compiling one small gather costs 16 s and needs a C++ compiler
+        os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+    from vllm import EngineArgs
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    path = _local_path(source.source)
+    try:
+        engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed, cpu)))
+    except (ValueError, TypeError, OSError, RuntimeError, KeyError) as error:
+        said = next((line for line in str(error).splitlines() if line.strip()), repr(error))
+        raise UserError(f"model {source.source}: the engine cannot load it: {said}") from error
+    return VllmModel(engine, _tokeniser(path, source), source)
+
+
+def _arguments(source: ModelSource, path: str, seed: int, cpu: bool) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        "model": path,
+        "revision": source.revision,
+        "seed": seed,
+        "enable_prefix_caching": True,
+        "disable_log_stats": True,
+        "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
+    }
+    if cpu:
+        chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
+        if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
+            chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
+    return chosen | dict(source.engine)
+
+
+def _a_share_of_memory() -> int:
+    """A fifth of what is free, at most 8 GiB."""
+    import psutil
+
+    return int(min(psutil.virtual_memory().available / 5, 8 << 30))
+
+
+def _local_path(source: str) -> str:
+    if "://" not in source:
+        return source
+    from evaljudge.storage import fetch_folder
+
+    return fetch_folder(source)
+
+
+def _tokeniser(path: str, source: ModelSource) -> Tokeniser:
+    from transformers import AutoTokenizer
+
+    return Tokeniser(AutoTokenizer.from_pretrained(path, revision=source.revision))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A rendered prompt; `head` ids are the template's own, a text to weigh stands at `text_at`."""
+
+    ids: Ids
+    head: int
+    text_at: int
+
+
+class VllmModel:
+    def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource) -> None:
+        from vllm.sampling_params import RequestOutputKind
+
+        config = engine.vllm_config
+        self._tokeniser = tokeniser
+        self._template: Template = read_template(tokeniser, source.chat, _stops(config))
+        self._context: int = config.model_config.max_model_len
+        self._block: int = config.cache_config.block_size
+        self._plainly = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
+        self._compiled = lru_cache(None)(self._compile)
+        self._steps = Steps(engine)
+
+    def prepare(self, options: Options) -> None:
+        self._compiled(options)
+
+    def close(self) -> None:
+        self._steps.close()
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        params = self._writing(how)
+
+        async def reply(asked: _Asked) -> Written:
+            (output,) = await self._steps.ask([asked.ids], [params])
+            samples = tuple(self._sample(one, how) for one in output.outputs)
+            return Written(samples, self._spent([output], asked))
+
+        return await self._each([self._render(p, room=how.max_tokens) for p in prompts], reply)
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        labels = self._compiled(options)
+        deepest = max(len(node.path) for node in labels.nodes)
+        params = [self._reading(node.ids) for node in labels.nodes]
+
+        async def reply(asked: _Asked) -> Chosen:
+            outputs = await self._steps.ask([asked.ids + n.path for n in labels.nodes], params)
+            found = [_first_logprobs(output) for output in outputs]
+            chosen = Chosen(labels.logprobs(found), (), self._spent(outputs, asked))
+            return replace(chosen, samples=chosen.draw(samples, repr(asked.ids)))
+
+        return await self._each([self._render(p, room=deepest + 1) for p in prompts], reply)
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        async def reply(asked: _Asked) -> Weighed:
+            outputs = await self._steps.ask([asked.ids], [self._weighing(from_cache=True)])
+            if (outputs[0].num_cached_tokens or 0) >= asked.text_at:
+                # the cache reached into the text, and rows of cached tokens hold nothing
+                outputs += await self._steps.ask([asked.ids], [self._weighing(from_cache=False)])
+            rows = outputs[-1].prompt_logprobs[asked.text_at :]
+            tokens = asked.ids[asked.text_at :]
+            values = tuple(float(row[t].logprob) for row, t in zip(rows, tokens, strict=True))
+            return Weighed(values, self._spent(outputs, asked))
+
+        pairs = zip(prompts, texts, strict=True)
+        return await self._each([self._render_with(p, text) for p, text in pairs], reply)
+
+    async def _each(
+        self, rendered: Sequence[_Asked | Failed], reply: Callable[[_Asked], Awaitable[R]]
+    ) -> list[R | Failed]:
+        """Ask in the order of the ids, answer in the order of the prompts."""
+        asked = {n: one for n, one in enumerate(rendered) if isinstance(one, _Asked)}
+        order = sorted(asked, key=lambda n: asked[n].ids)
+        replies = dict(zip(order, await gather(*(reply(asked[n]) for n in order)), strict=True))
+        return [
+            one if isinstance(one, Failed) else replies[n] for n, one in enumerate(rendered)
+        ]
+
+    def _render(self, prompt: Prompt, room: int) -> _Asked | Failed:
+        ids, head = self._template.around(prompt, self._tokeniser)
+        return self._fitting(_Asked(ids, head, len(ids)), room)
+
+    def _render_with(self, prompt: Prompt, text: str) -> _Asked | Failed:
+        ids, head = self._template.around(prompt, self._tokeniser)
+        said = self._tokeniser.text(text, after=self._template.tail_words)
+        if not said:
+            return Failed("nothing to weigh: the text is empty")
+        return self._fitting(_Asked(ids + said, head, len(ids)), room=1)
+
+    def _fitting(self, asked: _Asked, room: int) -> _Asked | Failed:
+        if len(asked.ids) + room <= self._context:
+            return asked
+        return Failed(
+            f"prompt of {len(asked.ids)} tokens leaves no room for {room} more in the model's "
+            f"context of {self._context}"
+        )
+
+    def _writing(self, how: Writing) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import StructuredOutputsParams
+
+        return SamplingParams(
+            n=how.n,
+            max_tokens=how.max_tokens,
+            temperature=how.temperature,
+            top_p=how.top_p,
+            logprobs=None if how.schema else 0,
+            stop_token_ids=sorted(self._template.ends),
+            structured_outputs=StructuredOutputsParams(json=how.schema) if how.schema else None,
+            **self._plainly,
+        )
+
+    def _reading(self, ids: Ids) -> Any:
+        from vllm import SamplingParams
+
+        return SamplingParams(
+            max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **self._plainly
+        )
+
+    def _weighing(self, from_cache: bool) -> Any:
+        from vllm import SamplingParams
+
+        return SamplingParams(
+            max_tokens=1,
+            temperature=0.0,
+            prompt_logprobs=0,
+            skip_reading_prefix_cache=not from_cache,
+            **self._plainly,
+        )
+
+    def _sample(self, output: Any, how: Writing) -> Sample:
+        ids = tuple(output.token_ids)
+        finish: Literal["stop", "length"] = "length" if output.finish_reason == "length" else "stop"
+        if how.schema:
+            return Sample(self._tokeniser.words(ids), finish)
+        rows = zip(ids, output.logprobs, strict=True)
+        logprobs = tuple(float(row[token].logprob) for token, row in rows)
+        text, tokens = self._tokeniser.written(ids, logprobs)
+        return Sample(text, finish, tokens)
+
+    def _spent(self, outputs: Sequence[Any], asked: _Asked) -> tuple[Spent, ...]:
+        size = self._block
+        return tuple(
+            Spent(
+                prompt=len(output.prompt_token_ids),
+                cached=output.num_cached_tokens or 0,
+                generated=sum(len(one.token_ids) for one in output.outputs),
+                blocks=full_blocks(tuple(output.prompt_token_ids), size),
+                head=asked.head // size,
+                block_size=size,
+            )
+            for output in outputs
+        )
+
+    def _compile(self, options: Options) -> Labels:
+        return compile_options(options, self._tokeniser, self._template)
+
+
+def _first_logprobs(output: Any) -> dict[int, float]:
+    return {token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()}
+
+
+def _stops(config: Any) -> frozenset[int]:
+    """The end-of-turn ids that the checkpoint's own configuration names."""
+    said = config.model_config.try_get_generation_config().get("eos_token_id")
+    ids = said if isinstance(said, list) else [said]
+    return frozenset(i for i in ids if i is not None)

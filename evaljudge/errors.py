@@ -1,0 +1,18 @@
+"""The user's mistakes, and how a name that is nearly right is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UserError(Exception):
+    """Something the user can put right: said in one line, exit code 2, never a traceback."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """`unknown axis 'fluencey': did you mean 'fluency'?` — or the list, when nothing is near."""
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+    return f"unknown {kind} {name!r}: {hint}"

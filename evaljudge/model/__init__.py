@@ -1,0 +1,29 @@
+"""The one small protocol between judges and everything that answers them.
+
+Engines are models; what else is needed is a model around a model: one that remembers (nothing is
+asked twice), one that counts (asks and tokens), one that imagines (for `plan`), one that is
+scripted (for tests). Each verb takes a list and keeps its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from evaljudge.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
+
+__all__ = ["Model"]
+
+
+class Model(Protocol):
+    async def write(
+        self, prompts: Sequence[Prompt], how: Writing
+    ) -> list[Written | Failed]: ...
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]: ...
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]: ...

@@ -1,0 +1,100 @@
+"""A model that is scripted: callables answer in place of an engine, for tests and scale runs.
+
+Unscripted, it answers at random but always alike: what it says depends on the prompt alone, so a
+run that is killed and resumed must end like one that was not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from asyncio import sleep
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+
+from evaljudge.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Spent,
+    Token,
+    Weighed,
+    Writing,
+    Written,
+)
+
+Writes = Callable[[Prompt, Writing], str | Failed]
+Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
+Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
+
+
+def noise(*seeds: str) -> float:
+    """A number in (0, 1) that depends on the seeds alone."""
+    digest = hashlib.blake2b("\x1f".join(seeds).encode(), digest_size=8).digest()
+    return (int.from_bytes(digest) + 0.5) / 2**64
+
+
+def any_text(prompt: Prompt, how: Writing) -> str:
+    return f"text {int(noise(prompt.text, repr(how)) * 1e9)}"
+
+
+def any_option(prompt: Prompt, options: Options) -> Mapping[str, float]:
+    weights = {name: noise(prompt.text, name) for name in options.names}
+    total = sum(weights.values())
+    return {name: log(weight / total) for name, weight in weights.items()}
+
+
+def any_weight(prompt: Prompt, text: str) -> Sequence[float]:
+    return [log(noise(prompt.text, word)) for word in text.split()]
+
+
+class Scripted:
+    """Answers with what its callables say; counts each word as a token."""
+
+    def __init__(
+        self,
+        writes: Writes = any_text,
+        chooses: Chooses = any_option,
+        weighs: Weighs = any_weight,
+        delay: float = 0.0,
+    ) -> None:
+        self._writes, self._chooses, self._weighs = writes, chooses, weighs
+        self._delay = delay
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        await sleep(self._delay)
+        return [self._written(prompt, self._writes(prompt, how), how) for prompt in prompts]
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        await sleep(self._delay)
+        return [self._chosen(prompt, options, samples) for prompt in prompts]
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        await sleep(self._delay)
+        replies = [self._weighs(p, t) for p, t in zip(prompts, texts, strict=True)]
+        return [
+            reply if isinstance(reply, Failed) else Weighed(tuple(reply), _words(prompt))
+            for prompt, reply in zip(prompts, replies, strict=True)
+        ]
+
+    def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
+        if isinstance(reply, Failed):
+            return reply
+        tokens = None if how.schema else (Token(0, len(reply), -1.0),)
+        return Written((Sample(reply, "stop", tokens),) * how.n, _words(prompt))
+
+    def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Chosen | Failed:
+        reply = self._chooses(prompt, options)
+        if isinstance(reply, Failed):
+            return reply
+        chosen = Chosen(reply, (), _words(prompt))
+        return Chosen(reply, chosen.draw(samples, prompt.text), chosen.spent)
+
+
+def _words(prompt: Prompt) -> tuple[Spent, ...]:
+    return (Spent(len(prompt.text.split()), 0, 1),)

@@ -1,0 +1,132 @@
+"""The frozen records that every layer speaks in; the only module that everyone imports.
+
+A case is a document with its candidates. A judge turns the document into briefs, the case into
+verdicts, and verdicts into scores:
+
+    Case(Document("d1", "The river rose ..."), (Candidate("A", "A flood.", {"coherence": 4.0}),))
+    Brief("d1", "k9f…", "synthetic", "coherence", {"rating": 5.0, "text": "…"}, …)
+    Verdict("d1", "A", "synthetic", "coherence", {"levels": […]}, …)
+    Score("d1", "A", "synthetic.level", "coherence", 3.9, …)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Status = Literal["ok", "unscored"]
+ANY_AXIS = "*"
+"""The axis of a scorer that has no axes of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One quality dimension; `context`: the document's context is shown when it is judged."""
+
+    name: str
+    description: str
+    context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    doc_id: str
+    source: str
+    references: tuple[str, ...] = ()
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    system: str
+    text: str
+    ratings: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A document with all its candidates: the unit of work, of retry and of commit."""
+
+    document: Document
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What asking cost: asks, engine requests, and the tokens that went in, were cached, came out.
+
+    `floor` is the least that could have been prefilled at this block size, had the prefix cache
+    served every token that two prompts of one case (or all templates' heads) have in common.
+    """
+
+    asks: int = 0
+    requests: int = 0
+    prompt: int = 0
+    cached: int = 0
+    generated: int = 0
+    floor: int = 0
+
+    @property
+    def prefilled(self) -> int:
+        return self.prompt - self.cached
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            self.asks + other.asks,
+            self.requests + other.requests,
+            self.prompt + other.prompt,
+            self.cached + other.cached,
+            self.generated + other.generated,
+            self.floor + other.floor,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """One part of what a judge prepares from a document alone; `key` says when it may be reused."""
+
+    doc_id: str
+    key: str
+    judge: str
+    axis: str
+    part: str
+    content: Mapping[str, Any]
+    status: Status = "ok"
+    reason: str = ""
+    signature: str = ""
+    tokens: Tokens = Tokens()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The evidence on one candidate, on one axis, from one judge."""
+
+    doc_id: str
+    system: str
+    judge: str
+    axis: str
+    evidence: Mapping[str, Any]
+    status: Status = "ok"
+    reason: str = ""
+    tokens: Tokens = Tokens()
+
+    def spending(self, tokens: Tokens) -> Verdict:
+        return replace(self, tokens=tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One number per candidate, scorer and axis; or unscored, with the reason."""
+
+    doc_id: str
+    system: str
+    scorer: str
+    axis: str
+    value: float | None
+    reason: str = ""
+    signature: str = ""
+
+    @property
+    def status(self) -> Status:
+        return "unscored" if self.value is None else "ok"

@@ -1,0 +1,5 @@
+"""Where things lie, every path named once; reading and writing them."""
+
+from evaljudge.storage.place import Place, expand, fetch_folder, listing, locate, open_to_read
+
+__all__ = ["Place", "expand", "fetch_folder", "listing", "locate", "open_to_read"]

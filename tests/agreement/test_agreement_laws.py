@@ -1,0 +1,114 @@
+"""What must hold of any ratings and any scores."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isfinite, nan
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaljudge.agreement import Agreement, agreements
+
+Row = tuple[int, int, float, float]
+
+documents, systems = st.integers(0, 4), st.integers(0, 3)
+whole = st.integers(-3, 3).map(float)
+complete_rows = st.lists(st.tuples(documents, systems, whole, whole), max_size=24)
+rows = st.lists(
+    st.tuples(documents, systems, whole | st.just(nan), whole | st.just(nan)), max_size=24
+)
+wild_rows = st.lists(st.tuples(documents, systems, st.floats(), st.floats()), max_size=12)
+
+
+def found(rows: Sequence[Row], resamples: int = 30) -> list[Agreement]:
+    columns = [[row[column] for row in rows] for column in range(4)]
+    return agreements(*columns, resamples=resamples)
+
+
+def same(first: Sequence[Agreement], second: Sequence[Agreement]) -> None:
+    for one, other in zip(first, second, strict=True):
+        assert numbers(one) == pytest.approx(numbers(other), abs=1e-9)
+        assert (one.n, one.skipped) == (other.n, other.skipped)
+
+
+def numbers(one: Agreement) -> tuple[float | None, float | None, float | None]:
+    return one.value, one.low, one.high
+
+
+@given(rows)
+def test_a_monotone_transform_changes_no_rank_correlation_of_candidates(rows: list[Row]) -> None:
+    moved = [(*row[:2], row[2] ** 3 + 5, row[3]) for row in rows]
+    pairs = zip(found(rows), found(moved), strict=True)
+    kept = [
+        pair for pair in pairs if pair[0].level != "system" and pair[0].coefficient != "pearson"
+    ]
+    assert len(kept) == 4
+    same([one for one, _ in kept], [other for _, other in kept])
+
+
+@given(rows)
+def test_another_scale_changes_nothing(rows: list[Row]) -> None:
+    same(found(rows), found([(*row[:2], 40 * row[2] + 7, row[3] / 8) for row in rows]))
+
+
+@given(rows)
+def test_the_opposite_score_has_the_opposite_agreement(rows: list[Row]) -> None:
+    opposite = found([(*row[:2], -row[2], row[3]) for row in rows])
+    same(found(rows), [turned(one) for one in opposite])
+
+
+def turned(one: Agreement) -> Agreement:
+    value, low, high = (None if number is None else -number for number in numbers(one))
+    return replace(one, value=value, low=high, high=low)
+
+
+@given(rows.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
+def test_the_order_of_rows_changes_not_one_bit(orders: tuple[list[Row], list[Row]]) -> None:
+    assert found(orders[0]) == found(orders[1])
+
+
+@given(complete_rows)
+def test_scores_and_ratings_are_alike(rows: list[Row]) -> None:
+    same(found(rows), found([(*row[:2], row[3], row[2]) for row in rows]))
+
+
+@given(rows)
+def test_scores_that_are_the_ratings_agree_wholly(rows: list[Row]) -> None:
+    for one in found([(*row[:2], row[3], row[3]) for row in rows]):
+        for number in numbers(one):
+            assert number is None or number == pytest.approx(1.0)
+
+
+@given(rows)
+def test_rows_without_a_pair_change_only_what_is_skipped(rows: list[Row]) -> None:
+    pairs = [row for row in rows if isfinite(row[2]) and isfinite(row[3])]
+    kept = [replace(one, skipped=0) for one in found(pairs)]
+    assert [replace(one, skipped=0) for one in found([*rows, (99, 99, nan, 1.0)])] == kept
+
+
+@given(rows)
+def test_everything_is_behind_a_value_or_skipped(rows: list[Row]) -> None:
+    counts = {(one.level, one.n + one.skipped) for one in found(rows)}
+    rated = sum(isfinite(row[3]) for row in rows)
+    documents, systems = ({row[column] for row in rows} for column in (0, 1))
+    assert counts == {
+        ("sample", len(documents)),
+        ("system", len(systems)),
+        ("summary", rated),
+    }
+
+
+@given(wild_rows)
+@settings(max_examples=300)
+def test_any_numbers_give_correlations_or_none(rows: list[Row]) -> None:
+    for one in found(rows):
+        assert one.value is None or -1 <= one.value <= 1
+        if one.low is not None and one.high is not None:
+            assert -1 <= one.low <= one.high <= 1
+
+
+def test_infinite_scores_are_unscored() -> None:
+    scores, human = [1.0, 2.0, inf, -inf], [1.0, 2.0, 3.0, 4.0]
+    pooled = agreements([0, 0, 1, 1], [0, 1, 0, 1], scores, human)[-1]
+    assert (pooled.value, pooled.n, pooled.skipped) == (1.0, 2, 2)

@@ -1,0 +1,102 @@
+"""Six candidates of two documents, worked by hand."""
+
+from math import nan, sqrt
+
+import pytest
+
+from evaljudge.agreement import COEFFICIENTS, LEVELS, Agreement, agreements
+
+DOCUMENTS = [0, 0, 0, 1, 1, 1]
+SYSTEMS = [0, 1, 2, 0, 1, 2]
+SCORES = [1, 2, 3, 1, 3, 2]
+HUMAN = [1, 2, 3, 1, 2, 3]
+
+
+def named(found: list[Agreement]) -> dict[tuple[str, str], Agreement]:
+    return {(one.level, one.coefficient): one for one in found}
+
+
+def test_levels_and_coefficients_come_in_one_order() -> None:
+    found = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN)
+    expected = [(level, coefficient) for level in LEVELS for coefficient in COEFFICIENTS]
+    assert [(one.level, one.coefficient) for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("level", "coefficient", "value", "n"),
+    [
+        ("sample", "spearman", (1 + 1 / 2) / 2, 2),  # the second: 1 - 6 * 2 / (3 * 8)
+        ("sample", "kendall", (1 + 1 / 3) / 2, 2),  # the second: two pairs agree, one does not
+        ("sample", "pearson", (1 + 1 / 2) / 2, 2),
+        ("system", "spearman", sqrt(3) / 2, 3),  # ranks 1, 2.5, 2.5 with 1, 2, 3
+        ("system", "kendall", 2 / sqrt(2 * 3), 3),  # one tie
+        ("system", "pearson", 1.5 / sqrt(1.5 * 2), 3),  # means 1, 2.5, 2.5 with 1, 2, 3
+        ("summary", "spearman", 3 / 4, 6),  # ranks 1.5, 3.5, 5.5: linear in the values
+        ("summary", "kendall", 8 / 12, 6),  # 15 pairs, 3 tied on either side, 9 less 1
+        ("summary", "pearson", 3 / 4, 6),
+    ],
+)
+def test_values(level: str, coefficient: str, value: float, n: int) -> None:
+    one = named(agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN))[level, coefficient]
+    assert one.value == pytest.approx(value, abs=1e-12)
+    assert (one.n, one.skipped, one.sampled) == (n, 0, False)
+
+
+def test_interval_of_two_documents_spans_drawing_either_twice() -> None:
+    one = agreements(DOCUMENTS, SYSTEMS, SCORES, HUMAN)[0]
+    assert (one.low, one.high) == (0.5, 1.0)
+
+
+def test_what_is_left_out_is_counted() -> None:
+    documents = [0, 0, 0, 1, 1, 2, 2, 3]
+    systems = [0, 1, 2, 0, 1, 0, 1, 3]
+    scores = [1, 2, 3, 4, 4, 5, nan, nan]  # document 1 constant, 2 has one pair, 3 none
+    human = [1, 2, 3, 1, 2, 3, 4, nan]
+    found = named(agreements(documents, systems, scores, human))
+    assert (found["sample", "kendall"].n, found["sample", "kendall"].skipped) == (1, 3)
+    assert (found["system", "kendall"].n, found["system", "kendall"].skipped) == (3, 1)
+    assert (found["summary", "kendall"].n, found["summary", "kendall"].skipped) == (6, 1)
+
+
+def test_vectors_that_do_not_vary_have_no_value() -> None:
+    for one in agreements(DOCUMENTS, SYSTEMS, [0.1] * 6, HUMAN):
+        assert (one.value, one.low, one.high) == (None, None, None)
+
+
+def test_equal_means_are_constant_though_their_sums_round_differently() -> None:
+    scores = [0.1, 0.3, 0.2, 0.2, 0.3, 0.1]  # 0.1 + 0.2 + 0.3 in two orders
+    assert sum(scores[::2]) != sum(scores[1::2])
+    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, HUMAN))
+    assert found["system", "pearson"].value is None
+    assert found["summary", "pearson"].value is not None
+
+
+def test_no_interval_from_one_document() -> None:
+    found = named(agreements([5] * 6, [*range(6)], SCORES, HUMAN))
+    assert found["summary", "pearson"].value == pytest.approx(0.75)
+    assert {(one.low, one.high) for one in found.values()} == {(None, None)}
+
+
+def test_no_interval_where_most_resamples_are_undefined() -> None:
+    # Both the first and the second document must be drawn: 42 resamples in 100.
+    scores, human = [2, 1, 1, 1, 1, 1], [1, 2, 1, 1, 1, 1]
+    one = named(agreements([*range(6)], [0] * 6, scores, human))["summary", "pearson"]
+    assert one.value == pytest.approx(-0.2)
+    assert (one.low, one.high) == (None, None)
+
+
+def test_undefined_resamples_are_passed_over() -> None:
+    # Without the first document, which 30 resamples in 100 lack, no correlation is left.
+    columns = [0, 0, 1, 2], [0, 1, 0, 1], [1, 2, 1, 1], [1, 2, 1, 1]
+    one = named(agreements(*columns))["sample", "pearson"]
+    assert (one.value, one.low, one.high) == (1.0, 1.0, 1.0)
+
+
+def test_nothing_rated_is_nothing_found() -> None:
+    for one in [*agreements([], [], [], []), *agreements([0, 1], [0, 1], [1, 2], [nan, nan])]:
+        assert (one.value, one.low, one.high, one.n) == (None, None, None, 0)
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    with pytest.raises(ValueError, match="one length"):
+        agreements([0, 0], [0, 1], [1.0], [1.0, 2.0])

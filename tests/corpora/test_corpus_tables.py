@@ -1,0 +1,218 @@
+"""CSV and Parquet."""
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.records import Candidate, Case, Document
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(content):
+        path = tmp_path / "cases.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    def write(columns, **options):
+        path = tmp_path / "cases.parquet"
+        pq.write_table(pa.table(columns), path, **options)
+        return path
+
+    return write
+
+
+def test_csv(read, table):
+    path = table(
+        "\ufeffdoc_id, source,references,context,system,text,"
+        "ratings,ratings.coherence,ratings.fluency,note\r\n"
+        '1,"The river\r\nrose.","[""A flood."", ""Rain.""]",valley,A,"a ""b"", c",,4,nan,x\r\n'
+        "\r\n"
+        '1,,,,B,,"{""tone"": 3, ""ease"": null}",,2.5,x\r\n'
+        "2,Sun.,It shone [1].,,A,Sun,,,,x"
+    )
+    got = read(path)
+    assert got.cases == [
+        Case(
+            Document("1", "The river\r\nrose.", ("A flood.", "Rain."), "valley"),
+            (
+                Candidate("A", 'a "b", c', {"coherence": 4.0}),
+                Candidate("B", "", {"tone": 3.0, "fluency": 2.5}),
+            ),
+        ),
+        Case(Document("2", "Sun.", ("It shone [1].",)), (Candidate("A", "Sun"),)),
+    ]
+    assert (got.absent_ratings, got.rated) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("cell", "references"),
+    [
+        ("plain", ("plain",)),
+        ("[1] see there", ("[1] see there",)),
+        ('"quoted"', ('"quoted"',)),
+        ('["a", "b"]', ("a", "b")),
+        ("[]", ()),
+    ],
+)
+def test_csv_references_are_a_json_list_or_one_plain_text(read, tmp_path, cell, references):
+    path = tmp_path / "c.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows(
+            [["doc_id", "source", "references", "system", "text"], ["d", "s", cell, "A", "t"]]
+        )
+    assert read(path).cases[0].document.references == references
+
+
+HEAD = "doc_id,source,system,text,ratings,ratings.x\n"
+GOOD = "g,s,A,t,,\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'd,"s\n",A,t,,good\n', "rating 'x' must be a number, not str"),
+        (b"d,s,A,t,good,\n", "`ratings` must be an object, not str"),
+        (b'd,s,A,t,"{""x"": ""4""}",\n', "rating 'x' must be a number, not str"),
+        (b",s,A,t,,\n", "no `doc_id`"),
+        (b"d,s,,t,,\n", "no `system`"),
+        (b"d,s\n", "neither `candidates` nor `system`"),
+        (b"d,s,A\n", "candidate 'A' has no `text`"),
+        (b"d,s,A,t,,,more\n", "7 cells under a header of 6"),
+        (b"d,s\xff,A,t,,\n", "not UTF-8"),
+        (b'd,s,"A"B,t,,\n', "not valid CSV (',' expected after '\"')"),
+    ],
+)
+def test_bad_csv_rows_are_named_by_the_line_they_begin_on(read, table, line, problem):
+    path = table(HEAD.encode() + b"\n" + line + GOOD.encode())
+    with pytest.raises(UserError) as raised:
+        read(path)
+    # a blank line is no record, so the record after it is the one that begins on line 3
+    assert f"1 bad row in the corpus: cases.csv:3: {problem}." in str(raised.value)
+    assert read(path, "skip").texts == {"g": [("A", "t")]}
+
+
+def test_a_quote_left_open_does_not_swallow_the_rest_in_silence(read, table):
+    with pytest.raises(UserError, match=r"cases\.csv:3: not valid CSV \(unexpected end of data\)"):
+        read(table(HEAD + GOOD + 'd,"s,A,t,,\n' + GOOD))
+
+
+def test_csv_places_count_lines_within_cells(read, table):
+    with pytest.raises(UserError, match=r"cases\.csv:4: system 'A' .* \(first in cases\.csv:2\)"):
+        read(table(HEAD + 'd,"s\n",A,t,,\nd,,A,t,,\n'))
+
+
+def test_csv_cells_of_a_megabyte_and_strange_characters(read, tmp_path):
+    long, strange = "x" * 1_500_000, "\x00\x1b\r 👩‍👩‍👧 \u2028 שלום"
+    path = tmp_path / "c.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows(
+            [["doc_id", "source", "system", "text"], ["d", long, strange, strange]]
+        )
+    assert read(path).cases == [Case(Document("d", long), (Candidate(strange, strange),))]
+
+
+@pytest.mark.parametrize("content", ["", HEAD, HEAD + ",,,,,\n"])
+def test_csv_without_rows(read, table, content):
+    assert read(table(content)).cases == []
+
+
+def test_another_separator_shows_in_the_fields_seen(read, table):
+    with pytest.raises(UserError, match="seen: 'doc_id;source'"):
+        read(table("doc_id;source\nd;s\n"))
+
+
+NESTED = {"doc_id": [7], "source": ["s"], "references": [["r", "q"]], "context": [None]}
+MAP = pa.map_(pa.string(), pa.float64())
+
+
+@pytest.mark.parametrize(
+    ("ratings", "kind"),
+    [
+        ({"x": 4.0, "y": None}, pa.struct({"x": pa.float64(), "y": pa.float64()})),
+        ({"x": 4, "y": None}, MAP),
+        (json.dumps({"x": 4, "y": float("nan")}), pa.string()),
+    ],
+)
+def test_parquet_ratings_as_struct_map_or_json(read, parquet, ratings, kind):
+    candidate = pa.struct({"system": pa.string(), "text": pa.string(), "ratings": kind})
+    candidates = [
+        {"system": "A", "text": "a", "ratings": ratings},
+        {"system": "B", "text": None, "ratings": None},
+    ]
+    nested = {**NESTED, "candidates": pa.array([candidates], pa.list_(candidate))}
+    expected = [
+        Case(Document("7", "s", ("r", "q")), (Candidate("A", "a", {"x": 4.0}), Candidate("B", "")))
+    ]
+    got = read(parquet(nested))
+    assert (got.cases, got.absent_ratings, got.rated) == (expected, 1, 1)
+    flat = {name: values * 2 for name, values in NESTED.items()}
+    flat |= {"system": ["A", "B"], "text": ["a", None], "ratings": pa.array([ratings, None], kind)}
+    got = read(parquet(flat))
+    assert (got.cases, got.absent_ratings, got.rated) == (expected, 1, 1)
+
+
+def test_parquet_dotted_columns_and_other_columns(read, parquet):
+    columns = {
+        "doc_id": ["a", "b"],
+        "source": ["s", "t"],
+        "system": [1, 1],
+        "text": ["x", "y"],
+        "ratings.x": [1, 2],
+        "ratings.y": pa.array([0.5, float("nan")]),
+        "vector": [[0.1], [0.2]],
+    }
+    got = read(parquet(columns))
+    assert [c.candidates for c in got.cases] == [
+        (Candidate("1", "x", {"x": 1.0, "y": 0.5}),),
+        (Candidate("1", "y", {"x": 2.0}),),
+    ]
+    assert got.absent_ratings == 1
+
+
+def test_parquet_rows_are_numbered_across_batches(read, parquet):
+    ids = [f"d{n}" for n in range(1000)]
+    ids[998] = None
+    columns = {"doc_id": ids, "source": ["s"] * 1000, "system": ["A"] * 1000, "text": ["t"] * 1000}
+    path = parquet(columns, row_group_size=300)
+    with pytest.raises(UserError, match=r": cases\.parquet: row 999: no `doc_id`"):
+        read(path)
+    assert len(read(path, "skip").cases) == 999
+
+
+def test_parquet_text_that_is_not_utf8_is_one_bad_row(read, parquet):
+    raw = pa.array([b"good", b"\xff", b"fine"], pa.binary()).view(pa.string())
+    columns = {"doc_id": ["a", "b", "c"], "source": raw, "system": ["A"] * 3, "text": ["t"] * 3}
+    got = read(parquet(columns), "skip")
+    assert [c.document.source for c in got.cases] == ["good", "fine"]
+    assert got.skipped == ("cases.parquet: row 2: not UTF-8",)
+
+
+def test_a_map_with_one_key_twice_is_a_bad_row(read, parquet):
+    ratings = pa.array([[("x", 1.0), ("x", 2.0)], [("x", 3.0)]], MAP)
+    columns = {"doc_id": ["a", "b"], "source": ["s", "s"], "system": ["A"] * 2, "text": ["t"] * 2}
+    got = read(parquet({**columns, "ratings": ratings}), "skip")
+    assert got.skipped == ("cases.parquet: row 1: a map with one key twice",)
+    assert [c.document.doc_id for c in got.cases] == ["b"]
+
+
+def test_parquet_without_a_text_column_or_with_bytes(read, parquet):
+    with pytest.raises(UserError, match="candidate 'A' has no `text`"):
+        read(parquet({"doc_id": ["a"], "source": ["s"], "system": ["A"]}))
+    with pytest.raises(UserError, match="`source` must be a string, not bytes"):
+        read(parquet({"doc_id": ["a"], "source": [b"s"], "system": ["A"], "text": ["t"]}))
+
+
+def test_a_file_that_is_no_parquet(read, tmp_path):
+    (tmp_path / "c.parquet").write_bytes(b"PAR1 not at all")
+    with pytest.raises(UserError, match=r"c\.parquet: not readable as Parquet \("):
+        read(tmp_path / "c.parquet")
