@@ -21,8 +21,9 @@ Intervals are 95% percentile bootstraps that resample whole documents with repla
 the candidates of one document are not independent. Only documents with a pair are resampled, and
 all nine statistics see the same resamples. An interval is over the resamples where its statistic
 is defined; it is None where that is fewer than half, or with fewer than two documents, or where
-the value itself is None. A resample that lacks a system correlates the systems it has. Resampling adds noise to every
-system's mean, so at system level intervals lean towards 0 and need not hold a value near 1.
+the value itself is None. A resample that lacks a system correlates the systems it has. Resampling
+adds noise to every system's mean, so at system level intervals lean towards 0 and need not hold
+a value near 1.
 
 `sampled=True` marks a pooled statistic on more than MAX_POOLED pairs: its value is still exact;
 its interval comes from a seeded sample of documents (see summary.py for what it then means).

@@ -16,8 +16,9 @@ from evaljudge.corpora.rows import (
     NOT_UTF8,
     BadRow,
     Row,
+    all_ratings,
     json_or_text,
-    with_dotted,
+    ratings_in,
 )
 
 LONGEST_CELL = 1 << 28
@@ -79,14 +80,13 @@ def _fields(record: dict[str, str]) -> dict[str, Any]:
     if fields.get("references"):
         fields["references"] = _references(fields["references"])
     if fields.get("ratings"):
-        fields["ratings"] = json_or_text(fields["ratings"])
+        fields["ratings"] = ratings_in(fields["ratings"])
     dotted = {
         column.removeprefix(DOTTED): _number(cell)
         for column, cell in record.items()
         if cell and column.startswith(DOTTED)
     }
-    fields["ratings"] = with_dotted(fields.get("ratings"), dotted)
-    return fields
+    return {**fields, **all_ratings(fields.get("ratings"), dotted)}
 
 
 def _references(cell: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Rows of Parquet, a batch at a time: only the columns a case is made of are read.
+"""Rows of Parquet, a batch at a time: only the columns a case is made of are read, others are None.
 
 doc_id: string, source: string, references: list<string>,
 candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
@@ -8,7 +8,7 @@ candidates: list<struct<system: string, text: string, ratings: struct<coherence:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from evaljudge.corpora.rows import (
@@ -17,9 +17,9 @@ from evaljudge.corpora.rows import (
     NOT_UTF8,
     BadRow,
     Row,
+    all_ratings,
     first_line,
-    json_or_text,
-    with_dotted,
+    ratings_in,
 )
 from evaljudge.errors import UserError
 
@@ -32,22 +32,29 @@ ROWS_AT_A_TIME = 256
 
 def read_parquet(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
     number = 0
-    for batch in _batches(stream, name):
+    for batch, unread in _batches(stream, name):
         for fields in _unpacked(batch):
             number += 1
             place = f"{name}: row {number}"
-            yield BadRow(place, fields) if isinstance(fields, str) else Row(place, _row(fields))
+            if isinstance(fields, str):
+                yield BadRow(place, fields)
+            else:
+                yield Row(place, _row(fields) | unread)
 
 
-def _batches(stream: IO[bytes], name: str) -> Iterator[pa.RecordBatch]:
+def _batches(stream: IO[bytes], name: str) -> Iterator[tuple[pa.RecordBatch, dict[str, None]]]:
+    """Each batch, beside the names of the columns left unread."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         table = pq.ParquetFile(stream)
-        columns = [c for c in table.schema_arrow.names if c in KNOWN_FIELDS or _is_dotted(c)]
-        yield from table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=columns)
-    except pa.ArrowException as error:
+        names = table.schema_arrow.names
+        columns = [c for c in names if c in KNOWN_FIELDS or _is_dotted(c)]
+        unread = dict.fromkeys(c for c in names if c not in columns)
+        for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=columns):
+            yield batch, unread
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise UserError(f"{name}: not readable as Parquet ({first_line(error)})") from None
 
 
@@ -65,7 +72,7 @@ def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
     return rows
 
 
-def _row(columns: dict[str, Any]) -> Mapping[str, Any]:
+def _row(columns: dict[str, Any]) -> dict[str, Any]:
     dotted = {c.removeprefix(DOTTED): v for c, v in columns.items() if _is_dotted(c)}
     fields = _with_ratings(columns, dotted)
     if isinstance(fields.get("candidates"), list):
@@ -75,7 +82,7 @@ def _row(columns: dict[str, Any]) -> Mapping[str, Any]:
     return fields
 
 
-def _with_ratings(fields: dict[str, Any], dotted: Mapping[str, Any]) -> dict[str, Any]:
+def _with_ratings(fields: dict[str, Any], dotted: dict[str, Any]) -> dict[str, Any]:
     ratings = fields.get("ratings")
-    held = json_or_text(ratings) if isinstance(ratings, str) else ratings
-    return {**fields, "ratings": with_dotted(held, dotted)}
+    held = ratings_in(ratings) if isinstance(ratings, str) else ratings
+    return {**fields, **all_ratings(held, dotted)}

@@ -53,11 +53,20 @@ def json_or_text(cell: str) -> Any:
         return cell
 
 
-def with_dotted(ratings: Any, dotted: Mapping[str, Any]) -> Any:
-    """`{"fluency": 3}` beside a column `ratings.tone` of 4: `{"fluency": 3, "tone": 4}`."""
-    if not dotted or not (ratings is None or isinstance(ratings, Mapping)):
-        return ratings
-    return {**(ratings or {}), **dotted}
+def ratings_in(cell: str) -> Any:
+    """The object in a JSON cell, which an empty one and `null` stand for too."""
+    held = json_or_text(cell) if cell else None
+    return {} if held is None else held
+
+
+def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"ease": 3}` beside a column `ratings.tone` of 4: `{"ratings": {"ease": 3, "tone": 4}}`.
+
+    Nothing where nothing is rated; what is no object is left for the row's check to refuse.
+    """
+    if dotted and (ratings is None or isinstance(ratings, Mapping)):
+        return {"ratings": {**(ratings or {}), **dotted}}
+    return {} if ratings is None else {"ratings": ratings}
 
 
 def first_line(error: BaseException) -> str:

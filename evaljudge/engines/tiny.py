@@ -17,6 +17,8 @@ CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n"
     "{{ message.content }}</s>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
+_EAGER_TO_STOP = 4.0
+"""How much louder the end of a turn is than a word, so that its replies end."""
 _WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 2, 128
 
 Pieces = Literal["bytes", "words"]
@@ -114,10 +116,12 @@ def _save_weights(path: Path, vocabulary: int, seed: int) -> None:
         return (random.standard_normal(shape) * 0.3).astype("float32")
 
     ones = np.ones(_WIDTH, "float32")
+    words = noise(vocabulary, _WIDTH)
+    words[SPECIALS.index("</s>")] *= _EAGER_TO_STOP
     weights = {
         "model.embed_tokens.weight": noise(vocabulary, _WIDTH),
         "model.norm.weight": ones,
-        "lm_head.weight": noise(vocabulary, _WIDTH),
+        "lm_head.weight": words,
     }
     for layer in range(_LAYERS):
         at = f"model.layers.{layer}."

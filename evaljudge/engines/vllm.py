@@ -204,6 +204,7 @@ class VllmModel:
 
         return SamplingParams(
             n=how.n,
+            min_tokens=1,  # a reply says something
             max_tokens=how.max_tokens,
             temperature=how.temperature,
             top_p=how.top_p,

@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Axis
-from evaljudge.tasks.pack import Pack
+from evaljudge.tasks.pack import Pack, read_pack
 
 __all__ = ["Pack", "Task", "load_task"]
 
@@ -41,7 +41,7 @@ def load_task(name: str, axes: Sequence[str] | None = None, prompts: str | None 
         raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
     spec = _read(file)
     folders = [*_user_folder(prompts), *_own_folder(file, spec)]
-    return Task(str(spec["name"]), _axes(file, spec, axes), Pack(folders))
+    return Task(str(spec["name"]), _axes(file, spec, axes), read_pack(folders))
 
 
 def _read(file: Path) -> Mapping[str, Any]:

@@ -1,10 +1,10 @@
-"""Prompt packs: a folder of templates, rendered so that no document can leave its fence.
+"""Prompt packs: templates by name, rendered so that no document can leave its fence.
 
     pack.render("synthetic.compare", {"source": "The river …", "target": "A <flood>."}, axis="fluency")
 
 Texts of the corpus are `given`; everything else is the template's own. Given texts stand between
-markers such as `<article>` and `</article>`; what looks like one of our markers inside a text is
-written with `‹` in place of `<`, so a text can neither close its fence nor open another.
+markers such as `<article>` and `</article>`; what looks like one of the template's markers inside
+a text is written with `‹` in place of `<`, so a text can neither close its fence nor open another.
 """
 
 from __future__ import annotations
@@ -12,41 +12,39 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaljudge.asks import Prompt
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-MARKERS = (
-    *("article", "conversation", "fact", "idea", "source", "context"),
-    *("reference", "target", "worse", "better", "summary", "response", "story", "text"),
-)
-_MARKER = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(MARKERS)})\s*/?\s*>)", re.IGNORECASE)
+_TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
 
 
+@dataclass(frozen=True)
 class Pack:
-    """Templates by name: the user's folder first, then the task's own."""
+    """The templates' texts by name: plain data, so that it can travel to a worker."""
 
-    def __init__(self, folders: Iterable[Path]) -> None:
-        self._folders = tuple(folders)
-        self._template = cache(self._compile)
+    templates: Mapping[str, str]
 
     def render(self, name: str, given: Mapping[str, str | None], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
+        source = self._source(name)
         slots = {slot: f"\0{slot}\0" if text else "" for slot, text in given.items()}
-        pieces = _GIVEN.split(self._rendered(name, slots | words))
-        parts = [
-            fenced(given[piece] or "") if number % 2 else piece
-            for number, piece in enumerate(pieces)
-        ]
+        pieces = _GIVEN.split(_rendered(name, source, slots | words))
         if any("\0" in piece for piece in pieces):
             raise UserError(f"prompt {name}: a given text may be placed, not cut or changed")
+        markers = _markers(source)
+        parts = [
+            fenced(given[piece] or "", markers) if number % 2 else piece
+            for number, piece in enumerate(pieces)
+        ]
         return Prompt(tuple(part for part in parts if part), head=1 if pieces[0] else 0)
 
     def hash(self, names: Iterable[str]) -> str:
@@ -54,31 +52,52 @@ class Pack:
         told = "\0".join(f"{name}\0{self._source(name)}" for name in sorted(names))
         return hashlib.sha256(told.encode()).hexdigest()[:12]
 
-    def _rendered(self, name: str, slots: Mapping[str, str]) -> str:
-        from jinja2 import TemplateError
-
-        try:
-            return self._template(name).render(slots).strip()
-        except TemplateError as error:
-            raise UserError(f"prompt {name}: {error}") from None
-
-    def _compile(self, name: str) -> Template:
-        from jinja2 import StrictUndefined, TemplateError
-        from jinja2.sandbox import SandboxedEnvironment
-
-        try:
-            return SandboxedEnvironment(undefined=StrictUndefined).from_string(self._source(name))
-        except TemplateError as error:
-            raise UserError(f"prompt {name}: {error}") from None
-
     def _source(self, name: str) -> str:
-        for folder in self._folders:
-            file = folder / f"{name}.j2"
-            if file.is_file():
-                return file.read_text(encoding="utf-8").replace("\0", "")
-        raise UserError(f"prompt {name}: no {name}.j2 in {' or '.join(map(str, self._folders))}")
+        if name not in self.templates:
+            raise UserError(f"prompts: {unknown('template', name, self.templates)}")
+        return self.templates[name]
 
 
-def fenced(text: str) -> str:
-    """A given text, unable to look like one of our markers."""
-    return _MARKER.sub("‹", text.strip())
+def read_pack(folders: Iterable[Path]) -> Pack:
+    """Every `NAME.j2` of these folders; where two have the name, the first folder's."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        for file in sorted(folder.glob("*.j2")):
+            found.setdefault(file.stem, _text(file))
+    return Pack(found)
+
+
+def fenced(text: str, markers: re.Pattern[str]) -> str:
+    """A given text, unable to look like one of these markers."""
+    return markers.sub("‹", text.strip())
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").replace("\0", "")
+    except UnicodeDecodeError:
+        raise UserError(f"prompt {file}: not UTF-8") from None
+
+
+def _rendered(name: str, source: str, slots: Mapping[str, str]) -> str:
+    from jinja2 import TemplateError
+
+    try:
+        return _compiled(source).render(slots).strip()
+    except TemplateError as error:
+        raise UserError(f"prompt {name}: {error}") from None
+
+
+@cache
+def _compiled(source: str) -> Template:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(undefined=StrictUndefined).from_string(source)
+
+
+@cache
+def _markers(source: str) -> re.Pattern[str]:
+    """Whatever stands between angle brackets in a template is one of its markers."""
+    names = "|".join(sorted(set(_TAG.findall(source)))) or "(?!)"
+    return re.compile(rf"<(?=\s*/?\s*(?:{names})\s*/?\s*>)", re.IGNORECASE)

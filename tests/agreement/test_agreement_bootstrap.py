@@ -27,6 +27,14 @@ def test_a_resample_draws_as_many_documents_as_there_are() -> None:
     assert set(weights.sum(axis=1)) == {7.0}
 
 
+def test_a_resample_of_equal_scores_is_undefined_though_their_mean_rounds() -> None:
+    scores, human = [0.1, 0.1, 0.1, 0.5], [1.0, 2.0, 3.0, 3.0]
+    pairs = paired([0, 0, 0, 1], [0, 1, 2, 0], scores, human)
+    only_the_first = np.array([[float(times), 0.0] for times in range(1, 20)])
+    replicate = pooled_correlations(pool(pairs, np.arange(2)), only_the_first)
+    assert np.isnan(replicate).all()
+
+
 def test_draws_do_not_depend_on_the_block() -> None:
     (whole,) = multiplicities(9, resamples=20, seed=5, block=20)
     parts = list(multiplicities(9, resamples=20, seed=5, block=6))

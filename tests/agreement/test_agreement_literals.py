@@ -66,9 +66,16 @@ def test_vectors_that_do_not_vary_have_no_value() -> None:
 def test_equal_means_are_constant_though_their_sums_round_differently() -> None:
     scores = [0.1, 0.3, 0.2, 0.2, 0.3, 0.1]  # 0.1 + 0.2 + 0.3 in two orders
     assert sum(scores[::2]) != sum(scores[1::2])
-    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, HUMAN))
+    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
     assert found["system", "pearson"].value is None
     assert found["summary", "pearson"].value is not None
+
+
+def test_means_of_nothing_but_rounding_are_zero() -> None:
+    scores = [0.1, -0.3, 0.2, 0.2, -0.3, 0.1]
+    assert sum(scores[::2]) != sum(scores[1::2])
+    found = named(agreements([0, 0, 1, 1, 2, 2], [0, 1] * 3, scores, [1, 2] * 3))
+    assert found["system", "pearson"].value is None
 
 
 def test_no_interval_from_one_document() -> None:

@@ -71,6 +71,7 @@ def table():
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10_000), st.integers(0, 255))
 @example(4, 255)
+@example(310, 128)  # a column whose name is not UTF-8
 def test_a_parquet_file_with_one_byte_changed(read, table, at, byte):
     at %= len(table)
     read_or_refuse(read, "c.parquet", table[:at] + bytes([byte]) + table[at + 1 :])

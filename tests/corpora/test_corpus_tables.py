@@ -127,7 +127,7 @@ def test_csv_without_rows(read, table, content):
 
 
 def test_another_separator_shows_in_the_fields_seen(read, table):
-    with pytest.raises(UserError, match="seen: 'doc_id;source'"):
+    with pytest.raises(UserError, match=r"seen: 'doc_id;source'$"):
         read(table("doc_id;source\nd;s\n"))
 
 
@@ -216,3 +216,17 @@ def test_a_file_that_is_no_parquet(read, tmp_path):
     (tmp_path / "c.parquet").write_bytes(b"PAR1 not at all")
     with pytest.raises(UserError, match=r"c\.parquet: not readable as Parquet \("):
         read(tmp_path / "c.parquet")
+
+
+def test_parquet_columns_that_are_not_read_are_named_when_none_is_the_source(read, parquet):
+    with pytest.raises(UserError, match=r"seen: 'doc_id', 'article', 'vector'$"):
+        read(parquet({"doc_id": ["a"], "article": ["s"], "vector": [[0.5]]}))
+    with pytest.raises(UserError, match=r"seen: 'article'$"):
+        read(parquet({"article": ["s"]}))
+
+
+@pytest.mark.parametrize("cell", ["", "null", "{}"])
+def test_cells_that_hold_no_ratings(read, parquet, table, cell):
+    columns = {name: ["a"] for name in ("doc_id", "source", "system", "text")}
+    assert read(parquet({**columns, "ratings": [cell]})).rated == 0
+    assert read(table(f"doc_id,source,system,text,ratings\na,s,A,t,{cell}\n")).rated == 0

@@ -1,0 +1,1 @@
+"""The only importers of Ray: where the work runs, its two stages, and how it is resumed."""

@@ -1,0 +1,181 @@
+"""The configuration: one YAML file, `--set` over it, every key checked by name.
+
+    corpus: cases.jsonl
+    out: runs/first
+    task: summary
+    model: Qwen/Qwen3-8B
+    judges: {synthetic: {levels: 5}}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from evaljudge.engines.opening import ModelSource
+from evaljudge.errors import UserError
+from evaljudge.settings import Settings, read_settings
+
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+
+class CorpusConfig(Settings):
+    path: str | list[str]
+    format: str = "generic"
+
+
+class ModelConfig(Settings):
+    source: str | None = None
+    revision: str | None = None
+    chat: dict[str, Any] = {}
+    engine: dict[str, Any] = {}
+    endpoint: str | None = None
+    name: str | None = None
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> ModelConfig:
+        if self.endpoint is not None:
+            raise ValueError("endpoints are not built yet: give a `source` that vLLM can load")
+        if not self.source:
+            raise ValueError("needs a `source`: a hub name, a path or a URI")
+        return self
+
+    def as_source(self) -> ModelSource:
+        return ModelSource(str(self.source), self.revision, self.chat, self.engine)
+
+
+class WorkersConfig(Settings):
+    min: Annotated[int, Field(ge=1)] = 1
+    max: Annotated[int, Field(ge=1)] = 1
+    gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
+    cpus: Annotated[float, Field(gt=0)] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _max_follows_min(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "max" not in given and "min" in given:
+            return given | {"max": given["min"]}
+        return given
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> WorkersConfig:
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is more than max {self.max}")
+        return self
+
+
+class Condition(Settings):
+    scorer: str
+    axis: str
+    at_least: float | None = None
+    at_most: float | None = None
+    top_fraction: Fraction | None = None
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Condition:
+        if self.at_least is None and self.at_most is None and self.top_fraction is None:
+            raise ValueError("needs `at_least`, `at_most` or `top_fraction`")
+        return self
+
+
+class Selection(Settings):
+    name: str
+    all: Annotated[list[Condition], Field(min_length=1)]
+
+    @field_validator("name")
+    @classmethod
+    def _is_a_file_name(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
+            raise ValueError("may hold letters, digits, `_`, `.` and `-` only")
+        return name
+
+
+class Config(Settings):
+    corpus: str | list[str] | CorpusConfig
+    out: str
+    task: str = "summary"
+    axes: Annotated[list[str], Field(min_length=1)] | None = None
+    prompts: str | None = None
+    model: ModelConfig | None = None
+    writer: ModelConfig | None = None
+    judges: dict[str, dict[str, Any]] = {"synthetic": {}}
+    metrics: list[str] = []
+    workers: WorkersConfig = WorkersConfig()
+    select: list[Selection] = []
+    seed: Annotated[int, Field(ge=0)] = 0
+    coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
+    bad_rows: Literal["fail", "skip"] = "fail"
+    briefs: str | None = None
+
+    @field_validator("model", "writer", mode="before")
+    @classmethod
+    def _name_is_source(cls, given: Any) -> Any:
+        return {"source": given} if isinstance(given, str) else given
+
+    @field_validator("judges", mode="before")
+    @classmethod
+    def _no_settings_are_defaults(cls, given: Any) -> Any:
+        if isinstance(given, list):
+            return {name: {} for name in given}
+        if isinstance(given, dict):
+            return {name: settings or {} for name, settings in given.items()}
+        return given
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Config:
+        names = [selection.name for selection in self.select]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"select: two selections are named {name!r}")
+        if self.judges and self.model is None:
+            raise ValueError("model: judges need one (a hub name, a path or a URI)")
+        return self
+
+
+def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
+    """A YAML file or a mapping, with `key.inner=value` changes laid over it."""
+    spec = dict(given) if isinstance(given, Mapping) else _read_yaml(Path(given))
+    for change in changes:
+        spec = _changed(spec, change)
+    return read_settings(Config, spec, "")
+
+
+def _read_yaml(file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        spec = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{file}: no such configuration") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        raise UserError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(spec, dict):
+        raise UserError(f"{file}: a configuration is a mapping of keys to values")
+    return spec
+
+
+def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
+    import yaml
+
+    path, equals, text = change.partition("=")
+    if not equals or not path:
+        raise UserError(f"--set {change}: write it as key=value or key.inner=value")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise UserError(f"--set {change}: the value is not YAML") from None
+    return _with(spec, path.split("."), value)
+
+
+def _with(spec: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
+    first, *rest = path
+    inner = spec.get(first)
+    if not rest:
+        return {**spec, first: value}
+    return {**spec, first: _with(inner if isinstance(inner, Mapping) else {}, rest, value)}

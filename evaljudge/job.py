@@ -1,0 +1,95 @@
+"""A configuration made ready: its task, judges and models known and checked, nothing asked yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaljudge.config import Config, CorpusConfig
+from evaljudge.corpora import CorpusSource
+from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines
+from evaljudge.errors import UserError, unknown
+from evaljudge.judges import Judge, make_judges
+from evaljudge.metrics import Metric, make_metrics
+from evaljudge.records import ANY_AXIS
+from evaljudge.signature import Fingerprint, fingerprint, metric_signature, score_signature
+from evaljudge.tasks import Task, load_task
+
+
+@dataclass(frozen=True)
+class Job:
+    config: Config
+    task: Task
+    judges: Sequence[Judge]
+    metrics: Sequence[Metric]
+    engines: Engines
+    model: ModelSource | None
+    writer: ModelSource | None
+    model_is: Identity | None
+    writer_is: Identity | None
+
+    @property
+    def one_model(self) -> bool:
+        """Writer and judge are the same: one engine does both stages."""
+        return self.model_is == self.writer_is
+
+    @property
+    def corpus(self) -> CorpusSource:
+        given = self.config.corpus
+        if not isinstance(given, CorpusConfig):
+            given = CorpusConfig(path=given)
+        path = given.path if isinstance(given.path, str) else tuple(given.path)
+        return CorpusSource(path, given.format)
+
+    @property
+    def scorers(self) -> dict[str, list[str]]:
+        """Every scorer of the run, and its axes."""
+        judged = {s: list(judge.axes) for judge in self.judges for s in judge.scorers}
+        return judged | {metric.name: [ANY_AXIS] for metric in self.metrics}
+
+    def fingerprint(self, corpus: str) -> Fingerprint:
+        engine = self.engines.version if self.judges else ""
+        task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
+        return fingerprint(
+            corpus, task, self.judges, self.model_is, self.writer_is, engine, self.config.seed
+        )
+
+    def signatures(self) -> dict[str, str]:
+        """Each scorer's signature."""
+        made = {metric.name: metric_signature(metric.name, metric.version) for metric in self.metrics}
+        for judge in self.judges:
+            assert self.model_is and self.writer_is  # judges need a model: Config saw to it
+            line = score_signature(
+                judge, self.model_is, self.writer_is, self.engines.version, self.config.seed
+            )
+            made |= dict.fromkeys(judge.scorers, line)
+        return made
+
+
+def make_job(config: Config, engines: Engines | None = None) -> Job:
+    """Check all that can be checked before the corpus is read; `engines` is for tests."""
+    engines = engines or VllmEngines()
+    task = load_task(config.task, config.axes, config.prompts)
+    judges = make_judges(config.judges, task)
+    metrics = make_metrics(config.metrics)
+    if not judges and not metrics:
+        raise UserError("nothing to do: the configuration names no judge and no metric")
+    model = config.model.as_source() if config.model and judges else None
+    writer = config.writer.as_source() if config.writer and judges else model
+    model_is = engines.identify(model) if model else None
+    writer_is = model_is if writer == model else engines.identify(writer) if writer else None
+    job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is)
+    _check_selections(job)
+    return job
+
+
+def _check_selections(job: Job) -> None:
+    for selection in job.config.select:
+        for condition in selection.all:
+            where = f"select.{selection.name}"
+            if condition.scorer not in job.scorers:
+                raise UserError(f"{where}: {unknown('scorer', condition.scorer, job.scorers)}")
+            axes = job.scorers[condition.scorer]
+            if condition.axis not in axes:
+                raise UserError(f"{where}: {unknown('axis', condition.axis, axes)}")

@@ -1,0 +1,119 @@
+"""A run's output folder: every path named once, and the commit that makes a shard's files count.
+
+    run.json  shards.json  cases/00003.parquet  commits/judge/00003.json
+    briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet  scores/00003.parquet
+    selected/good.jsonl  report/agreement.json
+
+Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
+readers see committed shards only. A rerun of a shard overwrites its files under the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evaljudge.records import Brief, Case, Score, Verdict
+from evaljudge.storage import tables
+from evaljudge.storage.place import Place
+
+Stage = Literal["prepare", "judge"]
+RUN, SHARDS = "run.json", "shards.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A numbered piece of the work: at most 32 cases."""
+
+    number: int
+    cases: int
+    candidates: int
+
+    @property
+    def file(self) -> str:
+        return f"{self.number:05d}.parquet"
+
+
+class Output:
+    """Reads and writes a run's files; `briefs` may lie elsewhere, shared with other runs."""
+
+    def __init__(self, uri: str, briefs: str | None = None, run: str = "") -> None:
+        self.place = Place(uri)
+        self.uri = self.place.uri
+        self._briefs = Place(briefs or self.place.at("briefs"))
+        self._run = run
+
+    # what is bound and listed
+
+    def run(self) -> dict[str, Any] | None:
+        return self.place.read_json(RUN) if self.place.exists(RUN) else None
+
+    def write_run(self, content: Mapping[str, Any]) -> None:
+        self.place.write_json(RUN, content)
+
+    def listing(self) -> dict[str, Any] | None:
+        return self.place.read_json(SHARDS) if self.place.exists(SHARDS) else None
+
+    def write_listing(self, content: Mapping[str, Any]) -> None:
+        self.place.write_json(SHARDS, content)
+
+    def shards(self) -> list[Shard]:
+        listed = (self.listing() or {"shards": []})["shards"]
+        return [Shard(*numbers) for numbers in listed]
+
+    # commits
+
+    def committed(self, stage: Stage) -> set[int]:
+        return {int(name.removesuffix(".json")) for name in self.place.names(f"commits/{stage}")}
+
+    def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
+        self.place.write_json(f"commits/{stage}/{shard.number:05d}.json", receipt)
+
+    def receipts(self, stage: Stage) -> Iterator[dict[str, Any]]:
+        for name in self.place.names(f"commits/{stage}"):
+            yield self.place.read_json(f"commits/{stage}/{name}")
+
+    # a shard's records
+
+    def cases(self, shard: Shard) -> list[Case]:
+        return list(tables.read_cases(self.place.read_table(f"cases/{shard.file}")))
+
+    def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
+        self.place.write_table(f"cases/{shard.file}", tables.cases_table(cases))
+
+    def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
+        return tables.read_verdicts(self.place.read_table(f"verdicts/{judge}/{shard.file}"))
+
+    def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
+        table = tables.verdicts_table(verdicts)
+        self.place.write_table(f"verdicts/{judge}/{shard.file}", table)
+
+    def scores(self, shard: Shard) -> Iterator[Score]:
+        return tables.read_scores(self.place.read_table(f"scores/{shard.file}"))
+
+    def write_scores(self, shard: Shard, scores: Iterable[Score]) -> None:
+        self.place.write_table(f"scores/{shard.file}", tables.scores_table(scores))
+
+    # briefs: their files carry the run's name too, since other runs may write beside them
+
+    def brief_file(self, shard: Shard) -> str:
+        return f"{shard.number:05d}-{self._run}.parquet"
+
+    def brief_files(self, judge: str) -> list[str]:
+        return self._briefs.names(judge)
+
+    def brief_documents(self, judge: str, file: str) -> list[str]:
+        column = self._briefs.read_table(f"{judge}/{file}", columns=["doc_id"])["doc_id"]
+        return list(dict.fromkeys(column.to_pylist()))
+
+    def briefs(self, judge: str, files: Sequence[str]) -> Iterator[Brief]:
+        for file in files:
+            yield from tables.read_briefs(self._briefs.read_table(f"{judge}/{file}"))
+
+    def has_briefs(self, judge: str, shard: Shard) -> bool:
+        return self._briefs.exists(f"{judge}/{self.brief_file(shard)}")
+
+    def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> None:
+        table = tables.briefs_table(briefs)
+        self._briefs.write_table(f"{judge}/{self.brief_file(shard)}", table)

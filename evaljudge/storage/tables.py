@@ -1,0 +1,126 @@
+"""Records as Parquet tables and back. The columns are a contract: they may grow, not change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@cache
+def _schemas() -> dict[str, pa.Schema]:
+    import pyarrow as pa
+
+    text, tokens = pa.string(), pa.struct([(n, pa.int64()) for n in asdict(Tokens())])
+    outcome = [("status", text), ("reason", text)]
+    candidate = pa.struct(
+        [("system", text), ("text", text), ("ratings", pa.map_(text, pa.float64()))]
+    )
+    return {
+        "cases": pa.schema(
+            [
+                *(("doc_id", text), ("source", text), ("references", pa.list_(text))),
+                *(("context", text), ("candidates", pa.list_(candidate))),
+            ]
+        ),
+        "briefs": pa.schema(
+            [
+                *(("doc_id", text), ("key", text), ("judge", text), ("axis", text)),
+                *(("part", text), ("content", text), *outcome),
+                *(("signature", text), ("tokens", tokens)),
+            ]
+        ),
+        "verdicts": pa.schema(
+            [
+                *(("doc_id", text), ("system", text), ("judge", text), ("axis", text)),
+                *(("evidence", text), *outcome, ("tokens", tokens)),
+            ]
+        ),
+        "scores": pa.schema(
+            [
+                *(("doc_id", text), ("system", text), ("scorer", text), ("axis", text)),
+                *(("value", pa.float64()), *outcome, ("signature", text)),
+            ]
+        ),
+    }
+
+
+def cases_table(cases: Iterable[Case]) -> pa.Table:
+    return _table("cases", cases, _case_row)
+
+
+def briefs_table(briefs: Iterable[Brief]) -> pa.Table:
+    return _table("briefs", briefs, lambda b: _row(b) | {"content": _json(b.content)})
+
+
+def verdicts_table(verdicts: Iterable[Verdict]) -> pa.Table:
+    return _table("verdicts", verdicts, lambda v: _row(v) | {"evidence": _json(v.evidence)})
+
+
+def scores_table(scores: Iterable[Score]) -> pa.Table:
+    return _table("scores", scores, lambda s: _row(s) | {"status": s.status})
+
+
+def read_cases(table: pa.Table) -> Iterator[Case]:
+    for row in table.to_pylist():
+        document = Document(
+            row["doc_id"], row["source"], tuple(row["references"] or ()), row["context"]
+        )
+        candidates = (
+            Candidate(c["system"], c["text"], dict(c["ratings"] or ())) for c in row["candidates"]
+        )
+        yield Case(document, tuple(candidates))
+
+
+def read_briefs(table: pa.Table) -> Iterator[Brief]:
+    for row in table.to_pylist():
+        row["content"] = json.loads(row["content"])
+        yield Brief(**row | {"tokens": Tokens(**row["tokens"])})
+
+
+def read_verdicts(table: pa.Table) -> Iterator[Verdict]:
+    for row in table.to_pylist():
+        row["evidence"] = json.loads(row["evidence"])
+        yield Verdict(**row | {"tokens": Tokens(**row["tokens"])})
+
+
+def read_scores(table: pa.Table) -> Iterator[Score]:
+    for row in table.to_pylist():
+        del row["status"]
+        yield Score(**row)
+
+
+def _table(name: str, records: Iterable[Any], row: Callable[[Any], Mapping[str, Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([row(record) for record in records], schema=_schemas()[name])
+
+
+def _row(record: Any) -> dict[str, Any]:
+    fields: Sequence[str] = record.__slots__
+    row = {name: getattr(record, name) for name in fields}
+    if isinstance(row.get("tokens"), Tokens):
+        row["tokens"] = asdict(row["tokens"])
+    return row
+
+
+def _case_row(case: Case) -> dict[str, Any]:
+    candidates = [
+        {"system": c.system, "text": c.text, "ratings": list(c.ratings.items())}
+        for c in case.candidates
+    ]
+    return _row(case.document) | {
+        "references": list(case.document.references),
+        "candidates": candidates,
+    }
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False)
