@@ -1,4 +1,4 @@
-"""Absolute scores for machine-written text, by a model that compares, and the statistics to believe them.
+"""Absolute scores for machine-written text, and the statistics to believe them.
 
 >>> import evaljudge
 >>> outcome = evaljudge.run("jobs/configs/summary.yaml", ["judges.synthetic.levels=3"])

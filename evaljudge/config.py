@@ -1,10 +1,10 @@
 """The configuration: one YAML file, `--set` over it, every key checked by name.
 
-    corpus: cases.jsonl
-    out: runs/first
-    task: summary
-    model: Qwen/Qwen3-8B
-    judges: {synthetic: {levels: 5}}
+corpus: cases.jsonl
+out: runs/first
+task: summary
+model: Qwen/Qwen3-8B
+judges: {synthetic: {levels: 5}}
 """
 
 from __future__ import annotations
@@ -110,6 +110,11 @@ class Config(Settings):
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
     bad_rows: Literal["fail", "skip"] = "fail"
     briefs: str | None = None
+
+    @property
+    def corpus_name(self) -> str:
+        path = self.corpus.path if isinstance(self.corpus, CorpusConfig) else self.corpus
+        return path if isinstance(path, str) else ", ".join(path)
 
     @field_validator("model", "writer", mode="before")
     @classmethod

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaljudge.config import Config, CorpusConfig
@@ -28,6 +29,7 @@ class Job:
     writer: ModelSource | None
     model_is: Identity | None
     writer_is: Identity | None
+    since: float = field(default_factory=time.monotonic)
 
     @property
     def one_model(self) -> bool:
@@ -57,9 +59,12 @@ class Job:
 
     def signatures(self) -> dict[str, str]:
         """Each scorer's signature."""
-        made = {metric.name: metric_signature(metric.name, metric.version) for metric in self.metrics}
+        made = {
+            metric.name: metric_signature(metric.name, metric.version) for metric in self.metrics
+        }
         for judge in self.judges:
-            assert self.model_is and self.writer_is  # judges need a model: Config saw to it
+            assert self.model_is is not None, "judges need a model: Config saw to it"
+            assert self.writer_is is not None
             line = score_signature(
                 judge, self.model_is, self.writer_is, self.engines.version, self.config.seed
             )

@@ -38,7 +38,7 @@ def _known(kind: Any, path: tuple[int | str, ...]) -> list[str]:
     """The keys that the model at this path of the configuration has."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
-        inner = [a for a in _models_in(field.annotation)] if field else _models_in(kind)
+        inner = _models_in(field.annotation) if field else _models_in(kind)
         kind = inner[0] if inner else kind
     return list(getattr(kind, "model_fields", {}))
 

@@ -14,7 +14,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 PROSE = (
     "The river rose after two days of rain and the town council closed the old bridge. "
     "Better boats were sent from the city; worse weather was forecast, similar to last year. "
-    "Article, summary, reference, target: <tags> and </tags>, numbers 1 2 3 4 5, and \"quotes\"."
+    'Article, summary, reference, target: <tags> and </tags>, numbers 1 2 3 4 5, and "quotes".'
 )
 
 

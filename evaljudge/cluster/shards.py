@@ -9,23 +9,22 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
 
 from evaljudge.asks import Options
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
-from evaljudge.judges import Judge
+from evaljudge.judges import Judge, Part
 from evaljudge.model import Model
-from evaljudge.model.counting import Counting
+from evaljudge.model.counting import Counting, Masses
 from evaljudge.model.remembering import Remembering
-from evaljudge.records import Brief, Case, Tokens, Verdict
+from evaljudge.records import Brief, Case, Document, Tokens, Verdict
 from evaljudge.signature import brief_key
 from evaljudge.storage import Output, Shard, Stage
 
 MOST_OPEN_CASES = 64
-Tally = dict[str, Tokens]
-"""What was asked, by judge."""
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -62,68 +61,143 @@ class Order:
     brief_files: Mapping[str, Sequence[str]]
 
 
+@dataclass
+class Known:
+    """The briefs at hand for a judge's shard, by key: its own file's, and other files'."""
+
+    own: dict[str, Brief] = field(default_factory=dict)
+    others: dict[str, Brief] = field(default_factory=dict)
+
+    def find(self, key: str) -> Brief | None:
+        return self.others.get(key) or self.own.get(key)
+
+
+@dataclass
+class Asked:
+    """What a stage asked of its model, for one judge."""
+
+    tokens: Tokens = Tokens()
+    masses: Masses = Masses()
+
+    def add(self, model: Counting) -> None:
+        self.tokens += model.tokens
+        self.masses += model.masses
+
+
 class ShardWork:
     """Does orders over one engine, several at once."""
 
-    def __init__(self, assignment: Assignment, engine: Engine) -> None:
-        self._job, self._engine = assignment, engine
+    def __init__(self, assignment: Assignment, engine: Engine, gpus: float = 0) -> None:
+        self._job, self._engine, self._gpus = assignment, engine, gpus
         self._output = assignment.open_output()
         self._open_cases = asyncio.Semaphore(MOST_OPEN_CASES)
         self._heads: set[int] = set()
-        self._name = f"{os.uname().nodename}-{os.getpid()}-{time.time_ns()}"
+        self._worker = f"{os.uname().nodename}-{os.getpid()}"
         self._since = time.monotonic()
 
     async def do(self, order: Order) -> list[dict[str, Any]]:
         """The receipts of the stages done, each already committed."""
         cases = await asyncio.to_thread(self._output.cases, order.shard)
-        known = await asyncio.to_thread(self._known_briefs, order, cases)
+        known = await asyncio.to_thread(self._known_briefs, order)
         stages = {"prepare": self._prepare, "judge": self._judge}
         return [await stages[stage](order.shard, cases, known) for stage in order.stages]
 
-    def _known_briefs(self, order: Order, cases: Sequence[Case]) -> dict[str, Brief]:
-        """Usable briefs of these documents, by key; of this shard's own file also failures."""
-        found: dict[str, Brief] = {}
-        documents = {case.document.doc_id for case in cases}
-        own = self._output.brief_file(order.shard)
-        for judge in self._job.judges:
-            files = list(order.brief_files.get(judge.name, ()))
-            if self._output.has_briefs(judge.name, order.shard) and own not in files:
-                files.append(own)
-            for brief in self._output.briefs(judge.name, files):
-                if brief.doc_id in documents or brief.status == "ok":
-                    found[brief.key] = brief
-        return found
-
     async def _prepare(
-        self, shard: Shard, cases: Sequence[Case], known: dict[str, Brief]
+        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Known]
     ) -> dict[str, Any]:
-        usable = {key: brief for key, brief in known.items() if brief.status == "ok"}
-        started, tally = time.monotonic(), Tally()
+        """Stage one: every brief that these documents lack."""
+        started, asked, missing = time.monotonic(), dict[str, Asked](), 0
         for judge in self._job.judges:
-
-            async def brief(case: Case, model: Model, judge: Judge = judge) -> list[Brief]:
-                return await self._brief(judge, case, usable, model)
-
-            mine = await self._over(cases, judge.name, tally, brief)
-            new = [b for briefs in mine for b in briefs]
-            await asyncio.to_thread(self._output.write_briefs, judge.name, shard, new)
-            known |= {b.key: b for b in new}
-        missing = sum(b.status == "unscored" for b in known.values())
-        counts = {"cases": len(cases), "briefs": len(known), "missing": missing}
-        return await self._commit("prepare", shard, counts, tally, started)
+            kept = known[judge.name]
+            kept.own = {key: b for key, b in kept.own.items() if b.status == "ok"}
+            ask = self._asking(asked.setdefault(judge.name, Asked()))
+            work = (ask(self._brief, judge, case, kept) for case in cases)
+            new = [brief for briefs in await asyncio.gather(*work) for brief in briefs]
+            kept.own |= {brief.key: brief for brief in new}
+            missing += sum(brief.status == "unscored" for brief in new)
+            await asyncio.to_thread(
+                self._output.write_briefs, judge.name, shard, list(kept.own.values())
+            )
+        return await self._commit("prepare", shard, started, asked, missing)
 
     async def _judge(
-        self, shard: Shard, cases: Sequence[Case], known: dict[str, Brief]
+        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Known]
     ) -> dict[str, Any]:
-        started, tally, unscored, masses = time.monotonic(), Tally(), 0, _Masses()
+        """Stage two: every candidate before every judge."""
+        started, asked, unscored = time.monotonic(), dict[str, Asked](), 0
         for judge in self._job.judges:
+            ask = self._asking(asked.setdefault(judge.name, Asked()))
+            work = (ask(self._verdicts, judge, case, known[judge.name]) for case in cases)
+            verdicts = [verdict for mine in await asyncio.gather(*work) for verdict in mine]
+            unscored += sum(verdict.status == "unscored" for verdict in verdicts)
+            await asyncio.to_thread(self._output.write_verdicts, judge.name, shard, verdicts)
+        return await self._commit("judge", shard, started, asked, unscored)
 
-            async def verdicts(case: Case, model: Model, judge: Judge = judge) -> list[Verdict]:
-                briefs = [b for b in self._briefs_of(judge, case, known).values() if b]
-                return await judge.verdicts(case, briefs, model)
+    async def _brief(self, judge: Judge, case: Case, known: Known, model: Model) -> list[Brief]:
+        keys = self._keys(judge, case.document)
+        found = [brief for key in keys.values() if (brief := known.find(key)) is not None]
+        new = await judge.brief(case.document, found, model)
+        signature = self._job.signatures[judge.scorers[0]]
+        return [
+            replace(brief, key=keys[brief.axis, brief.part], signature=signature) for brief in new
+        ]
 
-            mine = [v for vs in await self._over(cases, judge.name, tally, verdicts) for v in vs]
-            await asyncio.to_thread(self._output.write_verdicts, judge.name, shard, mine)
-            unscored += sum(v.status == "unscored" for v in mine)
-        counts = {"cases": len(cases), "candidates": shard.candidates, "unscored": unscored}
-        return await self._commit("judge", shard, counts, tally, started)
+    async def _verdicts(
+        self, judge: Judge, case: Case, known: Known, model: Model
+    ) -> list[Verdict]:
+        keys = self._keys(judge, case.document)
+        found = [brief for key in keys.values() if (brief := known.find(key)) is not None]
+        return await judge.verdicts(case, found, model)
+
+    def _asking(self, asked: Asked) -> Callable[..., Awaitable[Any]]:
+        """Opens a case when its turn comes, with a model of its own that remembers and counts."""
+
+        async def ask(work: Callable[..., Awaitable[R]], *given: Any) -> R:
+            async with self._open_cases:
+                counting = Counting(self._engine, self._heads)
+                result = await work(*given, Remembering(counting))
+                asked.add(counting)
+                return result
+
+        return ask
+
+    def _keys(self, judge: Judge, document: Document) -> dict[tuple[str, str], str]:
+        def key(part: Part) -> str:
+            return brief_key(judge, part, document, self._job.writer)
+
+        return {(part.axis, part.name): key(part) for part in judge.parts()}
+
+    def _known_briefs(self, order: Order) -> dict[str, Known]:
+        own = self._output.brief_file(order.shard)
+        known = {}
+        for judge in self._job.judges:
+            others = [f for f in order.brief_files.get(judge.name, ()) if f != own]
+            has_own = self._output.has_briefs(judge.name, order.shard)
+            known[judge.name] = Known(
+                _by_key(self._output.briefs(judge.name, [own] if has_own else [])),
+                _by_key(b for b in self._output.briefs(judge.name, others) if b.status == "ok"),
+            )
+        return known
+
+    async def _commit(
+        self, stage: Stage, shard: Shard, started: float, asked: Mapping[str, Asked], unscored: int
+    ) -> dict[str, Any]:
+        now = time.monotonic()
+        receipt = {
+            "stage": stage,
+            "shard": shard.number,
+            "cases": shard.cases,
+            "candidates": shard.candidates,
+            "unscored": unscored,
+            "asked": {judge: asdict(of) for judge, of in asked.items()},
+            "seconds": round(now - started, 3),
+            "worker": self._worker,
+            "worker_seconds": round(now - self._since, 3),
+            "gpus": self._gpus,
+        }
+        await asyncio.to_thread(self._output.commit, stage, shard, receipt)
+        return receipt
+
+
+def _by_key(briefs: Iterable[Brief]) -> dict[str, Brief]:
+    return {brief.key: brief for brief in briefs}

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from evaljudge.engines.opening import Engine, EngineDead, Engines, Identity, ModelSource, VllmEngines
+from evaljudge.engines.opening import (
+    Engine,
+    EngineDead,
+    Engines,
+    Identity,
+    ModelSource,
+    VllmEngines,
+)
 
 __all__ = ["Engine", "EngineDead", "Engines", "Identity", "ModelSource", "VllmEngines"]

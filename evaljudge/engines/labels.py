@@ -2,7 +2,8 @@
 
 `Better` / `Worse` / `Similar` are often a token each; `very good` / `very bad` share a first one,
 and `Good` begins `Good enough`. The options' spellings are compiled once, for one tokenizer and
-one template tail, into a trie; each inner node of it is one engine request. Only canonical
+one template tail, into a trie; each inner node of it is one engine request, asked from the root
+down as far as it can change an option by more than a hundred-thousandth. Only canonical
 tokenisations of a spelling are counted: the model could also spell `Better` letter by letter, and
 that (tiny) probability is not in the mass.
 """
@@ -11,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, log
 
 from evaljudge.asks import Options, add_in_logs
 from evaljudge.engines.template import Template
 from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import UserError
 
+NEGLIGIBLE = log(1e-5)
+"""A spelling that could add less than this share to what an option has is not stepped down."""
 MOST_IDS = 128
 """What the engine gives for one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
 
@@ -29,6 +33,10 @@ class Node:
     ids: Ids
 
 
+Found = Mapping[Ids, Mapping[int, float]]
+"""What each node asked so far gave: the log-probability of each of its ids."""
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """The compiled options: nodes to ask, and how their answers add up."""
@@ -38,19 +46,46 @@ class Labels:
     ended: frozenset[Ids]
     ends: frozenset[int]
 
-    def logprobs(self, found: Sequence[Mapping[int, float]]) -> dict[str, float]:
-        """Each option's log-probability from what each node's request gave, in order."""
-        at = {node.path: values for node, values in zip(self.nodes, found, strict=True)}
+    def wanted(self, found: Found) -> list[Node]:
+        """The nodes to ask next: those whose path is known, and can still change an option."""
+        known = self.logprobs(found)
+        return [n for n in self.nodes if n.path not in found and self._matters(n, found, known)]
+
+    def logprobs(self, found: Found) -> dict[str, float]:
+        """Each option's log-probability, by the nodes found."""
         return {
-            name: add_in_logs(self._path(path, at) for path in paths)
+            name: add_in_logs(self._path(path, found) for path in paths)
             for name, paths in self.paths.items()
         }
 
-    def _path(self, path: Ids, at: Mapping[Ids, Mapping[int, float]]) -> float:
-        value = sum(at[path[:depth]][token] for depth, token in enumerate(path))
+    def _matters(self, node: Node, found: Found, known: Mapping[str, float]) -> bool:
+        most = _along(node.path, found)
+        if most is None:
+            return False
+        below = (
+            name
+            for name, paths in self.paths.items()
+            if any(path[: len(node.path)] == node.path for path in paths)
+        )
+        return any(most > known[name] + NEGLIGIBLE for name in below)
+
+    def _path(self, path: Ids, found: Found) -> float:
+        value = _along(path, found)
+        if value is None or (path in self.ended and path not in found):
+            return -inf
         if path in self.ended:
-            value += add_in_logs(at[path][end] for end in self.ends)
+            value += add_in_logs(found[path][end] for end in self.ends)
         return value
+
+
+def _along(path: Ids, found: Found) -> float | None:
+    """The log-probability of a path, or None where a node on the way was not asked."""
+    value = 0.0
+    for depth, token in enumerate(path):
+        if path[:depth] not in found:
+            return None
+        value += found[path[:depth]][token]
+    return value
 
 
 def compile_options(options: Options, tokeniser: Tokeniser, template: Template) -> Labels:
@@ -71,7 +106,9 @@ def compile_options(options: Options, tokeniser: Tokeniser, template: Template) 
     return Labels(_nodes(paths, ended, template.ends, options), paths, ended, template.ends)
 
 
-def _paths(name: str, options: Options, tokeniser: Tokeniser, template: Template) -> tuple[Ids, ...]:
+def _paths(
+    name: str, options: Options, tokeniser: Tokeniser, template: Template
+) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
     found = {ids for ids in spelt if ids}

@@ -19,7 +19,7 @@ _Asked = tuple[str, Ids, Any, "asyncio.Future[Any]"]
 
 
 class Steps:
-    """Feeds requests to the engine in the order they are asked, and steps it while there are any."""
+    """Feeds requests to the engine in the order asked, and steps it while there are any."""
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine

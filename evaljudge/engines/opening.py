@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
-from evaljudge.asks import Options
+from evaljudge.asks import Options, Prompt, Spent
 from evaljudge.errors import UserError
 from evaljudge.model import Model
 
@@ -73,6 +73,9 @@ class Engines(Protocol):
 
     def identify(self, source: ModelSource) -> Identity: ...
 
+    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+        """Counts a prompt's tokens with the model's own tokenizer; loads no weights."""
+
     def open(self, source: ModelSource, seed: int) -> Engine: ...
 
 
@@ -91,6 +94,11 @@ class VllmEngines:
         else:
             revision = _hub_revision(source)
         return Identity(source.source, revision, dict(source.chat), dict(source.engine))
+
+    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+        from evaljudge.engines.vllm import make_gauge
+
+        return make_gauge(source)
 
     def open(self, source: ModelSource, seed: int) -> Engine:
         from evaljudge.engines.vllm import open_vllm
@@ -111,7 +119,7 @@ def installed_build() -> str:
 def _folder_revision(folder: Path) -> str:
     """A digest of the checkpoint: small files whole, of large ones the size and both ends."""
     if not (folder / "config.json").is_file():
-        raise UserError(f"model {folder}: no config.json there; a Hugging Face checkpoint is needed")
+        raise UserError(f"model {folder}: no config.json there, so no checkpoint")
     digest = hashlib.sha256()
     for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] != "."):
         digest.update(f"{path.name}:{path.stat().st_size}\n".encode())
@@ -127,7 +135,7 @@ def _uri_revision(uri: str) -> str:
 
     files = listing(uri)
     if not any(name == "config.json" for name, _ in files):
-        raise UserError(f"model {uri}: no config.json there; a Hugging Face checkpoint is needed")
+        raise UserError(f"model {uri}: no config.json there, so no checkpoint")
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
@@ -143,7 +151,9 @@ def _hub_revision(source: ModelSource) -> str:
             sha = huggingface_hub.HfApi().model_info(name, revision=revision, timeout=10).sha
             return str(sha)
     except HFValidationError:
-        raise UserError(f"model {name}: no such folder, and no name that a hub could have") from None
+        raise UserError(
+            f"model {name}: no such folder, and no name that a hub could have"
+        ) from None
     except Exception as error:  # the hub's client raises many kinds; each means: not from there
         if not isinstance(cached, str):
             said = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""A tiny checkpoint with random weights, made on the spot: it runs the real engine and knows nothing.
+"""A tiny checkpoint with random weights: it runs the real engine and knows nothing.
 
 Llama architecture in the Hugging Face layout, a few hundred thousand float32 parameters, and a
 tokenizer trained on the texts given: enough for the demo and for tests of exactness. What such a
@@ -15,10 +15,13 @@ from typing import Any, Literal
 SPECIALS = ("<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>")
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n"
-    "{{ message.content }}</s>\n{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+    "{{ message.content }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 _EAGER_TO_STOP = 4.0
 """How much louder the end of a turn is than a word, so that its replies end."""
+_ANSWERS = "Better Worse Similar better worse similar BETTER WORSE SIMILAR".split()
+"""Learnt as whole tokens, as every real tokenizer has them."""
 _WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 2, 128
 
 Pieces = Literal["bytes", "words"]
@@ -51,13 +54,15 @@ def make_tiny_model(
         settings["chat_template"] = CHAT_TEMPLATE
     _save_json(folder / "tokenizer_config.json", settings)
     _save_json(folder / "config.json", _config(tokenizer.get_vocab_size(), context))
-    _save_weights(folder / "model.safetensors", tokenizer.get_vocab_size(), seed)
+    silent = [i for i in range(tokenizer.get_vocab_size()) if _is_blank(tokenizer.decode([i]))]
+    _save_weights(folder / "model.safetensors", tokenizer.get_vocab_size(), silent, seed)
     return folder
 
 
 def _train(texts: Iterable[str], pieces: Pieces, vocabulary: int) -> Any:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
+    trainer: Any
     options: dict[str, Any] = {"vocab_size": vocabulary, "show_progress": False}
     if pieces == "bytes":
         tokenizer = Tokenizer(models.BPE())
@@ -79,8 +84,16 @@ def _train(texts: Iterable[str], pieces: Pieces, vocabulary: int) -> Any:
             initial_alphabet=["\n", *map(chr, range(32, 127))],
             **options,
         )
-    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.train_from_iterator([*texts, *_answers() * 50], trainer)
     return tokenizer
+
+
+def _answers() -> list[str]:
+    return [lead + word for word in _ANSWERS for lead in ("\n", ". ")]
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip() or "\ufffd" in text
 
 
 def _config(vocabulary: int, context: int) -> dict[str, Any]:
@@ -106,7 +119,7 @@ def _config(vocabulary: int, context: int) -> dict[str, Any]:
     }
 
 
-def _save_weights(path: Path, vocabulary: int, seed: int) -> None:
+def _save_weights(path: Path, vocabulary: int, silent: list[int], seed: int) -> None:
     import numpy as np
     from safetensors.numpy import save_file
 
@@ -117,7 +130,8 @@ def _save_weights(path: Path, vocabulary: int, seed: int) -> None:
 
     ones = np.ones(_WIDTH, "float32")
     words = noise(vocabulary, _WIDTH)
-    words[SPECIALS.index("</s>")] *= _EAGER_TO_STOP
+    words[silent] = 0  # replies are made of words, and end
+    words[SPECIALS.index("</s>")] = _EAGER_TO_STOP * noise(_WIDTH)
     weights = {
         "model.embed_tokens.weight": noise(vocabulary, _WIDTH),
         "model.norm.weight": ones,

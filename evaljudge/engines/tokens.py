@@ -114,13 +114,10 @@ def _unknown_token(backend: Any) -> str:
 
 
 def full_blocks(ids: Ids, size: int) -> tuple[int, ...]:
-    """Names of the prompt's full blocks, each made of all that precedes it.
-
-    The last token is always computed, so a block that it ends is not one the cache can serve.
-    """
+    """Names of the prompt's full blocks, each made of all that precedes it."""
     names: list[int] = []
     name = 0
-    for start in range(0, (len(ids) - 1) // size * size, size):
+    for start in range(0, len(ids) // size * size, size):
         name = hash((name, ids[start : start + size]))
         names.append(name)
     return tuple(names)

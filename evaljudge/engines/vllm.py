@@ -40,6 +40,7 @@ QUIET = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # see loop.py
 }
 R = TypeVar("R")
+CUDA_BLOCK = 16
 CPU_BLOCK = 32
 """Smaller than the build's own 128: prefixes are shared in finer steps, and it was faster."""
 
@@ -60,6 +61,20 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
         said = next((line for line in str(error).splitlines() if line.strip()), repr(error))
         raise UserError(f"model {source.source}: the engine cannot load it: {said}") from error
     return VllmModel(engine, _tokeniser(path, source), source)
+
+
+def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
+    """Counts tokens and cache blocks as the engine would, by the tokenizer alone."""
+    tokeniser = _tokeniser(_local_path(source.source), source)
+    template = read_template(tokeniser, source.chat, frozenset())
+    usual = CPU_BLOCK if installed_build() == CPU_BUILD else CUDA_BLOCK
+    size = int(source.engine.get("block_size", usual))
+
+    def gauge(prompt: Prompt) -> Spent:
+        ids, head = template.around(prompt, tokeniser)
+        return Spent(len(ids), 0, 1, full_blocks(ids, size), head // size, size)
+
+    return gauge
 
 
 def _arguments(source: ModelSource, path: str, seed: int, cpu: bool) -> dict[str, Any]:
@@ -142,11 +157,15 @@ class VllmModel:
     ) -> list[Chosen | Failed]:
         labels = self._compiled(options)
         deepest = max(len(node.path) for node in labels.nodes)
-        params = [self._reading(node.ids) for node in labels.nodes]
 
         async def reply(asked: _Asked) -> Chosen:
-            outputs = await self._steps.ask([asked.ids + n.path for n in labels.nodes], params)
-            found = [_first_logprobs(output) for output in outputs]
+            found: dict[Ids, dict[int, float]] = {}
+            outputs: list[Any] = []
+            while nodes := labels.wanted(found):
+                prompts = [asked.ids + node.path for node in nodes]
+                outputs += await self._steps.ask(prompts, [self._reading(n.ids) for n in nodes])
+                for node, output in zip(nodes, outputs[-len(nodes) :], strict=True):
+                    found[node.path] = _first_logprobs(output)
             chosen = Chosen(labels.logprobs(found), (), self._spent(outputs, asked))
             return replace(chosen, samples=chosen.draw(samples, repr(asked.ids)))
 
@@ -175,9 +194,7 @@ class VllmModel:
         asked = {n: one for n, one in enumerate(rendered) if isinstance(one, _Asked)}
         order = sorted(asked, key=lambda n: asked[n].ids)
         replies = dict(zip(order, await gather(*(reply(asked[n]) for n in order)), strict=True))
-        return [
-            one if isinstance(one, Failed) else replies[n] for n, one in enumerate(rendered)
-        ]
+        return [one if isinstance(one, Failed) else replies[n] for n, one in enumerate(rendered)]
 
     def _render(self, prompt: Prompt, room: int) -> _Asked | Failed:
         ids, head = self._template.around(prompt, self._tokeniser)

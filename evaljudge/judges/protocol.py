@@ -45,14 +45,10 @@ class Judge(Protocol):
     def parts(self) -> Sequence[Part]:
         """What the briefs of any document consist of."""
 
-    async def brief(
-        self, document: Document, known: Sequence[Brief], model: Model
-    ) -> list[Brief]:
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         """The parts that `known` lacks; one that cannot be had is unscored, with its reason."""
 
-    async def verdicts(
-        self, case: Case, briefs: Sequence[Brief], model: Model
-    ) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
         """One verdict per candidate and axis, scored or not."""
 
     def score(self, verdict: Verdict) -> list[Score]:

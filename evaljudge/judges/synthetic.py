@@ -19,7 +19,6 @@ candidate unscored.
 
 from __future__ import annotations
 
-import json
 from asyncio import gather
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -31,7 +30,7 @@ from evaljudge.asks import Chosen, Failed, Options, Prompt, Writing, Written
 from evaljudge.judges.protocol import Part
 from evaljudge.model import Model
 from evaljudge.model.counting import cost
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Tokens, Verdict
+from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 from evaljudge.tasks import Task
 
@@ -86,9 +85,7 @@ class Synthetic:
         return {"axis": axis.name, "description": axis.description, "rating": rating,
                 "prompts": self._writing_hash, **how}  # fmt: skip
 
-    async def brief(
-        self, document: Document, known: Sequence[Brief], model: Model
-    ) -> list[Brief]:
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         mine = await gather(
             *(
                 self._references(document, axis, [b for b in known if b.axis == axis.name], model)
@@ -133,7 +130,7 @@ class Synthetic:
         worse, better = neighbours(rating)
         for neighbour in (worse, better):
             if isinstance(found := texts[neighbour], Failed):
-                return Failed(f"no neighbour to write between: {found.reason}")
+                return found
         given = {"worse": str(texts[worse]), "better": str(texts[better])}
         return self._prompt("synthetic.between", document, axis, given)
 
@@ -152,9 +149,7 @@ class Synthetic:
 
     # stage two: every candidate against every level, all of a case's asks in one list
 
-    async def verdicts(
-        self, case: Case, briefs: Sequence[Brief], model: Model
-    ) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
         levels = {
             axis.name: {float(b.part): _text_of(b) for b in briefs if b.axis == axis.name}
             for axis in self._axes
@@ -215,9 +210,7 @@ class Synthetic:
     ) -> Prompt:
         context = document.context if axis.context else None
         told = {"source": document.source, "context": context, **given}
-        return self._pack.render(
-            name, told, axis=axis.name, description=axis.description, **words
-        )
+        return self._pack.render(name, told, axis=axis.name, description=axis.description, **words)
 
     # the driver: arithmetic, no model
 

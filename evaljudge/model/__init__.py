@@ -16,9 +16,7 @@ __all__ = ["Model"]
 
 
 class Model(Protocol):
-    async def write(
-        self, prompts: Sequence[Prompt], how: Writing
-    ) -> list[Written | Failed]: ...
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]: ...
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from evaljudge.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
@@ -11,6 +12,21 @@ from evaljudge.records import Tokens
 
 Reply = Written | Chosen | Weighed | Failed
 R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed)
+
+
+LOW_MASS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """How much of the model's probability the options held: over all choices, and how often low."""
+
+    choices: int = 0
+    total: float = 0.0
+    low: int = 0
+
+    def __add__(self, other: Masses) -> Masses:
+        return Masses(self.choices + other.choices, self.total + other.total, self.low + other.low)
 
 
 class Counting:
@@ -25,6 +41,7 @@ class Counting:
         self._heads = set() if heads is None else heads
         self._blocks: set[int] = set()
         self.tokens = Tokens()
+        self.masses = Masses()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         return self._count(await self._model.write(prompts, how))
@@ -32,7 +49,11 @@ class Counting:
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        return self._count(await self._model.choose(prompts, options, samples))
+        replies = self._count(await self._model.choose(prompts, options, samples))
+        for reply in replies:
+            if isinstance(reply, Chosen):
+                self.masses += Masses(1, reply.mass, int(reply.mass < LOW_MASS))
+        return replies
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
@@ -46,11 +67,14 @@ class Counting:
         return replies
 
     def _floor(self, spent: Spent) -> int:
-        head, further = spent.blocks[: spent.head], spent.blocks[spent.head :]
+        size = spent.block_size
+        served = (spent.prompt - 1) // size if size else 0  # blocks that a cache could serve
+        head = spent.blocks[: min(spent.head, served)]
+        further = spent.blocks[len(head) : served]
         new = len(set(head) - self._heads) + len(set(further) - self._blocks)
         self._heads.update(head)
-        self._blocks.update(further)
-        return new * spent.block_size + spent.prompt - len(spent.blocks) * spent.block_size
+        self._blocks.update(spent.blocks[len(head) :])
+        return new * size + spent.prompt - served * size
 
 
 def cost(replies: Iterable[Reply]) -> Tokens:

@@ -23,6 +23,7 @@ from evaljudge.asks import (
     Writing,
     Written,
 )
+from evaljudge.engines.opening import Identity, ModelSource
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
@@ -82,6 +83,12 @@ class Scripted:
             for prompt, reply in zip(prompts, replies, strict=True)
         ]
 
+    def prepare(self, options: Options) -> None:
+        """Any options will do."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
     def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
         if isinstance(reply, Failed):
             return reply
@@ -98,3 +105,21 @@ class Scripted:
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:
     return (Spent(len(prompt.text.split()), 0, 1),)
+
+
+class ScriptedEngines:
+    """Opens a scripted model in place of an engine; `opens` is called in the worker."""
+
+    version = "scripted 1"
+
+    def __init__(self, opens: Callable[[], Scripted] = Scripted) -> None:
+        self._opens = opens
+
+    def identify(self, source: ModelSource) -> Identity:
+        return Identity(source.source, source.revision or "scripted", source.chat, source.engine)
+
+    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+        return lambda prompt: _words(prompt)[0]
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        return self._opens()

@@ -42,7 +42,7 @@ class Output:
         self.place = Place(uri)
         self.uri = self.place.uri
         self._briefs = Place(briefs or self.place.at("briefs"))
-        self._run = run
+        self.name = run
 
     # what is bound and listed
 
@@ -98,7 +98,7 @@ class Output:
     # briefs: their files carry the run's name too, since other runs may write beside them
 
     def brief_file(self, shard: Shard) -> str:
-        return f"{shard.number:05d}-{self._run}.parquet"
+        return f"{shard.number:05d}-{self.name}.parquet"
 
     def brief_files(self, judge: str) -> list[str]:
         return self._briefs.names(judge)

@@ -28,7 +28,8 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
     if "://" not in uri:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
     try:
-        return fs.FileSystem.from_uri(uri)
+        system, path = fs.FileSystem.from_uri(uri)
+        return system, str(path)
     except (ArrowInvalid, OSError) as error:
         raise UserError(f"{uri}: not a place that can be opened ({_first_line(error)})") from None
 
@@ -154,7 +155,7 @@ class _Whole:
     def __enter__(self) -> IO[bytes]:
         if self._local:
             os.makedirs(self._folder, exist_ok=True)
-            self._stream: IO[bytes] = open(self._beside, "wb")  # noqa: SIM115
+            self._stream: IO[bytes] = open(self._beside, "wb")
         else:
             self._stream = self._system.open_output_stream(self._path)
         return self._stream

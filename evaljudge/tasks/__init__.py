@@ -1,8 +1,8 @@
 """Tasks: what is judged, on which axes, with which prompts. One YAML file and one pack each.
 
-    name: summary
-    axes:
-      coherence: {description: how well the sentences fit together …}
+name: summary
+axes:
+  coherence: {description: how well the sentences fit together …}
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prompt packs: templates by name, rendered so that no document can leave its fence.
 
-    pack.render("synthetic.compare", {"source": "The river …", "target": "A <flood>."}, axis="fluency")
+    pack.render("synthetic.compare", {"source": "The river …", "target": "A <flood>."}, axis="…")
 
 Texts of the corpus are `given`; everything else is the template's own. Given texts stand between
 markers such as `<article>` and `</article>`; what looks like one of the template's markers inside

@@ -97,15 +97,23 @@ def oracles(tiny: Callable[..., Path]) -> Callable[..., Oracle]:
     return make
 
 
-MODELS = [(pieces, chat, caching) for pieces in ("bytes", "words") for chat in (True, False)
-          for caching in (True, False)]
+MODELS = [
+    (pieces, chat, caching)
+    for pieces in ("bytes", "words")
+    for chat in (True, False)
+    for caching in (True, False)
+]
 
 
 @pytest.mark.parametrize(("pieces", "chat", "caching"), MODELS)
 @pytest.mark.parametrize("names", CASES.values(), ids=CASES.keys())
 def test_choose_is_exact(
-    engine: Callable[..., VllmModel], oracles: Callable[..., Oracle],
-    pieces: str, chat: bool, caching: bool, names: tuple[str, ...],
+    engine: Callable[..., VllmModel],
+    oracles: Callable[..., Oracle],
+    pieces: str,
+    chat: bool,
+    caching: bool,
+    names: tuple[str, ...],
 ) -> None:
     model, oracle = engine(pieces, chat, caching), oracles(pieces, chat)
     replies = asyncio.run(model.choose(PROMPTS, Options(names)))
@@ -122,8 +130,11 @@ def test_choose_is_exact(
 
 @pytest.mark.parametrize(("pieces", "chat", "caching"), MODELS)
 def test_weigh_is_exact(
-    engine: Callable[..., VllmModel], oracles: Callable[..., Oracle],
-    pieces: str, chat: bool, caching: bool,
+    engine: Callable[..., VllmModel],
+    oracles: Callable[..., Oracle],
+    pieces: str,
+    chat: bool,
+    caching: bool,
 ) -> None:
     model, oracle = engine(pieces, chat, caching), oracles(pieces, chat)
     texts = ["A flood closed the bridge." * n for n in (1, 3, 20)]

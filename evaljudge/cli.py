@@ -1,0 +1,153 @@
+"""The command line, over journey.py. Exit codes: 0 done, 2 the user's mistake, 3 low coverage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaljudge.errors import UserError
+
+if TYPE_CHECKING:
+    from evaljudge.journey import Outcome
+
+USER_MISTAKE, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Absolute scores for machine-written text, by a language model that compares.",
+)
+ConfigFile = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML configuration.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key: judges.synthetic.levels=9"),
+]
+Extend = Annotated[
+    bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
+]
+
+
+@app.command()
+def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
+    """Everything: briefs, verdicts, scores, report. Rerun it to resume."""
+    import evaljudge
+    from evaljudge.progress import watcher
+
+    _tell(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
+
+
+@app.command()
+def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
+    """Stage one: what depends on the documents alone (the synthetic references)."""
+    import evaljudge
+    from evaljudge.progress import watcher
+
+    out = evaljudge.prepare(config, changes or (), extend=extend, watcher=watcher())
+    print(f"briefs are ready: {out}")
+
+
+@app.command()
+def judge(config: ConfigFile, changes: Changes = None) -> None:
+    """Stage two: every candidate before every judge."""
+    import evaljudge
+    from evaljudge.progress import watcher
+
+    print(f"verdicts are in: {evaljudge.judge(config, changes or (), watcher=watcher())}")
+
+
+@app.command()
+def report(config: ConfigFile, changes: Changes = None) -> None:
+    """Scores, agreement and selected files from the verdicts there are; asks nothing."""
+    import evaljudge
+
+    _tell(evaljudge.report(config, changes or ()))
+
+
+@app.command()
+def plan(config: ConfigFile, changes: Changes = None) -> None:
+    """What a fresh run would ask, in asks and tokens; loads no model, writes nothing."""
+    import evaljudge
+
+    made = evaljudge.plan(config, changes or ())
+    print(f"{made.cases:,} cases, {made.candidates:,} candidates")
+    print(f"{'stage':10}{'judge':14}{'asks':>12}{'prompt tokens':>16}{'prefill at least':>18}")
+    for (stage, name), t in made.asked.items():
+        print(f"{stage:10}{name:14}{t.asks:>12,}{t.prompt:>16,}{t.floor:>18,}")
+    print("Prompt tokens are exact but for references not yet written: taken as some 80 tokens.")
+
+
+@app.command()
+def agree(
+    cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
+    scores: Annotated[str, typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV.")],
+    out: Annotated[Path | None, typer.Option(help="Also write the tables here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+) -> None:
+    """How far given scores agree with the human ratings of given cases."""
+    from evaljudge.meta import agree_with
+
+    print(agree_with(cases, scores, out, as_json), end="")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the demo's files go.")] = Path("runs/demo"),
+) -> None:
+    """The whole journey on a small bundled corpus, with a tiny random model on the real engine."""
+    from evaljudge.demo import run_demo
+    from evaljudge.progress import watcher
+
+    _tell(run_demo(out, watcher()))
+
+
+def _tell(outcome: Outcome) -> None:
+    """What a run came to: coverage first, then agreement, then where things lie."""
+    from evaljudge.report import agreement_text
+
+    print(agreement_text(outcome.findings), flush=True)
+    for warning in outcome.findings.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    for selection in outcome.findings.selections:
+        print(f"selected   {selection.selected:,} of {selection.considered:,}: "
+              f"{outcome.out}/selected/{selection.name}.jsonl")  # fmt: skip
+    print(f"report     {outcome.out}/report/index.html")
+    print(f"scores     {outcome.out}/scores/")
+    if outcome.exit_code:
+        floor = outcome.findings.coverage_floor
+        print(f"coverage {outcome.coverage:.1%} is under the floor of {floor:.1%} "
+              "(the report says what was unscored and why)", file=sys.stderr)  # fmt: skip
+        raise typer.Exit(outcome.exit_code)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The entry point: a user's mistake is one line on stderr, never a traceback."""
+    sys.exit(guarded(lambda: app(arguments, standalone_mode=True)))
+
+
+def guarded(work: Callable[[], Any]) -> int:
+    try:
+        work()
+    except UserError as error:
+        print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
+        return USER_MISTAKE
+    except PermissionError as error:
+        print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
+        return USER_MISTAKE
+    except KeyboardInterrupt:
+        print("evaljudge: interrupted; run it again to resume", file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def _one_line(text: str) -> str:
+    """One line of printable text: a corpus' own words may stand in a message."""
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The Ray that a run works on: the one it finds itself in, the one named, or a local one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from evaljudge.config import WorkersConfig
+from evaljudge.errors import UserError
+
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+@contextmanager
+def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[float]:
+    """Connected to Ray for this block; gives how many GPUs each worker takes."""
+    os.environ.update({name: value for name, value in _QUIET.items() if name not in os.environ})
+    import ray
+
+    ours = not ray.is_initialized()
+    if ours:
+        _connect(workers)
+    try:
+        yield _gpus(workers, gpus_per_engine)
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _connect(workers: WorkersConfig) -> None:
+    import ray
+
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if os.environ.get("RAY_ADDRESS"):
+        ray.init(address="auto", **quiet)
+        return
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a local Ray's notes on itself
+    cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
+    with _hushed():
+        ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Ray's core notes its own log level on stderr, past Python; said only if starting fails."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as noted:
+        os.dup2(noted.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            noted.seek(0)
+            os.write(kept, noted.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _gpus(workers: WorkersConfig, gpus_per_engine: int) -> float:
+    """`auto` looks at the cluster, not at the build that the driver happens to have."""
+    import ray
+
+    there = ray.cluster_resources()
+    if workers.gpus == "auto":
+        return gpus_per_engine if there.get("GPU", 0) else 0
+    if workers.gpus > there.get("GPU", 0):
+        raise UserError(
+            f"workers.gpus: {workers.gpus:g} asked for each worker, and this Ray has "
+            f"{there.get('GPU', 0):g} in all"
+        )
+    return float(workers.gpus)

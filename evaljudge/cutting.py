@@ -1,0 +1,202 @@
+"""Binding an output folder to one run, and cutting the corpus into its numbered shards.
+
+The folder is bound by `run.json` before anything else is written; the shards are listed when all
+their cases lie there. What the run is may not change afterwards, except that `--extend` appends
+shards of what is new. Human ratings change no ask: they are refreshed in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from math import ceil
+from typing import Any
+
+from evaljudge.corpora import Corpus, open_corpus
+from evaljudge.errors import UserError
+from evaljudge.job import Job
+from evaljudge.records import Candidate, Case, Document
+from evaljudge.signature import Fingerprint, differences, short
+from evaljudge.storage import Output, Shard
+
+MOST_CASES = 32
+PIECES_PER_WORKER = 8
+"""Small corpora are cut finer, so that every worker has some and a resume loses little."""
+Listing = dict[str, Any]
+
+
+def bind_and_cut(job: Job, *, extend: bool = False) -> Output:
+    """The run's output folder, bound to its fingerprint, with every case in a shard."""
+    config = job.config
+    with open_corpus(job.corpus, config.bad_rows) as corpus:
+        if not corpus.cases:
+            raise UserError(f"{config.corpus_name}: holds no case, so there is nothing to judge")
+        now = job.fingerprint(corpus.digest)
+        output = Output(config.out, config.briefs)
+        bound, listing = output.run(), output.listing()
+        if bound is None:
+            bound = _bind(output, now)
+        elif listing is None:
+            _refuse(output, differences(bound["fingerprint"], now))
+        else:
+            _check(output, bound, listing, now, extend)
+        output = Output(config.out, config.briefs, bound["id"])
+        if listing is None:
+            _cut(output, corpus, job, [], corpus)
+        elif listing["corpus"] != corpus.digest:
+            known = output.shards()
+            _cut(output, corpus, job, known, _new_cases(output, known, corpus))
+        elif listing["ratings"] != corpus.ratings_digest:
+            _refresh_ratings(output, corpus, listing)
+    return output
+
+
+def open_bound(job: Job) -> Output:
+    """The folder of a run that was begun before, its corpus untouched."""
+    output = Output(job.config.out, job.config.briefs)
+    bound, listing = output.run(), output.listing()
+    if bound is None or listing is None:
+        raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
+    now = job.fingerprint(listing["corpus"])
+    _refuse(output, differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now))
+    return Output(job.config.out, job.config.briefs, bound["id"])
+
+
+def _bind(output: Output, now: Fingerprint) -> dict[str, Any]:
+    bound = {"id": short([now, output.uri])[:8], "state": "begun", "fingerprint": now}
+    output.write_run(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    return bound
+
+
+def _check(
+    output: Output, bound: Mapping[str, Any], listing: Listing, now: Fingerprint, extend: bool
+) -> None:
+    there = bound["fingerprint"] | {"corpus": listing["corpus"]}
+    differs = differences(there, now)
+    if extend and there["corpus"] != now["corpus"]:
+        differs = differences(there | {"corpus": now["corpus"]}, now)
+        _refuse(output, differs)
+        _refuse_unfinished(output)
+    _refuse(output, differs)
+
+
+def _refuse(output: Output, differs: list[str]) -> None:
+    if not differs:
+        return
+    only_corpus = len(differs) == 1 and differs[0].startswith("corpus ")
+    mend = "--extend adds what is new to a finished run" if only_corpus else "put it back"
+    more = f" (and {len(differs) - 3} more)" if len(differs) > 3 else ""
+    raise UserError(
+        f"{output.uri} is bound to another run: {'; '.join(differs[:3])}{more}. "
+        f"Take another `out`, or {mend}"
+    )
+
+
+def _refuse_unfinished(output: Output) -> None:
+    missing = {shard.number for shard in output.shards()} - output.committed("judge")
+    if missing:
+        raise UserError(
+            f"{output.uri}: {len(missing)} shards are not judged yet; finish the run as it was "
+            "before you extend it"
+        )
+
+
+def _cut(
+    output: Output, corpus: Corpus, job: Job, known: list[Shard], cases: Iterable[Case]
+) -> None:
+    pieces = PIECES_PER_WORKER * job.config.workers.max
+    size = min(MOST_CASES, max(1, ceil(corpus.cases / pieces)))
+    shards = list(known)
+    first = max((shard.number for shard in known), default=-1) + 1
+    for number, piece in enumerate(_pieces(cases, size), start=first):
+        shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
+        output.write_cases(shard, piece)
+        shards.append(shard)
+    output.write_listing(
+        {
+            "corpus": corpus.digest,
+            "ratings": corpus.ratings_digest,
+            "skipped_rows": corpus.skipped_rows,
+            "skipped": list(corpus.skipped),
+            "absent_ratings": corpus.absent_ratings,
+            "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
+        }
+    )
+
+
+def _pieces(cases: Iterable[Case], size: int) -> Iterator[list[Case]]:
+    rest = iter(cases)
+    while piece := list(islice(rest, size)):
+        yield piece
+
+
+def _new_cases(output: Output, known: list[Shard], corpus: Corpus) -> Iterator[Case]:
+    """What an extension asks anew: new documents, and known ones with their new candidates."""
+    documents, texts = _known_content(output, known)
+    for case in corpus:
+        doc_id = case.document.doc_id
+        if doc_id not in documents:
+            yield case
+            continue
+        if documents[doc_id] != _content(case.document):
+            raise UserError(f"--extend: document {doc_id!r} differs from the one already judged")
+        new = [c for c in case.candidates if _is_new(doc_id, c, texts)]
+        if new:
+            yield Case(case.document, tuple(new))
+
+
+def _known_content(
+    output: Output, known: list[Shard]
+) -> tuple[dict[str, bytes], dict[tuple[str, str], bytes]]:
+    documents: dict[str, bytes] = {}
+    texts: dict[tuple[str, str], bytes] = {}
+    for shard in known:
+        for case in output.cases(shard):
+            documents[case.document.doc_id] = _content(case.document)
+            texts |= {(case.document.doc_id, c.system): _hash(c.text) for c in case.candidates}
+    return documents, texts
+
+
+def _is_new(doc_id: str, candidate: Candidate, texts: Mapping[tuple[str, str], bytes]) -> bool:
+    known = texts.get((doc_id, candidate.system))
+    if known not in (None, _hash(candidate.text)):
+        raise UserError(
+            f"--extend: the text of {candidate.system!r} for document {doc_id!r} differs from the "
+            "one already judged"
+        )
+    return known is None
+
+
+def _content(document: Document) -> bytes:
+    return _hash(repr((document.source, document.context, document.references)))
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+
+
+def _refresh_ratings(output: Output, corpus: Corpus, listing: Listing) -> None:
+    """Human ratings were added or corrected: the shards take them over, nothing is asked."""
+    ratings = {
+        (case.document.doc_id, c.system): c.ratings
+        for case in corpus
+        for c in case.candidates
+        if c.ratings
+    }
+    for shard in output.shards():
+        cases = [
+            Case(case.document, tuple(_rated(case, c, ratings) for c in case.candidates))
+            for case in output.cases(shard)
+        ]
+        output.write_cases(shard, cases)
+    changed = {"ratings": corpus.ratings_digest, "absent_ratings": corpus.absent_ratings}
+    output.write_listing(listing | changed)
+
+
+def _rated(
+    case: Case, candidate: Candidate, ratings: Mapping[tuple[str, str], Mapping[str, float]]
+) -> Candidate:
+    known = ratings.get((case.document.doc_id, candidate.system), {})
+    return Candidate(candidate.system, candidate.text, known)

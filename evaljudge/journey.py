@@ -1,0 +1,236 @@
+"""The whole journey: a configuration in, scores, agreement and selected files out.
+
+>>> outcome = run("cases.yaml")
+>>> outcome.agreement[0]
+AgreementRow(scorer='synthetic', axis='coherence', level='sample', coefficient='spearman', …)
+
+The same functions stand behind the command line, `jobs/*.py` and notebooks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Any
+
+import evaljudge
+from evaljudge.accounts import Accounts
+from evaljudge.config import Config, load_config
+from evaljudge.cutting import bind_and_cut, open_bound
+from evaljudge.engines import Engines
+from evaljudge.errors import UserError
+from evaljudge.job import Job, make_job
+from evaljudge.planning import Plan, make_plan
+from evaljudge.report import (
+    AgreementRow,
+    Findings,
+    agreement_markdown,
+    page,
+    select,
+)
+from evaljudge.scoring import Tables, score_shards
+from evaljudge.stages import do_stages, missing
+from evaljudge.storage import Output, Stage
+
+Given = str | Mapping[str, Any] | Config
+DONE, UNDER_FLOOR = 0, 3
+
+
+class Watcher:
+    """Told how the run goes; this one says nothing (see progress.py for those that speak)."""
+
+    def starting(self, what: str, shards: int, cases: int, of_cases: int) -> None: ...
+
+    def receipt(self, receipt: Mapping[str, Any]) -> None: ...
+
+    def done(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to, and where it lies."""
+
+    out: str
+    findings: Findings
+
+    @property
+    def coverage(self) -> float:
+        return self.findings.share
+
+    @property
+    def agreement(self) -> Sequence[AgreementRow]:
+        return self.findings.agreement
+
+    @property
+    def exit_code(self) -> int:
+        return DONE if self.coverage >= self.findings.coverage_floor else UNDER_FLOOR
+
+
+def run(
+    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> Outcome:  # fmt: skip
+    """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
+    job = make_job(_config(given, changes), engines)
+    output = bind_and_cut(job, extend=extend)
+    _ask(job, output, ("prepare", "judge"), watcher or Watcher())
+    return _report(job, output)
+
+
+def prepare(
+    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> str:  # fmt: skip
+    """Stage one alone: the briefs, on the writer. Gives the output folder."""
+    job = make_job(_config(given, changes), engines)
+    output = bind_and_cut(job, extend=extend)
+    _ask(job, output, ("prepare",), watcher or Watcher())
+    _write_run(job, output, None)
+    return output.uri
+
+
+def judge(
+    given: Given, changes: Sequence[str] = (), *,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> str:  # fmt: skip
+    """Stage two alone: the verdicts, from briefs that `prepare` made."""
+    job = make_job(_config(given, changes), engines)
+    output = open_bound(job)
+    unprepared = missing(job, output, ("prepare",))
+    if unprepared:
+        raise UserError(f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first")
+    _ask(job, output, ("judge",), watcher or Watcher())
+    _write_run(job, output, None)
+    return output.uri
+
+
+def report(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Outcome:
+    """The driver's part alone: scores, agreement and selections from the verdicts there are."""
+    job = make_job(_config(given, changes), engines)
+    output = open_bound(job)
+    return _report(job, output)
+
+
+def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
+    """What a run would ask; no model is loaded and nothing is written."""
+    return make_plan(make_job(_config(given, changes), engines))
+
+
+def _config(given: Given, changes: Sequence[str]) -> Config:
+    return (
+        given if isinstance(given, Config) and not changes else load_config(_spec(given), changes)
+    )
+
+
+def _spec(given: Given) -> str | Mapping[str, Any]:
+    return given.model_dump() if isinstance(given, Config) else given
+
+
+def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher) -> None:
+    shards = output.shards()
+    if not job.judges:
+        return
+    lacking = missing(job, output, stages)
+    steps = sum(map(len, lacking.values()))
+    cases = sum(shard.cases * len(wanted) for shard, wanted in lacking.items())
+    watcher.starting(" and ".join(stages), steps, cases, sum(s.cases for s in shards) * len(stages))
+    try:
+        do_stages(job, output, stages, watcher.receipt)
+    finally:
+        watcher.done()
+
+
+def _report(job: Job, output: Output) -> Outcome:
+    shards = output.shards()
+    if job.judges:
+        judged = output.committed("judge")
+        shards = [shard for shard in shards if shard.number in judged]
+        if not shards:
+            raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
+    tables = score_shards(job, output, shards)
+    findings = _findings(job, output, tables, len(output.shards()) - len(shards))
+    place = output.place
+    rows = [asdict(row) for row in findings.agreement]
+    place.write_json("report/agreement.json", rows)
+    place.write("report/agreement.md", agreement_markdown(findings))
+    place.write("report/index.html", page(findings))
+    _write_run(job, output, findings)
+    return Outcome(output.uri, findings)
+
+
+def _findings(job: Job, output: Output, tables: Tables, unjudged: int) -> Findings:
+    accounts = _accounts(output)
+    listing = output.listing() or {}
+    shards = [s for s in output.shards() if not job.judges or s.number in output.committed("judge")]
+    warnings = list(accounts.warnings)
+    if unjudged:
+        warnings.insert(0, f"{unjudged} shards are not judged yet: this report is of the others")
+    if listing.get("skipped_rows"):
+        warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
+    if listing.get("absent_ratings"):
+        warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
+    return Findings(
+        run=output.name,
+        task=job.task.name,
+        corpus=job.config.corpus_name,
+        model=str(job.model_is or "none"),
+        writer=str(job.writer_is or "none"),
+        cases=sum(shard.cases for shard in shards),
+        candidates=tables.candidates,
+        rated=tables.rated,
+        coverage=tables.coverage(),
+        coverage_floor=job.config.coverage_floor,
+        agreement=tables.agreement(job.config.seed),
+        systems=tables.systems(),
+        selections=select(output, shards, job.config.select),
+        signatures=job.signatures(),
+        tokens=accounts.tokens,
+        warnings=warnings,
+    )
+
+
+def _accounts(output: Output) -> Accounts:
+    return Accounts([*output.receipts("prepare"), *output.receipts("judge")])
+
+
+def _write_run(job: Job, output: Output, findings: Findings | None) -> None:
+    """run.json: what was bound, grown by what was done."""
+    bound, listing = output.run() or {}, output.listing() or {}
+    accounts = _accounts(output)
+    shards = output.shards()
+    done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
+    bound["fingerprint"] = job.fingerprint(listing["corpus"])
+    bound |= {
+        "state": "done" if findings and _is_whole(job, output) else "begun",
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": _versions(job),
+        "counts": {
+            "cases": sum(shard.cases for shard in shards),
+            "candidates": sum(shard.candidates for shard in shards),
+            "shards": len(shards),
+            "prepared": done["prepare"],
+            "judged": done["judge"],
+            "skipped_rows": listing["skipped_rows"],
+            "absent_ratings": listing["absent_ratings"],
+        },
+        "asked": accounts.tokens,
+        "total": accounts.total,
+        "mass": accounts.mass,
+        "seconds": round(bound.get("seconds", 0.0) + time.monotonic() - job.since, 1),
+        "cost": accounts.cost,
+    }
+    if findings:
+        bound |= {"coverage": findings.share, "warnings": list(findings.warnings)}
+    output.write_run(bound)
+
+
+def _is_whole(job: Job, output: Output) -> bool:
+    return not job.judges or not missing(job, output, ("prepare", "judge"))
+
+
+def _versions(job: Job) -> dict[str, str]:
+    names = ("ray", "pyarrow", "numpy", "scipy")
+    engine = {"engine": job.engines.version} if job.judges else {}
+    return {"evaljudge": evaljudge.__version__, **engine} | {n: metadata.version(n) for n in names}

@@ -1,0 +1,22 @@
+"""What a run found, for people: `Findings` in; agreement.md, a terminal's table, one HTML page and
+the selected candidates out. Nothing here asks a model or computes a statistic, and a report of the
+same findings is the same to the byte. Text of the corpus is shown as text: it never becomes
+markup, a terminal's command or a table's border.
+"""
+
+from evaljudge.report.findings import AgreementRow, Coverage, Findings, Selected, SystemMean
+from evaljudge.report.markdown import agreement_markdown, agreement_text
+from evaljudge.report.page import page
+from evaljudge.report.selecting import select
+
+__all__ = [
+    "AgreementRow",
+    "Coverage",
+    "Findings",
+    "Selected",
+    "SystemMean",
+    "agreement_markdown",
+    "agreement_text",
+    "page",
+    "select",
+]

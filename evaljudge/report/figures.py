@@ -1,0 +1,107 @@
+"""How the report writes its numbers: the same in Markdown, on the page and in a terminal.
+
+percent(0.9499)   ->  "94.9%"      never rounded up: what is under a floor looks under it
+estimate(row)     ->  "0.44 [0.31, 0.55]"
+rule(selected)    ->  "synthetic.level on fluency: at least 3.5, in the top 10% (at least 4.2)"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_FLOOR, Decimal
+from typing import Any
+
+from evaljudge.report.findings import AgreementRow, Coverage, Findings, Selected
+
+NONE = "–"
+SAMPLED = "†"
+MOST_REASONS = 5
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def percent(share: float) -> str:
+    tenths = Decimal(repr(share * 1.0)).quantize(Decimal("0.001"), ROUND_FLOOR) * 100
+    return f"{tenths:.1f}%"
+
+
+def ratio(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else NONE
+
+
+def correlation(value: float | None) -> str:
+    return NONE if value is None else f"{round(value, 2) + 0.0:.2f}"  # + 0.0: no minus before 0.00
+
+
+def estimate(row: AgreementRow | None) -> str:
+    if row is None or row.value is None:
+        return NONE
+    if row.low is None or row.high is None:
+        return correlation(row.value)
+    mark = SAMPLED if row.sampled else ""
+    return f"{correlation(row.value)} [{correlation(row.low)}, {correlation(row.high)}]{mark}"
+
+
+def together(numbers: Iterable[int]) -> str:
+    """`100`, or `100 / 100 / 98` where the coefficients rest on differently many."""
+    told = list(map(count, numbers))
+    return told[0] if len(set(told)) == 1 else " / ".join(told)
+
+
+def reasons(coverage: Coverage) -> list[tuple[str, int]]:
+    """The most frequent reasons, and how often there was any other."""
+    ranked = sorted(coverage.reasons.items(), key=lambda item: (-item[1], item[0]))
+    others = sum(times for _, times in ranked[MOST_REASONS:])
+    return ranked[:MOST_REASONS] + ([("other reasons", others)] if others else [])
+
+
+def floor_line(findings: Findings) -> str:
+    share = f"{percent(findings.share)} scored"
+    if not findings.coverage_floor:
+        return share
+    standing = "reaches" if findings.floor_passed else "is under"
+    return f"{share}: {standing} the floor of {short(findings.coverage_floor * 100)}%"
+
+
+def facts(findings: Findings) -> dict[str, str]:
+    """What the report is of; what is not known of given scores is left out."""
+    told = {
+        "Task": findings.task,
+        "Corpus": findings.corpus,
+        "Judge model": findings.model,
+        "Writer model": findings.writer,
+        "Cases": count(findings.cases),
+        "Candidates": f"{count(findings.candidates)} ({count(findings.rated)} rated by people)",
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def rule(selected: Selected) -> list[str]:
+    """One line per condition."""
+    return [_condition(condition, selected.thresholds) for condition in selected.rule["all"]]
+
+
+def short(number: float) -> str:
+    return f"{number:.6g}"
+
+
+def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
+    asked = []
+    if "at_least" in condition:
+        asked.append(f"at least {short(condition['at_least'])}")
+    if "at_most" in condition:
+        asked.append(f"at most {short(condition['at_most'])}")
+    if "top_fraction" in condition:
+        asked.append(_top(condition, thresholds))
+    return f"{condition['scorer']} on {condition['axis']}: {', '.join(asked)}"
+
+
+def _top(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
+    told = f"in the top {short(condition['top_fraction'] * 100)}%"
+    for threshold in thresholds:
+        same = all(threshold[key] == condition[key] for key in ("scorer", "axis", "top_fraction"))
+        if same and threshold["value"] is not None:
+            return f"{told} (at least {short(threshold['value'])})"
+    return told

@@ -1,0 +1,115 @@
+"""agreement.md: how much was scored, and how far it agrees with people.
+
+## Sample level: within documents
+
+| scorer    | axis    |          Spearman |   Kendall (tau-b) |           Pearson |   n | skipped |
+| --------- | ------- | ----------------: | ----------------: | ----------------: | --: | ------: |
+| synthetic | fluency | 0.44 [0.31, 0.55] | 0.38 [0.27, 0.49] | 0.45 [0.33, 0.56] |  98 |       2 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evaljudge.report import figures
+from evaljudge.report.findings import Coverage, Findings
+from evaljudge.report.levels import COEFFICIENTS, INTERVALS, SAMPLED_NOTE, Level, levels, nothing
+from evaljudge.report.plain import LONG, columns, fitted, markdown
+from evaljudge.report.terminal import agreement_text
+
+__all__ = ["agreement_markdown", "agreement_text"]
+
+
+def agreement_markdown(findings: Findings) -> str:
+    blocks = [
+        f"# Agreement with human ratings: {markdown(findings.run)}",
+        _about(findings),
+        *_coverage(findings),
+        *_warnings(findings),
+        *_agreement(findings),
+        *_signatures(findings),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _about(findings: Findings) -> str:
+    facts = figures.facts(findings).items()
+    return "\n".join(f"- {name}: {markdown(value)}" for name, value in facts)
+
+
+def _coverage(findings: Findings) -> Iterator[str]:
+    yield "## Coverage"
+    yield f"**{figures.floor_line(findings)}.**"
+    if findings.coverage:
+        heads = ["scorer", "axis", "scored", "unscored", "share", "reasons"]
+        yield _table(heads, [_coverage_row(row) for row in findings.coverage], "llrrrl")
+
+
+def _coverage_row(row: Coverage) -> list[str]:
+    reasons = [f"{markdown(reason)} × {figures.count(n)}" for reason, n in figures.reasons(row)]
+    return [
+        markdown(row.scorer),
+        markdown(row.axis),
+        figures.count(row.scored),
+        figures.count(row.unscored),
+        figures.ratio(row.scored, row.expected),
+        "; ".join(reasons),
+    ]
+
+
+def _warnings(findings: Findings) -> Iterator[str]:
+    if findings.warnings:
+        yield "## Warnings"
+        yield "\n".join(f"- {markdown(warning, LONG)}" for warning in findings.warnings)
+
+
+def _agreement(findings: Findings) -> Iterator[str]:
+    found = levels(findings)
+    if not found:
+        yield "## Agreement"
+        yield nothing(findings)
+        return
+    for level in found:
+        yield f"## {level.title}"
+        yield _level_table(level)
+        if level.sampled:
+            yield f"{figures.SAMPLED} {SAMPLED_NOTE}"
+    yield "## What the levels mean"
+    for level in found:
+        yield f"**{level.title}.** {level.meaning[0]}\n{level.meaning[1]}"
+    yield INTERVALS
+
+
+def _level_table(level: Level) -> str:
+    rows = [
+        [
+            markdown(row.scorer),
+            markdown(row.axis),
+            *(figures.estimate(row.estimates.get(name)) for name in COEFFICIENTS),
+            row.n,
+            row.skipped,
+        ]
+        for row in level.rows
+    ]
+    return _table(["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"], rows, "llrrrrr")
+
+
+def _signatures(findings: Findings) -> Iterator[str]:
+    if findings.signatures:
+        yield "## How the numbers were made"
+        lines = findings.signatures.items()
+        yield "\n".join(f"- {markdown(scorer)}: {markdown(line, LONG)}" for scorer, line in lines)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], sides: str) -> str:
+    """Cells are padded, so that the table reads as well without being rendered."""
+    table = [heads, *rows]
+    widths = [max(3, *map(columns, column)) for column in zip(*table, strict=True)]
+    rule = ["-" * (w - 1) + (":" if s == "r" else "-") for w, s in zip(widths, sides, strict=True)]
+    lines = [[_cell(*cell) for cell in zip(row, widths, sides, strict=True)] for row in table]
+    lines.insert(1, rule)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str, width: int, side: str) -> str:
+    return " " * (width - columns(text)) + text if side == "r" else fitted(text, width)

@@ -1,0 +1,76 @@
+"""Text of a corpus as one plain line, whatever it holds.
+
+one_line("BART\\n| a |\\x1b[2J")  ->  "BART | a |␛[2J"
+markdown("BART | `a` <b>")       ->  "BART \\\\| \\\\`a\\\\` &lt;b&gt;"
+
+Names of systems, reasons and paths come from strangers. One line of them can break neither a
+table's row nor a terminal, nor turn what stands beside it from right to left.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+SHORT, LONG = 200, 2000
+_CONTROL_PICTURES = 0x2400
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+_DIRECTING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_MARKS = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)")
+_OPENING = re.compile(r"^([-+=#]|\d+(?=[.)]))")
+
+
+def one_line(text: str, longest: int = SHORT) -> str:
+    """Spaces for line breaks, pictures for controls, at most `longest` characters."""
+    shown = "".join(map(_visible, text))
+    line = _cut(" ".join(shown.split()), longest)
+    return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
+
+
+def markdown(text: str, longest: int = SHORT) -> str:
+    """One line that Markdown shows as it is, in a table's cell or at the head of a line."""
+    marked = _MARKS.sub(r"\\\g<0>", one_line(text, longest))
+    return _OPENING.sub(_not_opening, marked).translate(_ENTITIES)
+
+
+def columns(text: str) -> int:
+    """The columns that a terminal gives a line."""
+    return sum(map(_columns_of, text))
+
+
+def fitted(text: str, width: int) -> str:
+    """A line cut to a terminal's `width` columns, and filled up to it."""
+    if columns(text) > width:
+        end = _END_ISOLATE if text.endswith(_END_ISOLATE) else ""
+        while columns(text) > width - 1:
+            text = text[:-1]
+        text += f"…{end}"
+    return text + " " * (width - columns(text))
+
+
+def _cut(line: str, longest: int) -> str:
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _visible(character: str) -> str:
+    if character.isspace():
+        return " "
+    if character < " ":
+        return chr(_CONTROL_PICTURES + ord(character))
+    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
+
+
+def _is_right_to_left(character: str) -> bool:
+    return unicodedata.bidirectional(character) in ("R", "AL", "AN")
+
+
+def _not_opening(mark: re.Match[str]) -> str:
+    """`1.` opens a list by its point, `#` a heading by itself."""
+    return f"{mark[0]}\\" if mark[0].isdigit() else f"\\{mark[0]}"
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.category(character) in ("Cf", "Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

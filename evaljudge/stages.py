@@ -1,0 +1,93 @@
+"""Which shards lack which stage, and on which model each is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evaljudge.cluster.shards import Assignment, Order
+from evaljudge.cluster.stages import do_orders
+from evaljudge.engines import ModelSource
+from evaljudge.job import Job
+from evaljudge.storage import Output, Shard, Stage
+
+Watch = Callable[[Mapping[str, Any]], None]
+Pool = tuple[ModelSource, list[Order]]
+
+
+def do_stages(job: Job, output: Output, wanted: Sequence[Stage], watch: Watch) -> None:
+    """Do what is missing of the wanted stages; nothing is asked where nothing is missing."""
+    for source, orders in _pools(job, output, wanted):
+        if orders:
+            do_orders(_assignment(job, output, source), orders, job.config.workers, watch)
+
+
+def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
+    """The stages that each shard still lacks, shards in order."""
+    done = {stage: output.committed(stage) for stage in wanted}
+    if "prepare" in done:
+        done["prepare"] &= _with_briefs(job, output)
+    lacking = {
+        shard: [stage for stage in wanted if shard.number not in done[stage]]
+        for shard in output.shards()
+    }
+    return {shard: stages for shard, stages in lacking.items() if stages}
+
+
+def _pools(job: Job, output: Output, wanted: Sequence[Stage]) -> list[Pool]:
+    if not job.judges or job.model is None or job.writer is None:
+        return []
+    lacking = missing(job, output, wanted)
+    files = _brief_files(job, output, list(lacking))
+    if job.one_model:
+        return [(job.model, [Order(s, stages, files[s]) for s, stages in lacking.items()])]
+    homes: list[tuple[Stage, ModelSource]] = [("prepare", job.writer), ("judge", job.model)]
+    return [
+        (source, [Order(s, [stage], files[s]) for s, stages in lacking.items() if stage in stages])
+        for stage, source in homes
+    ]
+
+
+def _assignment(job: Job, output: Output, source: ModelSource) -> Assignment:
+    assert job.writer_is is not None
+    return Assignment(
+        out=job.config.out,
+        briefs=job.config.briefs,
+        run=output.name,
+        judges=job.judges,
+        engines=job.engines,
+        source=source,
+        writer=job.writer_is,
+        signatures=job.signatures(),
+        seed=job.config.seed,
+    )
+
+
+def _with_briefs(job: Job, output: Output) -> set[int]:
+    """Shards whose own brief files still lie where this run's briefs are."""
+    by_judge = [set(output.brief_files(judge.name)) for judge in job.judges]
+    return {
+        shard.number
+        for shard in output.shards()
+        if all(output.brief_file(shard) in files for files in by_judge)
+    }
+
+
+def _brief_files(
+    job: Job, output: Output, shards: Sequence[Shard]
+) -> dict[Shard, dict[str, list[str]]]:
+    """Which files of the briefs' folder hold documents of which shard."""
+    found: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
+    files = {judge.name: output.brief_files(judge.name) for judge in job.judges}
+    if not shards or not any(files.values()):
+        return found
+    home: dict[str, set[Shard]] = {}
+    for shard in shards:
+        for case in output.cases(shard):
+            home.setdefault(case.document.doc_id, set()).add(shard)
+    for judge, names in files.items():
+        for name in names:
+            documents = output.brief_documents(judge, name)
+            for shard in {s for doc_id in documents for s in home.get(doc_id, ())}:
+                found[shard].setdefault(judge, []).append(name)
+    return found

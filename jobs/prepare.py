@@ -1,0 +1,8 @@
+"""`evaljudge prepare` as a job: ray job submit -- python jobs/prepare.py CONFIG"""
+
+import sys
+
+from evaljudge.cli import main
+
+if __name__ == "__main__":
+    main(["prepare", *sys.argv[1:]])

@@ -1,0 +1,208 @@
+"""Selected files: literal lines, and a brute-force selection over any scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaljudge.config import Condition, Selection
+from evaljudge.records import Candidate, Case, Document, Score
+from evaljudge.report import Selected, select
+from evaljudge.report.highest import share_of
+from evaljudge.storage import Output, Shard
+
+Row = tuple[str, str, str, float | None, float | None]  # doc, system, text, fluency, rouge
+
+
+def written(folder: Path | str, shards: Sequence[Sequence[Row]]) -> tuple[Output, list[Shard]]:
+    """An output folder that holds these candidates and their two scores."""
+    output, made = Output(str(folder)), []
+    for number, rows in enumerate(shards):
+        documents = list(dict.fromkeys(row[0] for row in rows))
+        cases = [
+            Case(Document(d, "A source."), tuple(Candidate(r[1], r[2]) for r in rows if r[0] == d))
+            for d in documents
+        ]
+        shard = Shard(number, len(cases), len(rows))
+        output.write_cases(shard, cases)
+        output.write_scores(shard, reversed([score for row in rows for score in scores_of(row)]))
+        made.append(shard)
+    return output, made
+
+
+def scores_of(row: Row) -> Iterator[Score]:
+    doc_id, system, _, fluency, rouge = row
+    yield Score(doc_id, system, "synthetic.level", "fluency", fluency)
+    yield Score(doc_id, system, "rouge1", "*", rouge)
+    yield Score(doc_id, system, "noise", "fluency", 100.0)
+
+
+def fluency(**asked: float) -> Condition:
+    return Condition(scorer="synthetic.level", axis="fluency", **asked)
+
+
+def rouge(**asked: float) -> Condition:
+    return Condition(scorer="rouge1", axis="*", **asked)
+
+
+def rule(name: str, *conditions: Condition) -> Selection:
+    return Selection(name=name, all=list(conditions))
+
+
+SHARDS: list[list[Row]] = [
+    [
+        ("d1", "A", "Ein Fluß.\nZwei.", 4.25, 0.5),
+        ("d1", "B", "\u05e9\u05dc\u05d5\u05dd", 3.5, 0.25),
+        ("d2", "A", "<script>", None, 0.75),
+    ],
+    [("d3", "A", "c", 5.0, 0.5), ("d3", "B", "", 3.5, None), ("d3", "C", "e", 1.0, 0.5)],
+]
+
+
+def test_lines_and_rule_are_written(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    good = rule("good", fluency(at_least=3.5), rouge(at_most=0.5))
+    assert select(output, shards, [good]) == [
+        Selected("good", good.model_dump(exclude_none=True), 6, 3, 2, [])
+    ]
+    assert (tmp_path / "selected/good.jsonl").read_text(encoding="utf-8") == (
+        '{"doc_id": "d1", "system": "A", "text": "Ein Fluß.\\nZwei.", '
+        '"values": {"synthetic.level": {"fluency": 4.25}, "rouge1": {"*": 0.5}}}\n'
+        '{"doc_id": "d1", "system": "B", "text": "\u05e9\u05dc\u05d5\u05dd", '
+        '"values": {"synthetic.level": {"fluency": 3.5}, "rouge1": {"*": 0.25}}}\n'
+        '{"doc_id": "d3", "system": "A", "text": "c", '
+        '"values": {"synthetic.level": {"fluency": 5.0}, "rouge1": {"*": 0.5}}}\n'
+    )
+    assert json.loads((tmp_path / "selected/good.json").read_text()) == {
+        "name": "good",
+        "rule": {
+            "name": "good",
+            "all": [
+                {"scorer": "synthetic.level", "axis": "fluency", "at_least": 3.5},
+                {"scorer": "rouge1", "axis": "*", "at_most": 0.5},
+            ],
+        },
+        "considered": 6,
+        "selected": 3,
+        "unscored": 2,
+        "thresholds": [],
+    }
+
+
+def lines(output: Output, name: str) -> list[tuple[str, str]]:
+    content = output.place.read(f"selected/{name}.jsonl").decode()
+    rows = [json.loads(line) for line in content.split("\n")[:-1]]
+    return [(row["doc_id"], row["system"]) for row in rows]
+
+
+def test_the_top_fraction_keeps_all_that_tie(tmp_path: Path) -> None:
+    """Of 5.0 4.25 3.5 3.5 1.0 the top half is three, and the third is tied with the fourth."""
+    output, shards = written(tmp_path, SHARDS)
+    (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
+    assert lines(output, "top") == [("d1", "A"), ("d1", "B"), ("d3", "A"), ("d3", "B")]
+    assert selected.thresholds == [
+        {"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.5, "value": 3.5}
+    ]
+    assert json.loads(output.place.read("selected/top.json"))["thresholds"] == selected.thresholds
+
+
+def test_one_condition_may_ask_three_things(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    asked = fluency(top_fraction=0.8, at_least=3.6, at_most=4.5)
+    select(output, shards, [rule("some", asked)])
+    assert lines(output, "some") == [("d1", "A")]
+
+
+def test_an_infinite_score_is_no_number(tmp_path: Path) -> None:
+    """As in the agreement statistics: and JSON could not say it."""
+    rows = [("d", "A", "a", float("inf"), 1.0), ("d", "B", "b", 1.0, 1.0)]
+    output, shards = written(tmp_path, [rows])
+    (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
+    assert (selected.selected, selected.unscored) == (1, 1)
+    assert lines(output, "top") == [("d", "B")]
+
+
+def test_nothing_scored_selects_nothing(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, [[("d", "A", "a", None, None)]])
+    (selected,) = select(output, shards, [rule("top", fluency(top_fraction=0.5))])
+    assert (selected.considered, selected.selected, selected.unscored) == (1, 0, 1)
+    assert selected.thresholds[0]["value"] is None
+    assert lines(output, "top") == []
+
+
+def test_files_of_a_selection_no_longer_configured_go(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    select(output, shards, [rule("old", fluency(at_least=1)), rule("kept", rouge(at_least=0))])
+    (tmp_path / "selected/notes.txt").write_text("mine")
+    select(output, shards, [rule("kept", rouge(at_least=0))])
+    assert output.place.names("selected") == ["kept.json", "kept.jsonl", "notes.txt"]
+    assert select(output, shards, []) == []
+    assert output.place.names("selected") == ["notes.txt"]
+
+
+def test_a_selection_that_fails_leaves_the_last_one_whole(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    good = [rule("good", fluency(at_least=3.5))]
+    select(output, shards, good)
+    before = (tmp_path / "selected/good.jsonl").read_bytes()
+    with pytest.raises(FileNotFoundError):
+        select(output, [*shards, Shard(9, 1, 1)], good)
+    assert (tmp_path / "selected/good.jsonl").read_bytes() == before
+    assert sorted(file.name for file in (tmp_path / "selected").iterdir()) == [
+        "good.json",
+        "good.jsonl",
+    ]
+
+
+# a brute-force selection over any scores
+
+VALUES = st.none() | st.sampled_from([-1.0, -0.0, 0.0, 0.5, 2.0]) | st.floats(-1e6, 1e6)
+ASKED = st.fixed_dictionaries(
+    {},
+    optional={
+        "at_least": st.sampled_from([-1.0, 0.0, 0.5]),
+        "at_most": st.sampled_from([0.0, 2.0, 100.0]),
+        "top_fraction": st.sampled_from([0.07, 0.1, 0.5, 1.0]),
+    },
+).filter(bool)
+
+
+def passing(rows: Sequence[Row], column: int, asked: dict[str, float]) -> set[tuple[str, str]]:
+    """Those that hold one condition, by sorting all of them."""
+    values = {(row[0], row[1]): row[column] for row in rows}
+    scored = {at: float(value) for at, value in values.items() if value is not None}
+    ranked = sorted(scored.values(), reverse=True)
+    kept = share_of(asked.get("top_fraction", 1.0), len(ranked))
+    threshold = ranked[kept - 1] if ranked else 0.0
+    least = max(asked.get("at_least", threshold), threshold)
+    return {at for at, value in scored.items() if least <= value <= asked.get("at_most", value)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.tuples(VALUES, VALUES), max_size=5), max_size=4), ASKED, ASKED)
+def test_is_what_sorting_everything_selects(
+    values: list[list[tuple[float | None, float | None]]],
+    first: dict[str, float],
+    second: dict[str, float],
+) -> None:
+    shards = [
+        [(f"d{number}-{n // 2}", "AB"[n % 2], "text", *pair) for n, pair in enumerate(pairs)]
+        for number, pairs in enumerate(values)
+    ]
+    rows = [row for shard in shards for row in shard]
+    expected = passing(rows, 3, first) & passing(rows, 4, second)
+    with TemporaryDirectory() as folder:
+        output, made = written(folder, shards)
+        both = rule("both", fluency(**first), rouge(**second))
+        (selected,) = select(output, made, [both])
+        found = lines(output, "both")
+    assert found == [(row[0], row[1]) for row in rows if (row[0], row[1]) in expected]
+    assert selected.considered == len(rows)
+    assert selected.selected == len(expected)
+    assert selected.unscored == sum(None in row[3:] for row in rows)
