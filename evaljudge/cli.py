@@ -109,7 +109,7 @@ def _tell(outcome: Outcome) -> None:
     """What a run came to: coverage first, then agreement, then where things lie."""
     from evaljudge.report import agreement_text
 
-    print(agreement_text(outcome.findings), flush=True)
+    print(agreement_text(outcome.findings), end="", flush=True)
     for warning in outcome.findings.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for selection in outcome.findings.selections:

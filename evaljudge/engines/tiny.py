@@ -20,7 +20,7 @@ CHAT_TEMPLATE = (
 )
 _EAGER_TO_STOP = 4.0
 """How much louder the end of a turn is than a word, so that its replies end."""
-_ANSWERS = "Better Worse Similar better worse similar BETTER WORSE SIMILAR".split()
+_ANSWERS = [w for a in ("Better", "Worse", "Similar") for w in (a, a.lower(), a.upper())]
 """Learnt as whole tokens, as every real tokenizer has them."""
 _WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 2, 128
 

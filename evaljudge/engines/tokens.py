@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -46,12 +47,8 @@ class Tokeniser:
 
     def _text(self, text: str, after: str = "") -> Ids:
         """Words of the corpus, as they are tokenised after `after`; never a special id."""
-        ids = self._encode(after + text)
-        start = self._encode(after)
-        if ids[: len(start)] != start:  # the two grew together: `\n` and `\n\n`
-            ids, start = self._encode(text), ()
-        ids = ids[len(start) :]
-        return ids if self._is_ordinary(ids, text) else self._spelt_out(text)
+        ids = self._continued(text, after)
+        return ids if self._is_ordinary(ids, text) else self._spelt_out(text, after)
 
     def part(self, text: str) -> Ids:
         """A part of a prompt that follows another."""
@@ -73,6 +70,12 @@ class Tokeniser:
         tokens = zip(pairwise(ends), logprobs, strict=True)
         return text, tuple(Token(start, end, value) for (start, end), value in tokens)
 
+    def _continued(self, text: str, after: str) -> Ids:
+        ids, start = self._encode(after + text), self._encode(after)
+        if ids[: len(start)] != start:  # the two grew together: `\n` and `\n\n`
+            return self._encode(text)
+        return ids[len(start) :]
+
     def _encode(self, text: str) -> Ids:
         return tuple(self._plain.encode(text, add_special_tokens=False).ids)
 
@@ -82,13 +85,17 @@ class Tokeniser:
         only_unknown = special == {self._specials.get(self._unknown)}
         return not special or (only_unknown and self._unknown not in text)
 
-    def _spelt_out(self, text: str) -> Ids:
+    def _spelt_out(self, text: str, after: str) -> Ids:
         """Some vocabularies hold special tokens as plain pieces: break those spellings apart."""
-        broken = self._broken_at.sub(lambda found: found[0][:1] + "\0" + found[0][1:], text)
-        ids = tuple(i for piece in broken.split("\0") for i in self._encode(piece))
-        if not self._is_ordinary(ids, broken):  # a normaliser hid the spelling: letter by letter
-            ids = tuple(i for letter in text for i in self._encode(letter))
+        cuts = [0, *(found.start() + 1 for found in self._broken_at.finditer(text)), len(text)]
+        first, *rest = (text[start:end] for start, end in pairwise(cuts))
+        ids = self._continued(first, after) + self._all(rest)
+        if not self._is_ordinary(ids, ""):  # a normaliser hid the spelling: letter by letter
+            ids = self._all(text)
         return ids
+
+    def _all(self, pieces: Iterable[str]) -> Ids:
+        return tuple(i for piece in pieces for i in self._continued(piece, WORD))
 
 
 def _without_specials(backend: Any) -> tuple[Any, dict[str, int]]:

@@ -145,8 +145,11 @@ class VllmModel:
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         params = self._writing(how)
 
-        async def reply(asked: _Asked) -> Written:
+        async def reply(asked: _Asked) -> Written | Failed:
             (output,) = await self._steps.ask([asked.ids], [params])
+            for one in output.outputs:
+                if one.finish_reason not in ("stop", "length"):
+                    return Failed(f"the engine gave the reply up: {one.finish_reason}")
             samples = tuple(self._sample(one, how) for one in output.outputs)
             return Written(samples, self._spent([output], asked))
 
@@ -251,7 +254,7 @@ class VllmModel:
 
     def _sample(self, output: Any, how: Writing) -> Sample:
         ids = tuple(output.token_ids)
-        finish: Literal["stop", "length"] = "length" if output.finish_reason == "length" else "stop"
+        finish: Literal["stop", "length"] = output.finish_reason
         if how.schema:
             return Sample(self._tokeniser.words(ids), finish)
         rows = zip(ids, output.logprobs, strict=True)

@@ -15,8 +15,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evaljudge.records import Brief, Case, Score, Verdict
-from evaljudge.storage import tables
 from evaljudge.storage.place import Place
+from evaljudge.storage.tables import (
+    briefs_table,
+    cases_table,
+    read_briefs,
+    read_cases,
+    read_scores,
+    read_verdicts,
+    scores_table,
+    verdicts_table,
+)
 
 Stage = Literal["prepare", "judge"]
 RUN, SHARDS = "run.json", "shards.json"
@@ -77,23 +86,23 @@ class Output:
     # a shard's records
 
     def cases(self, shard: Shard) -> list[Case]:
-        return list(tables.read_cases(self.place.read_table(f"cases/{shard.file}")))
+        return list(read_cases(self.place.read_table(f"cases/{shard.file}")))
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
-        self.place.write_table(f"cases/{shard.file}", tables.cases_table(cases))
+        self.place.write_table(f"cases/{shard.file}", cases_table(cases))
 
     def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
-        return tables.read_verdicts(self.place.read_table(f"verdicts/{judge}/{shard.file}"))
+        return read_verdicts(self.place.read_table(f"verdicts/{judge}/{shard.file}"))
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
-        table = tables.verdicts_table(verdicts)
+        table = verdicts_table(verdicts)
         self.place.write_table(f"verdicts/{judge}/{shard.file}", table)
 
     def scores(self, shard: Shard) -> Iterator[Score]:
-        return tables.read_scores(self.place.read_table(f"scores/{shard.file}"))
+        return read_scores(self.place.read_table(f"scores/{shard.file}"))
 
     def write_scores(self, shard: Shard, scores: Iterable[Score]) -> None:
-        self.place.write_table(f"scores/{shard.file}", tables.scores_table(scores))
+        self.place.write_table(f"scores/{shard.file}", scores_table(scores))
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
@@ -109,11 +118,11 @@ class Output:
 
     def briefs(self, judge: str, files: Sequence[str]) -> Iterator[Brief]:
         for file in files:
-            yield from tables.read_briefs(self._briefs.read_table(f"{judge}/{file}"))
+            yield from read_briefs(self._briefs.read_table(f"{judge}/{file}"))
 
     def has_briefs(self, judge: str, shard: Shard) -> bool:
         return self._briefs.exists(f"{judge}/{self.brief_file(shard)}")
 
     def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> None:
-        table = tables.briefs_table(briefs)
+        table = briefs_table(briefs)
         self._briefs.write_table(f"{judge}/{self.brief_file(shard)}", table)

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from fnmatch import fnmatch
 from typing import IO, TYPE_CHECKING, Any
 
@@ -130,11 +129,6 @@ class Place:
     def remove(self, name: str) -> None:
         if self.exists(name):
             self._system.delete_file(f"{self._root}/{name}")
-
-    def lines(self, name: str) -> Iterator[str]:
-        with self._system.open_input_file(f"{self._root}/{name}") as stream:
-            for line in stream:
-                yield line.decode()
 
     def _info(self, name: str) -> fs.FileInfo:
         return self._system.get_file_info(f"{self._root}/{name}")

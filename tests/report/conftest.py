@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -23,14 +22,16 @@ HOSTILE = {
 
 
 def agreement(
-    level: str, coefficient: str, value: float | None, n: int = 100, **more: Any
+    level: str,
+    coefficient: str,
+    value: float | None,
+    n: int = 100,
+    scorer: str = "synthetic",
+    axis: str = "fluency",
+    sampled: bool = False,
 ) -> AgreementRow:
-    interval = (None, None) if value is None else (value - 0.13, value + 0.11)
-    told: Mapping[str, Any] = {"scorer": "synthetic", "axis": "fluency"} | more
-    sampled = bool(told.get("sampled"))
-    return AgreementRow(
-        told["scorer"], told["axis"], level, coefficient, value, *interval, n, 2, sampled
-    )
+    low, high = (None, None) if value is None else (value - 0.13, value + 0.11)
+    return AgreementRow(scorer, axis, level, coefficient, value, low, high, n, 2, sampled)
 
 
 def made(**more: Any) -> Findings:
@@ -107,7 +108,6 @@ def made_hostile() -> Findings:
     words = list(HOSTILE.values())
     everything = " ".join(words)
     condition = {"scorer": everything, "axis": everything, "at_least": 1.0}
-    named = [{"scorer": word, "axis": everything} for word in words]
     return made(
         run=everything,
         task=everything,
@@ -115,11 +115,13 @@ def made_hostile() -> Findings:
         model=everything,
         writer=everything,
         coverage=[Coverage(word, everything, 1, 1, {word: 1}) for word in words],
-        agreement=[agreement("sample", "spearman", 0.4, **name) for name in named],
+        agreement=[
+            agreement("sample", "spearman", 0.4, scorer=word, axis=everything) for word in words
+        ],
         systems=[SystemMean(word, everything, word, 1.0, 1) for word in words],
         selections=[Selected("a.b", {"name": "a.b", "all": [condition]}, 2, 1, 1)],
-        signatures={word: everything for word in words},
-        tokens=[made().tokens[0] | {"stage": everything, "judge": everything}],
+        signatures=dict.fromkeys(words, everything),
+        tokens=[dict(made().tokens[0]) | {"stage": everything, "judge": everything}],
         warnings=words,
     )
 

@@ -54,6 +54,11 @@ def test_integers_order_as_the_numbers_do(a: float, b: float) -> None:
     assert 0 <= ordered(a) < 2**64
 
 
+def test_there_is_one_zero() -> None:
+    assert ordered(-0.0) == ordered(0.0)
+    assert str(found([-0.0, 0.0], 1.0)[0].value) == "0.0"
+
+
 @pytest.mark.parametrize(
     ("fraction", "number", "share"),
     [(0.07, 100, 7), (0.1, 30, 3), (0.1, 31, 4), (1.0, 9, 9), (1e-9, 5, 1), (0.5, 0, 0)],

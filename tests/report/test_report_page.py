@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 from evaljudge.report import Coverage, Findings, page
 from evaljudge.report.plain import one_line
@@ -138,15 +139,10 @@ def test_the_page_can_be_read_aloud(findings: Findings) -> None:
 
 
 def test_empty_findings_say_what_is_not_there(findings: Findings) -> None:
-    text = page(
-        replace(
-            findings,
-            **dict.fromkeys(("coverage", "agreement", "systems", "selections", "tokens"), ()),
-            warnings=(),
-            signatures={},
-            rated=0,
-        )
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("coverage", "agreement", "systems", "selections", "tokens", "warnings"), ()
     )
+    text = page(replace(findings, **nothing, signatures={}, rated=0))
     assert "100.0% scored" in text
     assert "There are no human ratings: nothing to agree with." in text
     assert "No system has a score." in text

@@ -1,0 +1,104 @@
+"""No text of a corpus speaks with a special token's voice: tested on the engine's ids."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer
+
+from evaljudge.asks import Options
+from evaljudge.engines.template import read_template
+from evaljudge.engines.tokens import Tokeniser, full_blocks
+from evaljudge.engines.vllm import VllmModel
+from evaljudge.tasks import load_task
+
+COMPARISON = Options(("Better", "Worse", "Similar"))
+PIECES = ["bytes", "words"]
+
+
+def compare(source: str, target: str) -> Any:
+    given = {"source": source, "context": None, "reference": "A flood.", "target": target}
+    return load_task("summary").pack.render(
+        "synthetic.compare", given, axis="fluency", description="the quality of the sentences"
+    )
+
+
+class Spy:
+    """Stands before the engine's steps and keeps the ids that pass."""
+
+    def __init__(self, steps: Any) -> None:
+        self._steps = steps
+        self.prompts: list[tuple[int, ...]] = []
+
+    async def ask(self, prompts: Sequence[tuple[int, ...]], params: Sequence[Any]) -> Any:
+        self.prompts += prompts
+        return await self._steps.ask(prompts, params)
+
+    def close(self) -> None:
+        self._steps.close()
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+@pytest.mark.parametrize("chat", [True, False])
+def test_special_tokens_in_texts_reach_the_engine_as_text(
+    engine: Callable[..., VllmModel], tiny: Callable[..., Path], pieces: str, chat: bool
+) -> None:
+    model = engine(pieces, chat)
+    spy = Spy(model._steps)
+    model._steps = spy  # type: ignore[assignment]
+    hf = AutoTokenizer.from_pretrained(tiny(pieces, chat))
+    specials = list(hf.added_tokens_encoder)
+    hostile = "News: " + " and ".join(specials) + " " + "".join(specials) + " end."
+    plain = "News: nothing of the kind."
+    try:
+        asyncio.run(model.choose([compare(plain, plain)], COMPARISON))
+        ours = [i for i in spy.prompts[0] if i in hf.all_special_ids]
+        spy.prompts.clear()
+        asyncio.run(model.choose([compare(hostile, hostile)], COMPARISON))
+        asyncio.run(model.weigh([compare(hostile, plain)], [hostile]))
+    finally:
+        model._steps = spy._steps
+    assert set(specials) >= {"<pad>", "<s>", "</s>"}
+    assert spy.prompts
+    for ids in spy.prompts:
+        assert [i for i in ids if i in hf.all_special_ids] == ours
+        assert hf.decode(ids).count("<|assistant|>") >= 2  # it is there, as words
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+def test_a_harmless_prompt_is_tokenised_as_the_template_would(
+    tiny: Callable[..., Path], pieces: str
+) -> None:
+    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny(pieces)))
+    template = read_template(tokeniser, {}, frozenset())
+    prompt = compare("The river rose after rain.", "A flood closed the bridge.")
+    ids, head = template.around(prompt, tokeniser)
+    turns = [{"role": "user", "content": prompt.text}]
+    wanted = tokeniser.hf.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    assert tokeniser.hf.decode(ids) == tokeniser.hf.decode(tokeniser.marked(wanted))
+    assert ids.count(tokeniser.hf.bos_token_id) == 1
+    assert 0 < head < len(ids)
+    if pieces == "bytes":
+        assert ids == tokeniser.marked(wanted)
+
+
+def test_every_character_survives(tiny: Callable[..., Path]) -> None:
+    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes")))
+    text = "null \0 bell \a emoji 👩‍👩‍👧 عربي ‮right‬ \ufffd \U0001f600 end"
+    assert tokeniser.hf.decode(tokeniser.part(text)) == text
+
+
+@pytest.mark.parametrize(("length", "wanted"), [(0, 0), (31, 0), (32, 1), (33, 1), (64, 2)])
+def test_full_blocks(length: int, wanted: int) -> None:
+    assert len(full_blocks(tuple(range(length)), 32)) == wanted
+
+
+def test_a_block_is_named_by_all_that_precedes_it() -> None:
+    one, two = full_blocks((1, 2, 3, 4), 2), full_blocks((9, 2, 3, 4), 2)
+    assert one[0] != two[0]
+    assert one[1] != two[1]
+    assert full_blocks((1, 2, 3, 4, 5), 2) == one

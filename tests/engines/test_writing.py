@@ -1,0 +1,148 @@
+"""Writing on the real engine: texts, their tokens' places and probabilities, limits, schemas."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.vllm import VllmModel
+from evaljudge.errors import UserError
+from evaljudge.model.counting import Counting
+
+ASK = [Prompt((f"Write about the {thing}.",)) for thing in ("river", "bridge", "town", "rain")]
+GREEDY = Writing(max_tokens=24)
+
+
+@pytest.mark.parametrize("pieces", ["bytes", "words"])
+def test_tokens_cover_the_text_in_order(engine: Callable[..., VllmModel], pieces: str) -> None:
+    for reply in asyncio.run(engine(pieces).write(ASK, GREEDY)):
+        assert isinstance(reply, Written)
+        sample = reply.samples[0]
+        assert sample.tokens
+        assert sample.tokens[0].start == 0
+        assert sample.tokens[-1].end == len(sample.text)
+        for before, after in zip(sample.tokens, sample.tokens[1:], strict=False):
+            assert before.end == after.start
+        assert all(token.logprob <= 0 for token in sample.tokens)
+
+
+def test_greedy_replies_do_not_depend_on_company(engine: Callable[..., VllmModel]) -> None:
+    model = engine()
+    together = asyncio.run(model.write(ASK, GREEDY))
+    alone = [asyncio.run(model.write([prompt], GREEDY))[0] for prompt in ASK]
+    assert [replace(r, spent=()) for r in together] == [replace(r, spent=()) for r in alone]
+
+
+def test_a_reply_cut_by_its_limit_says_so(engine: Callable[..., VllmModel]) -> None:
+    (reply,) = asyncio.run(engine().write(ASK[:1], Writing(max_tokens=1)))
+    assert isinstance(reply, Written)
+    assert reply.samples[0].finish == "length"
+
+
+def test_several_samples_of_one_prompt(engine: Callable[..., VllmModel]) -> None:
+    how = Writing(max_tokens=12, temperature=1.0, n=5)
+    (reply,) = asyncio.run(engine().write(ASK[:1], how))
+    assert isinstance(reply, Written)
+    assert len(reply.samples) == 5
+    assert len({sample.text for sample in reply.samples}) > 1
+
+
+def test_a_schema_is_followed_and_gives_no_probabilities(engine: Callable[..., VllmModel]) -> None:
+    schema = {"type": "object", "properties": {"vote": {"enum": ["yes", "no"]}},
+              "required": ["vote"], "additionalProperties": False}  # fmt: skip
+    how = Writing(max_tokens=64, schema=json.dumps(schema))
+    replies = asyncio.run(engine().write(ASK, how))
+    stopped = [
+        r.samples[0] for r in replies if isinstance(r, Written) and r.samples[0].finish == "stop"
+    ]
+    assert stopped
+    for sample in stopped:
+        assert json.loads(sample.text)["vote"] in ("yes", "no")
+        assert sample.tokens is None
+
+
+def test_a_prompt_longer_than_the_context_fails_in_words(engine: Callable[..., VllmModel]) -> None:
+    long = Prompt(("The river rose. " * 4000,))
+    model = engine()
+    written, chosen, weighed = (
+        asyncio.run(model.write([long, ASK[0]], GREEDY)),
+        asyncio.run(model.choose([long, ASK[0]], Options(("Better", "Worse")))),
+        asyncio.run(model.weigh([long, ASK[0]], ["rain", "rain"])),
+    )
+    for failed, fine in (written, chosen, weighed):
+        assert isinstance(failed, Failed)
+        assert "leaves no room" in failed.reason
+        assert "context of 8192" in failed.reason
+        assert not isinstance(fine, Failed)
+
+
+def test_an_empty_text_cannot_be_weighed(engine: Callable[..., VllmModel]) -> None:
+    (failed,) = asyncio.run(engine().weigh(ASK[:1], [""]))
+    assert isinstance(failed, Failed)
+
+
+def test_mixed_asks_in_one_batch_are_each_exact(engine: Callable[..., VllmModel]) -> None:
+    """Writing, choosing and weighing share engine steps without disturbing one another."""
+    model = engine()
+    options = Options(("Better", "Worse", "Similar"))
+
+    async def together() -> tuple[
+        list[Written | Failed], list[Chosen | Failed], list[Weighed | Failed]
+    ]:
+        return await asyncio.gather(
+            model.write(ASK, GREEDY), model.choose(ASK, options), model.weigh(ASK, ["rain"] * 4)
+        )
+
+    written, chosen, weighed = asyncio.run(together())
+    for mixed, alone in zip(written, asyncio.run(model.write(ASK, GREEDY)), strict=True):
+        assert replace(mixed, spent=()) == replace(alone, spent=())
+    for one, other in zip(chosen, asyncio.run(model.choose(ASK, options)), strict=True):
+        assert isinstance(one, Chosen)
+        assert isinstance(other, Chosen)
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+    for a, b in zip(weighed, asyncio.run(model.weigh(ASK, ["rain"] * 4)), strict=True):
+        assert isinstance(a, Weighed)
+        assert isinstance(b, Weighed)
+        assert a.logprobs == pytest.approx(b.logprobs, abs=1e-4)
+
+
+def test_prefixes_shared_are_served_from_cache(engine: Callable[..., VllmModel]) -> None:
+    article = "The council closed the bridge while the river rose. " * 30
+    prompts = [Prompt(("Compare.\n", article, f"\nTarget: {n}"), 1) for n in range(20)]
+    counting = Counting(engine())
+    asyncio.run(counting.choose(prompts, Options(("Better", "Worse", "Similar"))))
+    tokens = counting.tokens
+    assert tokens.asks == 20
+    assert tokens.prefilled < tokens.prompt / 4
+    assert tokens.floor >= 0.9 * tokens.prefilled
+
+
+def test_what_cannot_be_loaded_is_said_in_one_line(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    engines = VllmEngines()
+    with pytest.raises(UserError, match=r"no config\.json there"):
+        engines.identify(ModelSource(str(tmp_path)))
+    with pytest.raises(UserError, match="no such folder"):
+        engines.identify(ModelSource("no/such-model"))
+    with pytest.raises(UserError, match="the engine cannot load it"):
+        engines.open(ModelSource(str(tiny()), engine={"max_model_len": 10**9}), seed=0)
+    with pytest.raises(UserError, match="the engine cannot load it"):
+        engines.open(ModelSource(str(tiny()), engine={"no_such_argument": 1}), seed=0)
+
+
+def test_a_revision_changes_with_the_weights(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    engines = VllmEngines()
+    one = engines.identify(ModelSource(str(tiny())))
+    again = engines.identify(ModelSource(str(tiny())))
+    other = engines.identify(ModelSource(str(tiny(seed=1))))
+    assert one == again
+    assert one.revision != other.revision

@@ -1,0 +1,263 @@
+"""The synthetic judge: its arithmetic by hand, its asks and failures on a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from math import log
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.asks import Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.errors import UserError
+from evaljudge.judges.synthetic import (
+    Synthetic,
+    ideal_sums,
+    level_of,
+    neighbours,
+    ratings,
+    rounds,
+    weighted_sum,
+)
+from evaljudge.model.scripted import Scripted
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.tasks import load_task
+
+CASE = Case(
+    Document("d1", "The river rose.", context="A fact."),
+    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
+)
+
+
+def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Synthetic:
+    return Synthetic(settings, load_task(task, axes or ["fluency"] if task == "summary" else axes))
+
+
+def briefs_of(judge: Synthetic, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
+    return asyncio.run(judge.brief(CASE.document, known or [], model))
+
+
+def verdicts_of(judge: Synthetic, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
+    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model))}
+
+
+# arithmetic
+
+
+@pytest.mark.parametrize(
+    ("levels", "sums"),
+    [
+        (2, [-5, 1]),
+        (3, [-8, -4, 4]),
+        (5, [-14, -11, -6, 1, 10]),
+        (9, [-26, -23.5, -20, -15.5, -10, -3.5, 4, 12.5, 22]),
+    ],
+)
+def test_ideal_sums(levels: int, sums: list[float]) -> None:
+    assert ideal_sums(ratings(levels)) == sums
+    assert [level_of(s, ratings(levels)) for s in sums] == ratings(levels)
+
+
+def test_ratings_of_levels() -> None:
+    assert ratings(2) == [1, 5]
+    assert ratings(5) == [1, 2, 3, 4, 5]
+    assert ratings(9) == [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]
+
+
+def test_an_undecided_judge_lands_at_3_86() -> None:
+    assert level_of(0.0, ratings(5)) == pytest.approx(3.857, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("total", "level"),
+    [(-99, 1), (-14, 1), (-12.5, 1.5), (-2.5, 3.5), (5.5, 4.5), (10, 5), (99, 5)],
+)
+def test_level_of_a_sum(total: float, level: float) -> None:
+    assert level_of(total, ratings(5)) == level
+
+
+def test_the_paper_s_sum_by_hand() -> None:
+    levels = [
+        (1.0, {"Better": 0.9, "Worse": 0.02, "Similar": 0.08}),
+        (2.0, {"Better": 0.8, "Worse": 0.05, "Similar": 0.15}),
+        (3.0, {"Better": 0.55, "Worse": 0.15, "Similar": 0.3}),
+        (4.0, {"Better": 0.3, "Worse": 0.4, "Similar": 0.3}),
+        (5.0, {"Better": 0.05, "Worse": 0.75, "Similar": 0.2}),
+    ]
+    assert weighted_sum(levels) == pytest.approx(0.88 + 1.5 + 1.2 - 0.4 - 3.5)
+    assert level_of(weighted_sum(levels), ratings(5)) == pytest.approx(3 + 5.68 / 7)
+
+
+@given(st.floats(-40, 40), st.floats(-40, 40), st.sampled_from([2, 3, 5, 9]))
+def test_levels_keep_the_order_of_sums(one: float, two: float, levels: int) -> None:
+    low, high = sorted((one, two))
+    assert level_of(low, ratings(levels)) <= level_of(high, ratings(levels))
+
+
+# stage one
+
+
+def test_rounds_need_only_those_before() -> None:
+    assert rounds(ratings(9)) == [[1, 5], [3], [2, 4], [1.5, 2.5, 3.5, 4.5]]
+    assert neighbours(3) == (1, 5)
+    assert neighbours(4) == (3, 5)
+    assert neighbours(1.5) == (1, 2)
+
+
+def test_each_level_is_written_between_its_neighbours() -> None:
+    asked: list[str] = []
+
+    def write(prompt: Prompt, how: Writing) -> str:
+        asked.append(prompt.text)
+        return f"reply {len(asked)}"
+
+    briefs = briefs_of(judge(), Scripted(writes=write))
+    assert [b.part for b in briefs] == ["1", "5", "3", "2", "4"]
+    assert [b.content["text"] for b in briefs] == [f"reply {n}" for n in range(1, 6)]
+    assert "Write the worst summary" in asked[0]
+    assert "Write the best summary" in asked[1]
+    between = [(t.split("<worse>\n")[1].split("\n")[0], t.split("<better>\n")[1].split("\n")[0])
+               for t in asked[2:]]  # fmt: skip
+    assert between == [("reply 1", "reply 2"), ("reply 1", "reply 3"), ("reply 3", "reply 2")]
+
+
+def test_levels_known_are_not_asked_for() -> None:
+    known = briefs_of(judge(levels=3), Scripted())
+    new = briefs_of(judge(levels=5), Scripted(), known)
+    assert [b.part for b in new] == ["2", "4"]
+    assert briefs_of(judge(levels=3), Scripted(), known) == []
+    whole = {b.part: b.content for b in briefs_of(judge(levels=5), Scripted())}
+    assert {b.part: b.content for b in [*known, *new]} == whole
+
+
+def test_parts_of_equal_levels_are_told_alike_whatever_n_is() -> None:
+    three = {p.name: p.told for p in judge(levels=3).parts()}
+    nine = {p.name: p.told for p in judge(levels=9).parts()}
+    assert set(three) == {"1", "3", "5"}
+    assert all(nine[name] == told for name, told in three.items())
+    warm = {p.name: p.told for p in judge(levels=3, temperature=0.7).parts()}
+    assert warm["1"] != three["1"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Failed("prompt of 9000 tokens leaves no room"), "prompt of 9000 tokens leaves no room"),
+        (Written((Sample("half a", "length"),)), "the reply was cut at its token limit"),
+        (Written((Sample(" \n", "stop"),)), "the reply was empty"),
+    ],
+)
+def test_a_reference_that_fails_takes_its_inner_levels_along(
+    reply: Written | Failed, reason: str
+) -> None:
+    class Worst(Scripted):
+        async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
+            fine = await super().write(prompts, how)
+            return [reply if "the worst summary" in p.text else f
+                    for p, f in zip(prompts, fine, strict=True)]  # fmt: skip
+
+    briefs = briefs_of(judge(), Worst())
+    assert {b.part: b.reason for b in briefs} == {
+        "1": reason, "5": "", "3": reason, "2": reason, "4": reason,
+    }  # fmt: skip
+    verdict = verdicts_of(judge(), briefs, Scripted())["A"]
+    assert verdict.status == "unscored"
+    assert verdict.reason == f"no reference of level 1 on fluency: {reason}"
+    assert [s.value for s in judge().score(verdict)] == [None, None]
+
+
+def test_an_empty_source_asks_nothing() -> None:
+    def never(prompt: Prompt, how: Writing) -> str:
+        raise AssertionError("asked")
+
+    document = Document("d", "  ")
+    briefs = asyncio.run(judge().brief(document, [], Scripted(writes=never)))
+    assert {b.reason for b in briefs} == {"empty source"}
+    case = Case(document, (Candidate("A", "x"),))
+    (verdict,) = asyncio.run(judge().verdicts(case, briefs, Scripted()))
+    assert verdict.reason == "empty source"
+
+
+# stage two
+
+
+def always(better: float, worse: float) -> Scripted:
+    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        p = {"Better": better, "Worse": worse, "Similar": 1 - better - worse}
+        return {name: log(max(p[name], 1e-300)) for name in options.names}
+
+    return Scripted(chooses=choose)
+
+
+def test_verdicts_and_scores() -> None:
+    model = always(0.5, 0.25)
+    found = verdicts_of(judge(), briefs_of(judge(), model), model)
+    assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
+    assert found["C"].reason == "empty text"
+    assert [lv["rating"] for lv in found["A"].evidence["levels"]] == [1, 2, 3, 4, 5]
+    assert found["A"].evidence["levels"][0]["mass"] == pytest.approx(1)
+    scores = {s.scorer: s for s in judge().score(found["A"])}
+    assert scores["synthetic"].value == pytest.approx(15 * 0.25)
+    assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)
+
+
+def test_better_than_all_is_five_and_worse_than_all_is_one() -> None:
+    for model, total, level in ((always(1, 0), 15, 5), (always(0, 1), -15, 1)):
+        found = verdicts_of(judge(), briefs_of(judge(), model), model)
+        values = [s.value for s in judge().score(found["A"])]
+        assert values == [pytest.approx(total), level]
+
+
+def test_the_order_of_candidates_changes_no_score() -> None:
+    model, one = Scripted(), judge(axes=["fluency", "relevance"])
+    briefs = briefs_of(one, model)
+    turned = Case(CASE.document, CASE.candidates[::-1])
+    first = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(CASE, briefs, model))}
+    second = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(turned, briefs, model))}
+    assert first == second
+    assert len(first) == 6
+
+
+def test_one_comparison_that_fails_leaves_the_candidate_unscored() -> None:
+    def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+        if "<target>\nA flood." in prompt.text and "level five" in prompt.text:
+            return Failed("too long")
+        return dict.fromkeys(options.names, log(1 / 3))
+
+    def write(prompt: Prompt, how: Writing) -> str:
+        return "level five" if "the best" in prompt.text else "other"
+
+    model = Scripted(writes=write, chooses=choose)
+    found = verdicts_of(judge(), briefs_of(judge(), model), model)
+    assert found["A"].reason == "compared with level 5: too long"
+    assert found["B"].status == "ok"
+    assert [s.value for s in judge().score(found["B"])] == [pytest.approx(0), pytest.approx(27 / 7)]
+
+
+def test_the_fact_is_shown_where_the_axis_wants_it() -> None:
+    seen: dict[str, bool] = {}
+
+    def write(prompt: Prompt, how: Writing) -> str:
+        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
+        seen[axis] = "<fact>\nA fact.\n</fact>" in prompt.text
+        return "x"
+
+    briefs_of(judge("dialogue", ["naturalness", "groundedness"], levels=2), Scripted(writes=write))
+    assert seen == {"naturalness": False, "groundedness": True}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"levels": 4}, "judges.synthetic.levels"),
+        ({"level": 5}, "unknown key 'level': did you mean 'levels'?"),
+        ({"temperature": -1}, "judges.synthetic.temperature"),
+        ({"max_tokens": 0}, "judges.synthetic.max_tokens"),
+    ],
+)
+def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said.replace("?", r"\?")):
+        judge(**settings)

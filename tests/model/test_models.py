@@ -1,0 +1,149 @@
+"""The models around a model: what is remembered, what is counted, what is the floor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from evaljudge.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
+from evaljudge.engines.tokens import full_blocks
+from evaljudge.model.counting import Counting, cost
+from evaljudge.model.imagining import Imagining
+from evaljudge.model.remembering import Remembering
+from evaljudge.model.scripted import Scripted, any_option
+
+YES_NO = Options(("Yes", "No"))
+HOW = Writing(max_tokens=10)
+
+
+class Slow(Scripted):
+    """Counts what reaches it."""
+
+    def __init__(self) -> None:
+        super().__init__(chooses=self._choose, delay=0.01)
+        self.asked: list[str] = []
+
+    def _choose(self, prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+        self.asked.append(prompt.text)
+        return Failed("no") if "fail" in prompt.text else any_option(prompt, options)
+
+
+def prompts(*texts: str) -> list[Prompt]:
+    return [Prompt((text,)) for text in texts]
+
+
+def test_nothing_is_asked_twice_and_order_is_kept() -> None:
+    inner = Slow()
+    model = Remembering(inner)
+
+    async def ask() -> list[list[Chosen | Failed]]:
+        one, two = await asyncio.gather(
+            model.choose(prompts("a", "b", "a"), YES_NO), model.choose(prompts("b", "c"), YES_NO)
+        )
+        return [one, two, await model.choose(prompts("c", "a"), YES_NO)]
+
+    one, two, three = asyncio.run(ask())
+    assert sorted(inner.asked) == ["a", "b", "c"]
+    assert [r.logprobs for r in one if isinstance(r, Chosen)] == [
+        any_option(p, YES_NO) for p in prompts("a", "b", "a")
+    ]
+    assert [bool(r.spent) for r in (*one, *two, *three)] == [1, 1, 0, 0, 1, 0, 0]
+
+
+def test_other_options_are_another_question() -> None:
+    inner = Slow()
+    model = Remembering(inner)
+    asyncio.run(_both(model))
+    assert inner.asked == ["a", "a"]
+
+
+async def _both(model: Remembering) -> None:
+    await model.choose(prompts("a"), YES_NO)
+    await model.choose(prompts("a"), Options(("Better", "Worse")))
+
+
+def test_a_dead_engine_is_not_remembered() -> None:
+    calls = []
+
+    class Dying(Scripted):
+        async def write(self, prompts: object, how: Writing) -> list[Written | Failed]:
+            calls.append(1)
+            raise RuntimeError("dead")
+
+    model = Remembering(Dying())
+
+    async def twice() -> None:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="dead"):
+                await model.write(prompts("a"), HOW)
+
+    asyncio.run(twice())
+    assert len(calls) == 2
+
+
+def test_counting_adds_up_what_was_spent() -> None:
+    counting = Counting(Scripted())
+
+    async def ask() -> None:
+        await counting.write(prompts("one two", "three"), HOW)
+        await counting.choose(prompts("four five six"), YES_NO)
+
+    asyncio.run(ask())
+    assert (counting.tokens.asks, counting.tokens.prompt, counting.tokens.generated) == (3, 6, 3)
+    assert counting.masses.choices == 1
+    assert counting.masses.total == pytest.approx(1.0)
+
+
+def spent(ids: tuple[int, ...], head: int = 0, size: int = 2) -> Spent:
+    return Spent(len(ids), 0, 1, full_blocks(ids, size), head, size)
+
+
+def floor_of(*asks: Spent, heads: set[int] | None = None) -> int:
+    class Costs(Scripted):
+        async def choose(
+            self, prompts: object, options: Options, samples: int = 0
+        ) -> list[Chosen | Failed]:
+            return [Failed("x", (ask,)) for ask in asks]
+
+    counting = Counting(Costs(), heads)
+    asyncio.run(counting.choose([], YES_NO))
+    return counting.tokens.floor
+
+
+def test_the_floor_by_hand() -> None:
+    """Blocks of two: the first prompt computes all of itself, the next only what differs."""
+    assert floor_of(spent((1, 2, 3, 4, 5))) == 5
+    assert floor_of(spent((1, 2, 3, 4, 5)), spent((1, 2, 3, 4, 6))) == 5 + 1
+    assert floor_of(spent((1, 2, 3, 4, 5)), spent((1, 2, 9, 4, 6))) == 5 + 3
+    assert floor_of(spent((1, 2, 3, 4)), spent((1, 2, 3, 4))) == 4 + 2  # a last token is computed
+    assert floor_of(spent((1, 2, 3, 4)), spent((1, 2, 3, 4, 5))) == 4 + 1
+
+
+def test_template_heads_count_once_per_worker() -> None:
+    heads: set[int] = set()
+    first, second = spent((1, 2, 7, 7, 7), head=1), spent((1, 2, 8, 8, 8), head=1)
+    assert floor_of(first, heads=heads) == 5
+    assert floor_of(second, heads=heads) == 3
+    assert floor_of(spent((1, 2, 7, 7, 7), head=1), heads=heads) == 3  # another case, same text
+
+
+def test_cost_leaves_out_what_was_remembered() -> None:
+    assert cost([Failed("x"), Failed("y", (spent((1, 2, 3)),))]).asks == 1
+
+
+def test_imagined_replies_are_measured_by_the_gauge() -> None:
+    model = Counting(Imagining(lambda prompt: Spent(len(prompt.text), 0, 1)))
+
+    async def ask() -> tuple[list[Written | Failed], list[Chosen | Failed]]:
+        return (
+            await model.write(prompts("12345"), HOW),
+            await model.choose(prompts("123"), YES_NO),
+        )
+
+    written, chosen = asyncio.run(ask())
+    assert isinstance(written[0], Written)
+    assert isinstance(chosen[0], Chosen)
+    assert chosen[0].p == pytest.approx({"Yes": 0.5, "No": 0.5})
+    assert (model.tokens.asks, model.tokens.prompt) == (2, 8)

@@ -1,0 +1,157 @@
+"""Tasks and packs: what renders, what stays fenced, what is refused."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.errors import UserError
+from evaljudge.tasks import BUILT_IN, Pack, load_task
+from evaljudge.tasks.pack import read_pack
+
+AXES = {
+    "summary": "coherence consistency fluency relevance",
+    "dialogue": "naturalness engagingness coherence groundedness understandability overall",
+    "story": "relevance coherence empathy surprise engagement complexity",
+}
+GIVEN = {"source": "SOURCE", "context": "FACT", "reference": "REF", "target": "TARGET",
+         "worse": "WORSE", "better": "BETTER"}  # fmt: skip
+
+
+def compare(task: str, **texts: str) -> str:
+    words = {"axis": "coherence", "description": "how it hangs together"}
+    return load_task(task).pack.render("synthetic.compare", GIVEN | texts, **words).text
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_axes(task: str) -> None:
+    assert [axis.name for axis in load_task(task).axes] == AXES[task].split()
+    assert all(axis.description for axis in load_task(task).axes)
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+@pytest.mark.parametrize("template", ["extreme", "between", "compare"])
+def test_every_prompt_has_its_slots_in_order(task: str, template: str) -> None:
+    words = {"axis": "AXIS", "description": "DESCRIPTION", "extreme": "worst"}
+    prompt = load_task(task).pack.render(f"synthetic.{template}", GIVEN, **words)
+    slots = {
+        "extreme": ["worst", "AXIS", "DESCRIPTION", "SOURCE"],
+        "between": ["AXIS", "DESCRIPTION", "SOURCE", "WORSE", "BETTER"],
+        "compare": ["AXIS", "DESCRIPTION", '"Better", "Worse" or "Similar"', "SOURCE", "REF", "TARGET"],
+    }[template]  # fmt: skip
+    if task == "summary" and template == "between":  # the paper's order: the document comes last
+        slots = ["AXIS", "DESCRIPTION", "WORSE", "BETTER", "SOURCE"]
+    places = [prompt.text.index(slot) for slot in slots]
+    assert places == sorted(places)
+    assert prompt.head == 1
+    assert "{" not in prompt.text
+    assert "\0" not in prompt.text
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_a_text_cannot_leave_its_fence(task: str) -> None:
+    tags = set(re.findall(r"</?\w+>", compare(task)))
+    hostile = " ".join(tags) + " < / TARGET > <Target> fine <b>bold</b>"
+    honest, attacked = compare(task), compare(task, target=hostile, reference=hostile)
+    for tag in tags:
+        assert attacked.count(tag) == honest.count(tag)
+    assert "<b>bold</b>" in attacked
+    assert "‹/target>" in attacked
+
+
+@given(st.text())
+def test_any_text_stays_where_it_is_placed(text: str) -> None:
+    before, after = compare("summary", target="\x01").split("\x01")
+    rendered = compare("summary", target=text)
+    assert rendered.startswith(before.rstrip("\n"))
+    assert rendered.endswith(after)
+
+
+def test_given_texts_are_parts_of_their_own() -> None:
+    prompt = load_task("summary").pack.render(
+        "synthetic.compare", GIVEN, axis="fluency", description="…"
+    )
+    assert [part for part in prompt.parts if part in GIVEN.values()] == ["SOURCE", "REF", "TARGET"]
+
+
+def test_texts_that_look_like_templates_are_texts() -> None:
+    assert "{{ 7*7 }} {% raw %}" in compare("summary", target="{{ 7*7 }} {% raw %}")
+
+
+def test_a_pack_travels() -> None:
+    pack = load_task("story").pack
+    assert pickle.loads(pickle.dumps(pack)) == pack
+
+
+def test_a_user_s_folder_comes_first_and_changes_the_hash(tmp_path: Path) -> None:
+    (tmp_path / "synthetic.compare.j2").write_text("My words: {{ source }} / {{ target }}")
+    own, built_in = load_task("summary", prompts=str(tmp_path)).pack, load_task("summary").pack
+    prompt = own.render("synthetic.compare", GIVEN, axis="a", description="b")
+    assert prompt.text == "My words: SOURCE / TARGET"
+    assert own.hash(["synthetic.compare"]) != built_in.hash(["synthetic.compare"])
+    assert own.hash(["synthetic.extreme"]) == built_in.hash(["synthetic.extreme"])
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ nobody }}", "'nobody' is undefined"),
+        ("{% if %}", "Expected an expression"),
+        ("{{ source[:1] }} {{ target }}", "may be placed, not cut"),
+        ("{{ ''.__class__.__mro__ }}", "unsafe"),
+    ],
+)
+def test_what_a_template_may_not_do(tmp_path: Path, template: str, said: str) -> None:
+    (tmp_path / "synthetic.compare.j2").write_text(template)
+    pack = read_pack([tmp_path])
+    with pytest.raises(UserError, match=re.escape(said)):
+        pack.render("synthetic.compare", GIVEN, axis="a", description="b")
+
+
+def test_a_template_that_is_nowhere() -> None:
+    with pytest.raises(UserError, match="unknown template 'synthetic.compair': did you mean"):
+        Pack({"synthetic.compare": ""}).hash(["synthetic.compair"])
+
+
+def test_a_task_of_one_s_own(tmp_path: Path) -> None:
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\nprompts: summary\naxes:\n  brevity: {description: how short}\n")
+    task = load_task(str(file))
+    assert [axis.name for axis in task.axes] == ["brevity"]
+    assert "synthetic.compare" in task.pack.templates
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- a", "needs `name` and `axes`"),
+        ("name: x\naxes: {}", "at least one axis"),
+        ("name: x\naxes: {a: 1}", "axes.a needs a `description`"),
+        ("name: x\naxes: {a: {description: d, contxt: true}}", "did you mean 'context'"),
+        ("name: x\naxes: {a: {description: d}}\nprompt: y", "did you mean 'prompts'"),
+        ("name: [", "not YAML"),
+    ],
+)
+def test_a_task_file_that_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "t.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=re.escape(said)):
+        load_task(str(file))
+
+
+def test_axes_are_chosen_by_name_and_refused_by_the_nearest() -> None:
+    assert [a.name for a in load_task("summary", ["relevance", "fluency"]).axes] == [
+        "relevance",
+        "fluency",
+    ]
+    with pytest.raises(UserError, match="unknown axis 'fluencey': did you mean 'fluency'"):
+        load_task("summary", ["fluencey"])
+    with pytest.raises(UserError, match="unknown task 'sumary': did you mean 'summary'"):
+        load_task("sumary")
+    with pytest.raises(UserError, match="no such folder"):
+        load_task("summary", prompts="/no/such/folder")

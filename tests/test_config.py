@@ -1,0 +1,111 @@
+"""The configuration: what is read, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.config import load_config
+from evaljudge.errors import UserError
+
+LEAST: dict[str, Any] = {"corpus": "c.jsonl", "out": "o", "model": "m"}
+
+
+def test_the_least_that_is_needed() -> None:
+    config = load_config(LEAST)
+    assert config.task == "summary"
+    assert config.judges == {"synthetic": {}}
+    assert config.model
+    assert config.model.as_source().source == "m"
+    assert (config.workers.min, config.workers.max, config.coverage_floor) == (1, 1, 0.95)
+
+
+def test_the_design_s_example(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        """
+corpus: data/cases.jsonl
+out: runs/first
+task: summary
+axes: [coherence, relevance]
+model: {source: Qwen/Qwen3-8B, revision: abc, chat: {enable_thinking: false}}
+writer: null
+judges: {synthetic: {levels: 5}}
+metrics: [words]
+workers: {min: 1, max: 4, gpus: auto, cpus: 1}
+select: [{name: good, all: [{scorer: synthetic.level, axis: relevance, at_least: 3.5}]}]
+seed: 0
+coverage_floor: 0.95
+"""
+    )
+    config = load_config(file)
+    assert config.model
+    assert config.model.chat == {"enable_thinking": False}
+    assert config.writer is None
+    assert config.select[0].all[0].at_least == 3.5
+
+
+def test_changes_are_laid_over() -> None:
+    config = load_config(LEAST, ["judges.synthetic.levels=9", "workers.max=3", "axes=[fluency]"])
+    assert config.judges == {"synthetic": {"levels": 9}}
+    assert config.workers.max == 3
+    assert config.axes == ["fluency"]
+    assert load_config(LEAST, ["workers={min: 2}"]).workers.max == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"copus": "x"}, "unknown key 'copus': did you mean 'corpus'"),
+        ({"workers": {"mx": 1}}, "workers: unknown key 'mx': did you mean 'max'"),
+        ({"model": {"sourse": "x"}}, "model: unknown key 'sourse': did you mean 'source'"),
+        ({"model": {"endpoint": "x", "name": "y"}}, "endpoints are not built yet"),
+        ({"model": {"revision": "x"}}, "needs a `source`"),
+        ({"workers": {"min": 3, "max": 2}}, "min 3 is more than max 2"),
+        ({"workers": {"min": 0}}, "workers.min"),
+        ({"seed": -1}, "seed"),
+        ({"coverage_floor": 2}, "coverage_floor"),
+        ({"bad_rows": "ignore"}, "bad_rows"),
+        ({"axes": []}, "axes"),
+        ({"model": None}, "model: judges need one"),
+        ({"select": [{"name": "../x", "all": [{"scorer": "s", "axis": "a", "at_least": 1}]}]},
+         "letters, digits"),
+        ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a"}]}]}, "needs `at_least`"),
+        ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "atleast": 1}]}]},
+         "unknown key 'atleast': did you mean 'at_least'"),
+        ({"select": [{"name": "x", "all": []}]}, "select.0.all"),
+        ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "at_most": 1}]}] * 2},
+         "two selections are named 'x'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=re.escape(said)):
+        load_config(LEAST | change)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a: [", "not YAML"), ("- a", "a mapping"), ("corpus: x", "out: Field required")],
+)
+def test_files_that_are_none(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError, match=said):
+        load_config(file)
+    with pytest.raises(UserError, match="no such configuration"):
+        load_config(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("change", ["levels", "=3", "a=[", "a.b"])
+def test_changes_that_are_none(change: str) -> None:
+    with pytest.raises(UserError, match="--set"):
+        load_config(LEAST, [change])
+
+
+def test_no_judges_need_no_model() -> None:
+    assert (
+        load_config({"corpus": "c", "out": "o", "judges": {}, "metrics": ["words"]}).model is None
+    )

@@ -1,0 +1,155 @@
+"""The import rules of the house: who may import what, no cycles, and nothing heavy at the door."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "evaljudge"
+HEAVY = ("ray", "vllm", "torch", "transformers")
+JUDGES = {"judges.synthetic"}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module by its name inside the package (`judges.synthetic`)."""
+    found = {}
+    for file in PACKAGE.rglob("*.py"):
+        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = ast.parse(file.read_text())
+    return found
+
+
+def imports(tree: ast.Module, module: str, at_start_only: bool = False) -> Iterator[str]:
+    nodes = _at_start(tree) if at_start_only else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield _absolute(node, module)
+            yield from (f"{_absolute(node, module)}.{alias.name}" for alias in node.names)
+
+
+def _absolute(node: ast.ImportFrom, module: str) -> str:
+    if not node.level:
+        return node.module or ""
+    is_package = (PACKAGE / module.replace(".", "/")).is_dir()
+    home = f"evaljudge.{module}".split(".")
+    home = home[: len(home) - node.level + is_package]
+    return ".".join([*home, *([node.module] if node.module else [])])
+
+
+def _at_start(tree: ast.Module) -> Iterator[ast.AST]:
+    """What runs when the module is imported: not in functions, not for type checkers alone."""
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        yield node
+        todo += ast.iter_child_nodes(node)
+
+
+def inside(module: str, *folders: str) -> bool:
+    return any(module == f or module.startswith(f + ".") for f in folders)
+
+
+def users(*packages: str) -> dict[str, set[str]]:
+    """Modules that import any of these packages, wherever in their text."""
+    return {
+        module: found
+        for module, tree in modules().items()
+        if (found := {i for i in imports(tree, module) for p in packages if inside(i, p)})
+    }
+
+
+def test_only_the_cluster_knows_ray() -> None:
+    assert users("ray")
+    assert all(inside(module, "cluster") for module in users("ray"))
+
+
+def test_only_engines_and_embedding_metrics_know_models() -> None:
+    assert users("vllm", "torch", "transformers")
+    for module in users("vllm", "torch", "transformers"):
+        assert inside(module, "engines", "metrics"), module
+
+
+def test_heavy_imports_happen_in_constructors_only() -> None:
+    for module, tree in modules().items():
+        for name in imports(tree, module, at_start_only=True):
+            assert not inside(name, *HEAVY), (module, name)
+
+
+def test_only_storage_knows_filesystems() -> None:
+    files = users("boto3", "pyarrow.fs")
+    assert files
+    assert all(inside(module, "storage") for module in files)
+
+
+def test_judges_know_no_engine_no_storage_and_no_other_judge() -> None:
+    for module, tree in modules().items():
+        if not inside(module, "judges"):
+            continue
+        for name in imports(tree, module):
+            for banned in ("evaljudge.engines", "evaljudge.storage", "evaljudge.cluster"):
+                assert not inside(name, banned), (module, name)
+            others = JUDGES - {module}
+            assert not inside(name, *(f"evaljudge.{other}" for other in others)), (module, name)
+
+
+def test_agreement_knows_arrays_and_records() -> None:
+    for module, tree in modules().items():
+        if inside(module, "agreement"):
+            for name in imports(tree, module):
+                if inside(name, "evaljudge"):
+                    assert inside(name, "evaljudge.agreement", "evaljudge.records"), (module, name)
+
+
+def test_concrete_judges_are_named_in_the_registry_alone() -> None:
+    found = {m.removeprefix("") for m in modules() if inside(m, "judges")} - {"judges"}
+    assert found - {"judges.protocol"} == JUDGES
+    for module, tree in modules().items():
+        for name in imports(tree, module):
+            assert not inside(name, *(f"evaljudge.{judge}" for judge in JUDGES)), (module, name)
+
+
+def test_there_is_no_import_cycle() -> None:
+    known = modules()
+    graph = {module: _needs(tree, module, set(known)) for module, tree in known.items()}
+    while leaves := {module for module, needs in graph.items() if not needs & graph.keys()}:
+        graph = {m: needs for m, needs in graph.items() if m not in leaves}
+    assert graph == {}
+
+
+def _needs(tree: ast.Module, module: str, known: set[str]) -> set[str]:
+    """`from package import module` needs that module; any other name, the package itself."""
+    needs = set()
+    for name in imports(tree, module, at_start_only=True):
+        mine = name.removeprefix("evaljudge.")
+        if inside(name, "evaljudge") and mine in known:
+            needs.add(mine)
+    return {n for n in needs if not any(other.startswith(n + ".") for other in needs)} - {module}
+
+
+@pytest.mark.parametrize("said", ["import evaljudge", "from evaljudge.cli import main; main(['--help'])",
+                                  "from evaljudge import run, Config, load_config"])  # fmt: skip
+def test_nothing_heavy_is_loaded_at_the_door(said: str) -> None:
+    script = f"""
+import sys
+try:
+    {said}
+except SystemExit:
+    pass
+loaded = {{name.partition('.')[0] for name in sys.modules}}
+print('loaded:', sorted(loaded & {set(HEAVY)!r}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("loaded: []\n")
