@@ -35,13 +35,15 @@ from evaljudge.stages import do_stages, missing
 from evaljudge.storage import Output, Stage
 
 Given = str | Mapping[str, Any] | Config
+Todo = Mapping[Stage, tuple[int, int]]
+"""Of each stage wanted: how many cases are left to do, of how many."""
 DONE, UNDER_FLOOR = 0, 3
 
 
 class Watcher:
     """Told how the run goes; this one says nothing (see progress.py for those that speak)."""
 
-    def starting(self, what: str, shards: int, cases: int, of_cases: int) -> None: ...
+    def starting(self, todo: Todo) -> None: ...
 
     def receipt(self, receipt: Mapping[str, Any]) -> None: ...
 
@@ -129,13 +131,15 @@ def _spec(given: Given) -> str | Mapping[str, Any]:
 
 
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher) -> None:
-    shards = output.shards()
     if not job.judges:
         return
-    lacking = missing(job, output, stages)
-    steps = sum(map(len, lacking.values()))
-    cases = sum(shard.cases * len(wanted) for shard, wanted in lacking.items())
-    watcher.starting(" and ".join(stages), steps, cases, sum(s.cases for s in shards) * len(stages))
+    lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
+    watcher.starting(
+        {
+            stage: (sum(s.cases for s, wanted in lacking.items() if stage in wanted), total)
+            for stage in stages
+        }
+    )
     try:
         do_stages(job, output, stages, watcher.receipt)
     finally:

@@ -1,4 +1,7 @@
-"""How a run is watched: a bar on a terminal, one line a minute in a job's log."""
+"""How a run is watched: a bar on a terminal, one line a minute in a job's log.
+
+prepared 60/100, judged 32/100 cases; 14 a minute, 7:42 left, 3 unscored, 0.21 GPU-hours
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,47 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from evaljudge.journey import Watcher
+from evaljudge.journey import Todo, Watcher
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 A_MINUTE = 60.0
+DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged"}
 
 
 class Tally:
-    """Cases done by this process, and what may be said of them."""
+    """What is done of each stage, and what may be said of it."""
 
-    def __init__(self, cases: int, of_cases: int) -> None:
-        self.before, self.of_cases = of_cases - cases, of_cases
-        self.done = self.unscored = 0
-        self._alive: dict[str, float] = {}
+    def __init__(self, todo: Todo) -> None:
+        self._of = {stage: of for stage, (_, of) in todo.items()}
+        self._done = {stage: of - left for stage, (left, of) in todo.items()}
+        self.steps = sum(self._of.values())
+        self._before = self.steps_done
+        self._unscored = 0
+        self._gpu_seconds: dict[str, float] = {}
         self._since = time.monotonic()
 
+    @property
+    def steps_done(self) -> int:
+        return sum(self._done.values())
+
     def add(self, receipt: Mapping[str, Any]) -> None:
-        self.done += receipt["cases"]
-        self.unscored += receipt["unscored"]
-        self._alive[receipt["worker"]] = receipt["worker_seconds"] * receipt["gpus"]
+        self._done[receipt["stage"]] += receipt["cases"]
+        self._unscored += receipt["unscored"] if receipt["stage"] == "judge" else 0
+        self._gpu_seconds[receipt["worker"]] = receipt["worker_seconds"] * receipt["gpus"]
 
     def __str__(self) -> str:
-        seconds = max(time.monotonic() - self._since, 1e-9)
-        rate = self.done / seconds
-        left = (self.of_cases - self.before - self.done) / rate if rate else float("inf")
-        parts = [
-            f"{self.before + self.done:,}/{self.of_cases:,} cases",
-            f"{rate * 60:,.0f} a minute",
-            f"{_clock(left)} left" if rate else "no time to tell yet",
-            f"{self.unscored:,} unscored",
-        ]
-        gpu_hours = sum(self._alive.values()) / 3600
-        return ", ".join([*parts, f"{gpu_hours:.2f} GPU-hours"] if gpu_hours else parts)
+        stages = (f"{DONE_IN_WORDS[s]} {n:,}/{self._of[s]:,}" for s, n in self._done.items())
+        here = self.steps_done - self._before
+        rate = here / max(time.monotonic() - self._since, 1e-9)
+        said = [f"{rate * A_MINUTE / len(self._of):,.0f} a minute"]
+        if rate:
+            said.append(f"{_clock((self.steps - self.steps_done) / rate)} left")
+        said.append(f"{self._unscored:,} unscored")
+        if gpu_seconds := sum(self._gpu_seconds.values()):
+            said.append(f"{gpu_seconds / 3600:.2f} GPU-hours")
+        return f"{', '.join(stages)} cases; {', '.join(said)}"
 
 
 class Log(Watcher):
@@ -49,47 +59,46 @@ class Log(Watcher):
     def __init__(self, stream: TextIO, every: float = A_MINUTE) -> None:
         self._stream, self._every = stream, every
 
-    def starting(self, what: str, shards: int, cases: int, of_cases: int) -> None:
-        self._what, self._tally, self._said = what, Tally(cases, of_cases), time.monotonic()
-        if cases:
-            self._say(f"{cases:,} of {of_cases:,} cases to do, in {shards} shards; loading")
-        else:
-            self._say("nothing left to ask")
+    def starting(self, todo: Todo) -> None:
+        self._tally, self._said, self._any = Tally(todo), time.monotonic(), False
+        left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
+        self._say(f"to {left} cases; loading the model" if left else "nothing left to ask")
 
     def receipt(self, receipt: Mapping[str, Any]) -> None:
         self._tally.add(receipt)
+        self._any = True
         if time.monotonic() - self._said >= self._every:
             self._said = time.monotonic()
             self._say(str(self._tally))
 
     def done(self) -> None:
-        if self._tally.done:
+        if self._any:
             self._say(str(self._tally))
 
     def _say(self, line: str) -> None:
-        print(f"{self._what}: {line}", file=self._stream, flush=True)
+        print(line, file=self._stream, flush=True)
 
 
 class Bar(Watcher):
     """A live bar on a terminal."""
 
-    def starting(self, what: str, shards: int, cases: int, of_cases: int) -> None:
+    def starting(self, todo: Todo) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-        self._tally = Tally(cases, of_cases)
-        columns = (SpinnerColumn(), TextColumn("{task.fields[what]}"), BarColumn(30))
-        said = TextColumn("{task.description}")
-        self._bar: Progress = Progress(*columns, said, console=Console(stderr=True))
+        self._tally = Tally(todo)
+        columns = (SpinnerColumn(), BarColumn(24), TextColumn("{task.description}"))
+        self._bar: Progress = Progress(*columns, console=Console(stderr=True))
         self._bar.start()
-        text = "loading the engine" if cases else "nothing left to ask"
-        self._task = self._bar.add_task(text, total=of_cases, what=what)
-        self._bar.update(self._task, completed=self._tally.before if cases else of_cases)
+        left = self._tally.steps - self._tally.steps_done
+        text = "loading the model" if left else "nothing left to ask"
+        self._task = self._bar.add_task(text, total=self._tally.steps)
+        self._bar.update(self._task, completed=self._tally.steps_done)
 
     def receipt(self, receipt: Mapping[str, Any]) -> None:
         self._tally.add(receipt)
-        completed = self._tally.before + self._tally.done
-        self._bar.update(self._task, completed=completed, description=str(self._tally))
+        done = self._tally.steps_done
+        self._bar.update(self._task, completed=done, description=str(self._tally))
 
     def done(self) -> None:
         self._bar.stop()

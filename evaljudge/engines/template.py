@@ -6,7 +6,8 @@ comes once. A model without a template gets a plain completion prompt that ends 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,7 @@ def read_template(
         head, tail_text = _leading_bos(hf), COMPLETION_TAIL
         head_words = ""
     else:
-        unused = {name: v for name, v in switches.items() if name not in str(hf.chat_template)}
+        unused = [n for n in switches if not re.search(rf"\b{re.escape(n)}\b", _text_of(hf))]
         _refuse_switches(unused, "the model's chat template does not use it")
         turns = [{"role": "user", "content": _STAND_IN}]
         head_text, tail_text = _around(hf, turns, _STAND_IN, True, switches)
@@ -108,6 +109,10 @@ def _last_words(text: str, hf: Any) -> str:
     return text[max(ends, default=0) :]
 
 
-def _refuse_switches(switches: Mapping[str, Any], why: str) -> None:
+def _text_of(hf: Any) -> str:
+    return str(hf.chat_template)
+
+
+def _refuse_switches(switches: Iterable[str], why: str) -> None:
     for name in switches:
         raise UserError(f"model.chat.{name}: {why}")

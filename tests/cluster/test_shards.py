@@ -1,0 +1,136 @@
+"""What a worker does with a shard, without Ray: files first, marker last, nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.asks import Prompt, Writing
+from evaljudge.cluster.shards import Assignment, Order, ShardWork
+from evaljudge.cluster.worker import read_order, write_order
+from evaljudge.engines import ModelSource
+from evaljudge.judges import make_judges
+from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.records import Candidate, Case, Document
+from evaljudge.storage import Output, Shard
+from evaljudge.tasks import load_task
+
+SHARD = Shard(3, 2, 3)
+CASES = [
+    Case(Document("d1", "one"), (Candidate("A", "a"), Candidate("B", "b"))),
+    Case(Document("d2", "two"), (Candidate("A", "c"),)),
+]
+
+
+class Listening(Scripted):
+    def __init__(self, delay: float = 0.0) -> None:
+        super().__init__(writes=self._write, delay=delay)
+        self.written: list[str] = []
+
+    def _write(self, prompt: Prompt, how: Writing) -> str:
+        self.written.append(prompt.text)
+        return f"text {len(prompt.text)} {hash(prompt.text) % 1000}"
+
+
+def assignment(out: Path, levels: int = 3, **more: Any) -> Assignment:
+    engines, source = ScriptedEngines(), ModelSource("scripted")
+    judges = make_judges({"synthetic": {"levels": levels}}, load_task("summary", ["fluency"]))
+    signatures = dict.fromkeys(("synthetic", "synthetic.level"), "signed")
+    identity = engines.identify(source)
+    made = Assignment(str(out), None, "run1", judges, engines, source, identity, signatures, 0)
+    return replace(made, **more)
+
+
+def do(job: Assignment, model: Scripted, order: Order) -> list[dict[str, Any]]:
+    return asyncio.run(ShardWork(job, model).do(order))
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    Output(str(tmp_path)).write_cases(SHARD, CASES)
+    return tmp_path
+
+
+def files(out: Path) -> set[str]:
+    return {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()}
+
+
+def test_a_shard_from_cases_to_markers(out: Path) -> None:
+    receipts = do(assignment(out), Listening(), Order(SHARD, ["prepare", "judge"], {}))
+    assert files(out) == {
+        "cases/00003.parquet",
+        "briefs/synthetic/00003-run1.parquet",
+        "verdicts/synthetic/00003.parquet",
+        "commits/prepare/00003.json",
+        "commits/judge/00003.json",
+    }
+    assert [r["stage"] for r in receipts] == ["prepare", "judge"]
+    assert [r["asked"]["synthetic"]["tokens"]["asks"] for r in receipts] == [2 * 3, 3 * 3]
+    assert json.loads((out / "commits/judge/00003.json").read_text()) == receipts[1]
+    output = Output(str(out), run="run1")
+    assert len(list(output.verdicts("synthetic", SHARD))) == 3
+    briefs = list(output.briefs("synthetic", [output.brief_file(SHARD)]))
+    assert {(b.doc_id, b.part) for b in briefs} == {(d, p) for d in ("d1", "d2") for p in "135"}
+    assert len({b.key for b in briefs}) == 6
+    assert {b.signature for b in briefs} == {"signed"}
+
+
+def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
+    do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
+    (out / "commits/prepare/00003.json").unlink()
+    model = Listening()
+    do(assignment(out), model, Order(SHARD, ["prepare"], {}))
+    assert model.written == []
+    output = Output(str(out), run="run1")
+    assert len(list(output.briefs("synthetic", [output.brief_file(SHARD)]))) == 6
+
+
+def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
+    do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
+    model = Listening()
+    order = Order(SHARD, ["prepare", "judge"], {"synthetic": ["00003-run1.parquet"]})
+    do(assignment(out, levels=5, run="run2"), model, order)
+    assert len(model.written) == 2 * 2
+    output = Output(str(out), run="run2")
+    new = list(output.briefs("synthetic", [output.brief_file(SHARD)]))
+    assert {b.part for b in new} == {"2", "4"}
+    assert {v.status for v in output.verdicts("synthetic", SHARD)} == {"ok"}
+
+
+def test_another_writer_shares_nothing(out: Path) -> None:
+    do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
+    model, job = Listening(), assignment(out, run="run2")
+    other = replace(job, writer=replace(job.writer, revision="other"))
+    do(other, model, Order(SHARD, ["prepare"], {"synthetic": ["00003-run1.parquet"]}))
+    assert len(model.written) == 2 * 3
+
+
+def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> None:
+    shards = [Shard(n, 1, 1) for n in range(6)]
+    for where in ("one", "many"):
+        output = Output(str(tmp_path / where))
+        for shard in shards:
+            document = Document(f"d{shard.number}", f"source {shard.number}")
+            output.write_cases(shard, [Case(document, (Candidate("A", "a"),))])
+    orders = [Order(shard, ["prepare", "judge"], {}) for shard in shards]
+
+    async def at_once() -> None:
+        work = ShardWork(assignment(tmp_path / "many"), Scripted(delay=0.01))
+        await asyncio.gather(*(work.do(order) for order in orders))
+
+    asyncio.run(at_once())
+    for order in orders:
+        do(assignment(tmp_path / "one"), Scripted(), order)
+    one, many = Output(str(tmp_path / "one")), Output(str(tmp_path / "many"))
+    for shard in shards:
+        assert list(one.verdicts("synthetic", shard)) == list(many.verdicts("synthetic", shard))
+
+
+def test_an_order_travels_as_text() -> None:
+    order = Order(SHARD, ["judge"], {"synthetic": ["a.parquet"]})
+    assert read_order(write_order(order)) == order

@@ -1,0 +1,87 @@
+"""The whole journey on the real engine through the command line, over four SummEval documents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
+AXES = ("coherence", "consistency", "fluency", "relevance")
+
+
+@pytest.fixture(scope="module")
+def finished(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not CORPUS.exists():
+        pytest.skip("the shared human judgements are not here")
+    folder = tmp_path_factory.mktemp("summeval")
+    four = CORPUS.read_text().splitlines()[:4]
+    (folder / "four.jsonl").write_text("\n".join(four))
+    config = {
+        "corpus": str(folder / "four.jsonl"),
+        "out": str(folder / "out"),
+        "model": {
+            "source": str(tiny("bytes")),
+            "engine": {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32},
+        },
+        "metrics": ["words"],
+    }
+    (folder / "config.yaml").write_text(json.dumps(config))
+    done = subprocess.run(
+        [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")],
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def asked(out: Path) -> dict[str, Any]:
+    return {row["stage"]: row for row in json.loads((out / "run.json").read_text())["asked"]}
+
+
+def test_every_candidate_has_every_score(finished: Path) -> None:
+    rows = pq.read_table(finished / "scores").to_pylist()
+    counts = Counter((row["scorer"], row["axis"]) for row in rows if row["status"] == "ok")
+    judged = {(s, a): 4 * 16 for s in ("synthetic", "synthetic.level") for a in AXES}
+    assert counts == judged | {("words", "*"): 4 * 16}
+    assert all(1 <= r["value"] <= 5 for r in rows if r["scorer"] == "synthetic.level")
+    assert all(row["signature"] for row in rows)
+
+
+def test_the_prefix_cache_serves_what_is_shared(finished: Path) -> None:
+    comparing = asked(finished)["judge"]
+    assert comparing["prompt"] - comparing["cached"] == comparing["prefilled"]
+    assert comparing["prefilled"] / comparing["prompt"] <= 0.2
+    assert comparing["floor"] / comparing["prefilled"] >= 0.9
+
+
+def test_asks_are_counted_and_none_is_doubled(finished: Path) -> None:
+    """4 documents x 4 axes x 5 levels, and 16 candidates before each; equal texts asked once."""
+    assert 0 < asked(finished)["prepare"]["asks"] <= 4 * 4 * 5
+    verdicts = pq.read_table(finished / "verdicts" / "synthetic").to_pylist()
+    assert sum(v["tokens"]["asks"] for v in verdicts) == asked(finished)["judge"]["asks"]
+    assert 4 * 4 * 5 < asked(finished)["judge"]["asks"] <= 4 * 16 * 4 * 5
+
+
+def test_agreement_is_reported_at_every_level(finished: Path) -> None:
+    rows = json.loads((finished / "report" / "agreement.json").read_text())
+    found = Counter((r["level"], r["coefficient"]) for r in rows)
+    levels, kinds = ("sample", "system", "summary"), ("spearman", "kendall", "pearson")
+    assert found == {(level, kind): 3 * 4 for level in levels for kind in kinds}
+    assert all(r["low"] <= r["high"] for r in rows if r["low"] is not None)
+
+
+def test_low_captured_mass_is_said_with_its_first_suspect(finished: Path) -> None:
+    run = json.loads((finished / "run.json").read_text())
+    assert run["mass"]["synthetic"]["mean"] < 0.5
+    assert "enable_thinking: false" in run["warnings"][0]
+    assert "enable_thinking: false" in (finished / "report" / "index.html").read_text()

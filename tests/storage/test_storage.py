@@ -1,0 +1,94 @@
+"""Places and tables: whole files or none, and records that come back as they went."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
+from evaljudge.storage import Output, Place, Shard, expand
+from evaljudge.storage.tables import (
+    briefs_table,
+    cases_table,
+    read_briefs,
+    read_cases,
+    read_scores,
+    read_verdicts,
+    scores_table,
+    verdicts_table,
+)
+
+TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
+
+
+def test_records_come_back_as_they_went() -> None:
+    case = Case(
+        Document("d", TEXT, ("r1", "r2"), None),
+        (Candidate("A", TEXT, {"fluency": 4.5}), Candidate("B", "")),
+    )
+    brief = Brief(
+        "d", "k", "j", "a", "1.5", {"text": TEXT}, "ok", "", "s", Tokens(1, 2, 3, 4, 5, 6)
+    )
+    verdict = Verdict("d", "A", "j", "a", {"p": [0.1, -math.pi]}, "unscored", "why", Tokens(1))
+    scores = [Score("d", "A", "j", "a", 0.1 + 0.2, "", "s"), Score("d", "B", "j", "*", None, "w")]
+    assert list(read_cases(cases_table([case]))) == [case]
+    assert list(read_briefs(briefs_table([brief]))) == [brief]
+    assert list(read_verdicts(verdicts_table([verdict]))) == [verdict]
+    assert list(read_scores(scores_table(scores))) == scores
+    assert scores_table(scores)["status"].to_pylist() == ["ok", "unscored"]
+    assert list(read_cases(cases_table([]))) == []
+
+
+def test_the_columns_are_the_contract() -> None:
+    assert verdicts_table([]).column_names == (
+        ["doc_id", "system", "judge", "axis", "evidence", "status", "reason", "tokens"]
+    )
+    assert scores_table([]).column_names == (
+        ["doc_id", "system", "scorer", "axis", "value", "status", "reason", "signature"]
+    )
+    assert set(briefs_table([]).column_names) >= set(
+        ["doc_id", "key", "judge", "axis", "content", "signature", "tokens"]
+    )
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = Place(str(tmp_path))
+    place.write("a/b.txt", "old")
+    with pytest.raises(TypeError):
+        place.write("a/b.txt", 7)  # type: ignore[arg-type]
+    assert place.read("a/b.txt") == b"old"
+    assert place.names("a") == ["b.txt"]
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["b.txt"]
+
+
+def test_names_of_what_is_not_there(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "none"))
+    assert place.names("x") == []
+    assert not place.exists("x")
+    place.remove("x")
+
+
+def test_commits(tmp_path: Path) -> None:
+    output = Output(str(tmp_path))
+    assert output.committed("judge") == set()
+    output.commit("judge", Shard(7, 1, 1), {"asks": 3})
+    assert output.committed("judge") == {7}
+    assert list(output.receipts("judge")) == [{"asks": 3}]
+    assert output.run() is None
+    assert output.shards() == []
+
+
+def test_expand(tmp_path: Path) -> None:
+    for name in ("b.jsonl", "a.jsonl", "c.csv", ".hidden"):
+        (tmp_path / name).write_text("")
+    names = [Path(f).name for f in expand(str(tmp_path))]
+    assert names == ["a.jsonl", "b.jsonl", "c.csv"]
+    assert [Path(f).name for f in expand(f"{tmp_path}/*.jsonl")] == ["a.jsonl", "b.jsonl"]
+    assert expand(str(tmp_path / "c.csv")) == [str(tmp_path / "c.csv")]
+    with pytest.raises(UserError, match="no such file or folder"):
+        expand(str(tmp_path / "none.csv"))
+    with pytest.raises(UserError, match="not a place"):
+        expand("nowhere://x/y")

@@ -1,0 +1,54 @@
+"""What a run says while it goes: literally, and at most once a minute."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from evaljudge.progress import Log, Tally, _clock
+
+
+def receipt(stage: str, cases: int, **more: Any) -> dict[str, Any]:
+    usual = {"unscored": 0, "worker": "w", "worker_seconds": 36.0, "gpus": 0}
+    return {"stage": stage, "cases": cases} | usual | more
+
+
+def test_a_tally_in_words() -> None:
+    tally = Tally({"prepare": (4, 10), "judge": (8, 10)})
+    assert str(tally).startswith("prepared 6/10, judged 2/10 cases; 0 a minute, 0 unscored")
+    tally.add(receipt("prepare", 4, unscored=3))
+    tally.add(receipt("judge", 2, unscored=5, gpus=100))
+    assert str(tally).startswith("prepared 10/10, judged 4/10 cases; ")
+    assert str(tally).endswith(" left, 5 unscored, 1.00 GPU-hours")
+
+
+def test_a_log_is_brief() -> None:
+    stream = io.StringIO()
+    log = Log(stream, every=1000)
+    log.starting({"prepare": (0, 2), "judge": (2, 2)})
+    for _ in range(2):
+        log.receipt(receipt("judge", 1))
+    log.done()
+    first, last = stream.getvalue().splitlines()
+    assert first == "to judge 2 cases; loading the model"
+    assert last.startswith("prepared 2/2, judged 2/2 cases")
+
+
+def test_a_log_speaks_each_period() -> None:
+    stream = io.StringIO()
+    log = Log(stream, every=0)
+    log.starting({"judge": (2, 2)})
+    log.receipt(receipt("judge", 1))
+    assert len(stream.getvalue().splitlines()) == 2
+
+
+def test_nothing_left() -> None:
+    stream = io.StringIO()
+    log = Log(stream)
+    log.starting({"judge": (0, 2)})
+    log.done()
+    assert stream.getvalue() == "nothing left to ask\n"
+
+
+def test_clock() -> None:
+    assert [_clock(s) for s in (0, 61, 3600, 36061)] == ["0:00", "1:01", "1:00:00", "10:01:01"]
