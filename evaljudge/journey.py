@@ -176,7 +176,7 @@ def _findings(job: Job, output: Output, tables: Tables, unjudged: int) -> Findin
     if listing.get("absent_ratings"):
         warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
     return Findings(
-        run=output.name,
+        run=job.config.out,
         task=job.task.name,
         corpus=job.config.corpus_name,
         model=str(job.model_is or "none"),

@@ -49,7 +49,6 @@ class Tables:
     def __init__(self, keys: Iterable[Key]) -> None:
         self.columns: dict[Key, Column] = {key: Column() for key in keys}
         self.candidates = 0
-        self.cases: set[int] = set()
         self._documents: dict[str, int] = {}
         self._systems: dict[str, int] = {}
         self._document_of, self._system_of = array("q"), array("q")

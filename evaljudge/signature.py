@@ -74,9 +74,7 @@ def _said(leaves: Mapping[str, Any], key: str) -> str:
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:
     """Equal keys, equal briefs: the document's content, what is told, who writes."""
     context = document.context if part.shows_context else None
-    return short(
-        [judge.name, judge.version, part.told, document.source, context, writer.as_fingerprint()]
-    )
+    return short([judge.name, judge.version, part.told, document.source, context, writer.as_key()])
 
 
 def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,20 +41,32 @@ class ModelSource:
         return tensor * int(self.engine.get("pipeline_parallel_size", 1))
 
 
+OPERATIONAL = frozenset(
+    "block_size data_parallel_size disable_log_stats distributed_executor_backend enforce_eager "
+    "gpu_memory_utilization kv_cache_memory_bytes max_num_batched_tokens max_num_seqs "
+    "pipeline_parallel_size tensor_parallel_size".split()
+)
+"""vLLM arguments that say how it runs, not what it is asked or answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What of a model changes its answers."""
+    """What of a model changes its answers; of a path the name is the last part: it may move."""
 
-    source: str
+    name: str
     revision: str
     chat: Mapping[str, Any]
     engine: Mapping[str, Any]
 
+    def as_key(self) -> dict[str, Any]:
+        engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
+        return {"revision": self.revision, "chat": dict(self.chat), "engine": engine}
+
     def as_fingerprint(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"name": self.name} | self.as_key()
 
     def __str__(self) -> str:
-        return f"{self.source}@{self.revision[:12]}"
+        return f"{self.name}@{self.revision[:12]}"
 
 
 class Engine(Model, Protocol):
@@ -87,13 +99,14 @@ class VllmEngines:
         return f"vllm {metadata.version(installed_build())}"
 
     def identify(self, source: ModelSource) -> Identity:
-        if "://" in source.source:
-            revision = source.revision or _uri_revision(source.source)
-        elif os.path.exists(source.source):
-            revision = _folder_revision(Path(source.source))
+        name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
+        if "://" in name:
+            name, revision = last, source.revision or _uri_revision(name)
+        elif os.path.exists(name):
+            name, revision = last, _folder_revision(Path(name))
         else:
             revision = _hub_revision(source)
-        return Identity(source.source, revision, dict(source.chat), dict(source.engine))
+        return Identity(name, revision, dict(source.chat), dict(source.engine))
 
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         from evaljudge.engines.vllm import make_gauge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import log
@@ -24,15 +25,22 @@ IMAGINED = "The text that would be written here is not known yet, so these words
 IMAGINED_TOKENS = 80
 
 
+def imagined(prompt: Prompt) -> str:
+    """Another text for every prompt, or what is asked of them would be asked once."""
+    return f"{IMAGINED * 4}({hashlib.blake2b(prompt.text.encode(), digest_size=4).hexdigest()})"
+
+
 class Imagining:
     def __init__(self, gauge: Gauge) -> None:
         self._gauge = gauge
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         generated = min(how.max_tokens, IMAGINED_TOKENS)
-        sample = Sample((IMAGINED * 4).strip(), "stop")
         return [
-            Written((sample,) * how.n, (replace(self._gauge(p), generated=generated * how.n),))
+            Written(
+                (Sample(imagined(p), "stop"),) * how.n,
+                (replace(self._gauge(p), generated=generated * how.n),),
+            )
             for p in prompts
         ]
 

@@ -49,9 +49,15 @@ def test_the_columns_are_the_contract() -> None:
     assert scores_table([]).column_names == (
         ["doc_id", "system", "scorer", "axis", "value", "status", "reason", "signature"]
     )
-    assert set(briefs_table([]).column_names) >= set(
-        ["doc_id", "key", "judge", "axis", "content", "signature", "tokens"]
-    )
+    assert set(briefs_table([]).column_names) >= {
+        "doc_id",
+        "key",
+        "judge",
+        "axis",
+        "content",
+        "signature",
+        "tokens",
+    }
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
