@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +30,11 @@ Changes = Annotated[
 Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
 ]
+
+
+@app.callback()
+def _begin() -> None:
+    signal.signal(signal.SIGINT, _interrupted)
 
 
 @app.command()
@@ -126,22 +131,16 @@ def _tell(outcome: Outcome) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The entry point: a user's mistake is one line on stderr, never a traceback."""
-    sys.exit(guarded(lambda: app(arguments, standalone_mode=True)))
-
-
-def guarded(work: Callable[[], Any]) -> int:
     try:
-        work()
-    except UserError as error:
+        app(arguments)
+    except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
         print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
-        return USER_MISTAKE
-    except PermissionError as error:
-        print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
-        return USER_MISTAKE
-    except KeyboardInterrupt:
-        print("evaljudge: interrupted; run it again to resume", file=sys.stderr)
-        return INTERRUPTED
-    return 0
+        sys.exit(USER_MISTAKE)
+
+
+def _interrupted(*_: object) -> None:
+    print("evaljudge: interrupted; run it again to resume", file=sys.stderr)
+    sys.exit(INTERRUPTED)
 
 
 def _one_line(text: str) -> str:

@@ -54,7 +54,13 @@ class Job:
         engine = self.engines.version if self.judges else ""
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
         return fingerprint(
-            corpus, task, self.judges, self.model_is, self.writer_is, engine, self.config.seed
+            corpus,
+            task,
+            self.judges,
+            self.model_is,
+            None if self.one_model else self.writer_is,
+            engine,
+            self.config.seed,
         )
 
     def signatures(self) -> dict[str, str]:

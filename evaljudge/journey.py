@@ -19,7 +19,7 @@ import evaljudge
 from evaljudge.accounts import Accounts
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
-from evaljudge.engines import Engines
+from evaljudge.engines import BoundEngines, Engines
 from evaljudge.errors import UserError
 from evaljudge.job import Job, make_job
 from evaljudge.planning import Plan, make_plan
@@ -110,9 +110,10 @@ def judge(
 
 def report(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Outcome:
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
-    job = make_job(_config(given, changes), engines)
-    output = open_bound(job)
-    return _report(job, output)
+    config = _config(given, changes)
+    bound = (Output(config.out).run() or {}).get("fingerprint", {})
+    job = make_job(config, engines or BoundEngines(bound))
+    return _report(job, open_bound(job))
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:

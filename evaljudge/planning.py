@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from evaljudge.cluster.shards import Asked
@@ -36,12 +37,17 @@ def make_plan(job: Job) -> Plan:
         raise UserError("nothing to plan: the configuration names no judge")
     gauges: dict[Stage, Gauge] = {"judge": job.engines.gauge(job.model)}
     gauges["prepare"] = gauges["judge"] if job.one_model else job.engines.gauge(job.writer)
+    with ThreadPoolExecutor(1) as apart:  # a notebook's own event loop runs in this thread
+        return apart.submit(lambda: asyncio.run(_planned(job, gauges))).result()
+
+
+async def _planned(job: Job, gauges: Mapping[Stage, Gauge]) -> Plan:
     asked: dict[tuple[Stage, str], Asked] = {}
     heads: set[int] = set()
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         for case in corpus:
             for judge in job.judges:
-                asyncio.run(_imagine(judge, case, gauges, asked, heads))
+                await _imagine(judge, case, gauges, asked, heads)
         tokens = {key: of.tokens for key, of in sorted(asked.items())}
         return Plan(corpus.cases, corpus.candidates, tokens)
 

@@ -68,7 +68,7 @@ def _said(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "absent"
     text = json.dumps(leaves[key], ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return text if len(text) <= 40 else f"{text[:37]}…"
 
 
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evaljudge.engines.bound import BoundEngines
 from evaljudge.engines.opening import (
     Engine,
     EngineDead,
@@ -11,4 +12,12 @@ from evaljudge.engines.opening import (
     VllmEngines,
 )
 
-__all__ = ["Engine", "EngineDead", "Engines", "Identity", "ModelSource", "VllmEngines"]
+__all__ = [
+    "BoundEngines",
+    "Engine",
+    "EngineDead",
+    "Engines",
+    "Identity",
+    "ModelSource",
+    "VllmEngines",
+]

@@ -42,9 +42,11 @@ class ModelSource:
 
 
 OPERATIONAL = frozenset(
-    "block_size data_parallel_size disable_log_stats distributed_executor_backend enforce_eager "
-    "gpu_memory_utilization kv_cache_memory_bytes max_num_batched_tokens max_num_seqs "
-    "pipeline_parallel_size tensor_parallel_size".split()
+    [
+        *("block_size", "kv_cache_memory_bytes", "gpu_memory_utilization", "enforce_eager"),
+        *("max_num_seqs", "max_num_batched_tokens", "disable_log_stats"),
+        *("tensor_parallel_size", "pipeline_parallel_size", "distributed_executor_backend"),
+    ]
 )
 """vLLM arguments that say how it runs, not what it is asked or answers."""
 
