@@ -1,4 +1,4 @@
-"""Rows of Parquet, a batch at a time: only the columns a case is made of are read, others are None.
+"""Rows of Parquet, a batch at a time: only the columns that mean something are read, others are None.
 
 doc_id: string, source: string, references: list<string>,
 candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
@@ -15,6 +15,7 @@ from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
     NOT_UTF8,
+    SCORE_FIELDS,
     BadRow,
     Row,
     all_ratings,
@@ -26,6 +27,7 @@ from evaljudge.errors import UserError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_READ = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
 ROWS_AT_A_TIME = 256
 """Few, because a row may hold an article with all its candidates."""
 
@@ -50,7 +52,7 @@ def _batches(stream: IO[bytes], name: str) -> Iterator[tuple[pa.RecordBatch, dic
     try:
         table = pq.ParquetFile(stream)
         names = table.schema_arrow.names
-        columns = [c for c in names if c in KNOWN_FIELDS or _is_dotted(c)]
+        columns = [c for c in names if c in _READ or _is_dotted(c)]
         unread = dict.fromkeys(c for c in names if c not in columns)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=columns):
             yield batch, unread

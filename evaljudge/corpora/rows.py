@@ -40,6 +40,8 @@ KNOWN_FIELDS = (
     "text",
     "ratings",
 )
+SCORE_FIELDS = ("scorer", "axis", "value", "scores")
+"""What rows of given scores have besides `doc_id` and `system` (see meta.py)."""
 NOT_UTF8 = "not UTF-8"
 DOTTED = "ratings."
 """What the name of a table's column begins with that holds one axis' ratings."""

@@ -1,0 +1,49 @@
+"""What a plan says is what a run asks, as far as replies do not change it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+import evaljudge
+from evaljudge.errors import UserError
+from evaljudge.model.scripted import ScriptedEngines
+
+CASE = {"doc_id": "d", "source": "one two", "candidates": [
+    {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
+    {"system": "C", "text": "a"}, {"system": "D", "text": ""},
+]}  # fmt: skip
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, object]:
+    (tmp_path / "c.jsonl").write_text(json.dumps(CASE))
+    return {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": "m",
+            "axes": ["fluency", "relevance"]}  # fmt: skip
+
+
+def test_asks_by_hand(config: dict[str, object], tmp_path: Path) -> None:
+    """Two axes of five levels; two different texts before each level; the empty one not asked."""
+    plan = evaljudge.plan(config, engines=ScriptedEngines())
+    assert (plan.cases, plan.candidates) == (1, 4)
+    assert {key: t.asks for key, t in plan.asked.items()} == {
+        ("prepare", "synthetic"): 10,
+        ("judge", "synthetic"): 2 * 5 * 2,
+    }
+    assert plan.asked["judge", "synthetic"].prompt > 0
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:
+    async def cell() -> evaljudge.journey.Plan:
+        return evaljudge.plan(config, engines=ScriptedEngines())
+
+    assert asyncio.run(cell()).cases == 1
+
+
+def test_no_judge_no_plan(config: dict[str, object]) -> None:
+    with pytest.raises(UserError, match="nothing to plan"):
+        evaljudge.plan(config | {"judges": {}, "metrics": ["words"]}, engines=ScriptedEngines())
