@@ -7,8 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from evaljudge.engines.tiny import make_tiny_model
+
+# The same examples every time: a run's outcome must not depend on luck. To look for new ones:
+# pytest --hypothesis-profile=search
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("search", max_examples=2000, deadline=None)
+settings.load_profile("steady")
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 PROSE = (

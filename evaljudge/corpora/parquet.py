@@ -1,4 +1,4 @@
-"""Rows of Parquet, a batch at a time: only the columns that mean something are read, others are None.
+"""Rows of Parquet, a batch at a time: only columns that mean something are read, others are None.
 
 doc_id: string, source: string, references: list<string>,
 candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>

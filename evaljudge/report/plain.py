@@ -17,7 +17,7 @@ _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 _DIRECTING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_MARKS = re.compile(r"[\\`*\[\]|~]|(?<!\w)_|_(?!\w)")
+_MARKS = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
 _OPENING = re.compile(r"^([-+=#]|\d+(?=[.)]))")
 
 

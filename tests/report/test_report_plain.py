@@ -33,6 +33,7 @@ def test_one_line(text: str, line: str) -> None:
         ("a\\|b", r"a\\\|b"),
         ("`a` *b* [c](d) ~e~", r"\`a\` \*b\* \[c\](d) \~e\~"),
         ("key_facts _em_", r"key_facts \_em\_"),
+        ("__0__", r"\_\_0\_\_"),
         ("<b> &lt;", "&lt;b&gt; &amp;lt;"),
         ("# a", r"\# a"),
         ("- a", r"\- a"),
