@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaljudge.config import Config, CorpusConfig
@@ -90,9 +90,17 @@ def make_job(config: Config, engines: Engines | None = None) -> Job:
     writer = config.writer.as_source() if config.writer and judges else model
     model_is = engines.identify(model) if model else None
     writer_is = model_is if writer == model else engines.identify(writer) if writer else None
+    model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
     job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is)
     _check_selections(job)
     return job
+
+
+def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSource | None:
+    """The commit that the driver saw is the one that every worker loads."""
+    if source is None or identity is None or identity.commit is None:
+        return source
+    return replace(source, revision=identity.commit)
 
 
 def _check_selections(job: Job) -> None:

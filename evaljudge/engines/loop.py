@@ -67,9 +67,15 @@ class Steps:
                 return True
             if asked is None:
                 return False
-            name, ids, params, future = asked
-            self._waiting[name] = future
+            self._add(*asked)
+
+    def _add(self, name: str, ids: Ids, params: Any, future: asyncio.Future[Any]) -> None:
+        try:
             self._engine.add_request(name, {"prompt_token_ids": list(ids)}, params)
+        except ValueError as error:  # vLLM refuses this one request; the engine lives on
+            _settle(future, error)
+        else:
+            self._waiting[name] = future
 
     def _step(self) -> None:
         for output in self._engine.step():

@@ -53,12 +53,16 @@ OPERATIONAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What of a model changes its answers; of a path the name is the last part: it may move."""
+    """What of a model changes its answers; of a path the name is the last part: it may move.
+
+    `commit` is the hub's commit to load, so that all workers load what was identified.
+    """
 
     name: str
     revision: str
     chat: Mapping[str, Any]
     engine: Mapping[str, Any]
+    commit: str | None = None
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
@@ -102,13 +106,13 @@ class VllmEngines:
 
     def identify(self, source: ModelSource) -> Identity:
         name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
+        rest = (dict(source.chat), dict(source.engine))
         if "://" in name:
-            name, revision = last, source.revision or _uri_revision(name)
-        elif os.path.exists(name):
-            name, revision = last, _folder_revision(Path(name))
-        else:
-            revision = _hub_revision(source)
-        return Identity(name, revision, dict(source.chat), dict(source.engine))
+            return Identity(last, source.revision or _uri_revision(name), *rest)
+        if os.path.exists(name):
+            return Identity(last, _folder_revision(Path(name)), *rest)
+        commit = _hub_commit(source)
+        return Identity(name, commit, *rest, commit)
 
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         from evaljudge.engines.vllm import make_gauge
@@ -154,7 +158,7 @@ def _uri_revision(uri: str) -> str:
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
-def _hub_revision(source: ModelSource) -> str:
+def _hub_commit(source: ModelSource) -> str:
     """The commit that a hub name stands for: asked of the hub, or read from the local cache."""
     import huggingface_hub
     from huggingface_hub.errors import HFValidationError

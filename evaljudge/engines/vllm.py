@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
+from pydantic import ValidationError
+
 from evaljudge.asks import (
     Chosen,
     Failed,
@@ -58,9 +60,15 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     try:
         engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed, cpu)))
     except (ValueError, TypeError, OSError, RuntimeError, KeyError) as error:
-        said = next((line for line in str(error).splitlines() if line.strip()), repr(error))
-        raise UserError(f"model {source.source}: the engine cannot load it: {said}") from error
+        said = f"model {source.source}: the engine cannot load it: {_first_words(error)}"
+        raise UserError(said) from error
     return VllmModel(engine, _tokeniser(path, source), source)
+
+
+def _first_words(error: Exception) -> str:
+    if isinstance(error, ValidationError):  # its own first line only counts the errors
+        return str(error.errors()[0]["msg"])
+    return next((line for line in str(error).splitlines() if line.strip()), repr(error))
 
 
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
