@@ -112,8 +112,10 @@ def demo(
 
 def _tell(outcome: Outcome) -> None:
     """What a run came to: coverage first, then agreement, then where things lie."""
-    from evaljudge.report import agreement_text
+    from evaljudge.report import agreement_text, asked_line, floor_line
 
+    print(f"coverage   {floor_line(outcome.findings)}")
+    print(f"asked      {asked_line(outcome.findings)}")
     print(agreement_text(outcome.findings), end="", flush=True)
     for warning in outcome.findings.warnings:
         print(f"warning: {warning}", file=sys.stderr)

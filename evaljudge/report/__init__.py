@@ -4,6 +4,7 @@ same findings is the same to the byte. Text of the corpus is shown as text: it n
 markup, a terminal's command or a table's border.
 """
 
+from evaljudge.report.figures import asked_line, floor_line
 from evaljudge.report.findings import AgreementRow, Coverage, Findings, Selected, SystemMean
 from evaljudge.report.markdown import agreement_markdown, agreement_text
 from evaljudge.report.page import page
@@ -17,6 +18,8 @@ __all__ = [
     "SystemMean",
     "agreement_markdown",
     "agreement_text",
+    "asked_line",
+    "floor_line",
     "page",
     "select",
 ]

@@ -57,6 +57,19 @@ def reasons(coverage: Coverage) -> list[tuple[str, int]]:
     return ranked[:MOST_REASONS] + ([("other reasons", others)] if others else [])
 
 
+def asked_line(findings: Findings) -> str:
+    """`1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache`."""
+    asks, prompt, prefilled = (
+        sum(row[name] for row in findings.tokens) for name in ("asks", "prompt", "prefilled")
+    )
+    if not prompt:
+        return "nothing"
+    share = percent(1 - prefilled / prompt)
+    return (
+        f"{count(asks)} times; {share} of {count(prompt)} prompt tokens came from the prefix cache"
+    )
+
+
 def floor_line(findings: Findings) -> str:
     share = f"{percent(findings.share)} scored"
     if not findings.coverage_floor:
