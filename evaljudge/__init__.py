@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaljudge.config import Config, load_config
     from evaljudge.errors import UserError
-    from evaljudge.journey import Outcome, judge, plan, prepare, report, run
+    from evaljudge.journey import Outcome, judge, make_report, plan, prepare, run
 
 __version__ = "0.1.0"
 
@@ -26,9 +26,9 @@ _HOMES = {
     "UserError": "errors",
     "Outcome": "journey",
     "judge": "journey",
+    "make_report": "journey",
     "plan": "journey",
     "prepare": "journey",
-    "report": "journey",
     "run": "journey",
 }
 
@@ -39,9 +39,9 @@ __all__ = [
     "__version__",
     "judge",
     "load_config",
+    "make_report",
     "plan",
     "prepare",
-    "report",
     "run",
 ]
 

@@ -70,7 +70,7 @@ def report(config: ConfigFile, changes: Changes = None) -> None:
     """Scores, agreement and selected files from the verdicts there are; asks nothing."""
     import evaljudge
 
-    _tell(evaljudge.report(config, changes or ()))
+    _tell(evaljudge.make_report(config, changes or ()))
 
 
 @app.command()

@@ -108,7 +108,9 @@ def judge(
     return output.uri
 
 
-def report(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Outcome:
+def make_report(
+    given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None
+) -> Outcome:
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
     config = _config(given, changes)
     bound = (Output(config.out).run() or {}).get("fingerprint", {})

@@ -1,0 +1,118 @@
+"""The command line: each mistake is one line that says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.cli import main
+
+CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
+FLAT = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
+Said = Callable[..., str]
+
+
+def select(scorer: str, axis: str) -> dict[str, Any]:
+    return {"select": [{"name": "x", "all": [{"scorer": scorer, "axis": axis, "at_least": 3}]}]}
+
+
+@pytest.fixture
+def said(tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny: Callable[..., Path]) -> Said:
+    """Runs `evaljudge run` on such a configuration; it must refuse, in one line."""
+
+    def run(lines: list[Any] | None = None, **changes: Any) -> str:
+        corpus = tmp_path / "cases.jsonl"
+        rows = [CASE] if lines is None else lines
+        corpus.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows))
+        config = {"corpus": str(corpus), "out": str(tmp_path / "out"), "model": str(tiny())}
+        file = tmp_path / "config.yaml"
+        file.write_text(json.dumps(config | changes))
+        with pytest.raises(SystemExit) as left:
+            main(["run", str(file)])
+        assert left.value.code == 2
+        line = capsys.readouterr().err
+        assert line.startswith("evaljudge: ")
+        assert line.count("\n") == 1
+        assert not (tmp_path / "out").exists()
+        return line
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"copus": "x"}, "unknown key 'copus': did you mean 'corpus'?"),
+        ({"axes": ["fluencey"]}, "unknown axis 'fluencey': did you mean 'fluency'?"),
+        ({"judges": {"synthetick": {}}}, "unknown judge 'synthetick': did you mean 'synthetic'?"),
+        ({"judges": {"synthetic": {"level": 3}}}, "did you mean 'levels'?"),
+        ({"metrics": ["word"]}, "unknown metric 'word': did you mean 'words'?"),
+        ({"model": "/no/such/model"}, "model /no/such/model: no such folder"),
+        ({"model": {"endpoint": "x"}}, "endpoints are not built yet"),
+        ({"corpus": "/no/such/cases.jsonl"}, "/no/such/cases.jsonl: no such file or folder"),
+        ({"task": "sumary"}, "did you mean 'summary'?"),
+        ({"prompts": "/no/such/pack"}, "/no/such/pack: no such folder"),
+        ({"judges": {}}, "names no judge and no metric"),
+        (
+            select("synthetic.levle", "fluency"),
+            "select.x: unknown scorer 'synthetic.levle': did you mean 'synthetic.level'?",
+        ),
+        (
+            select("synthetic", "fluent"),
+            "select.x: unknown axis 'fluent': did you mean 'fluency'?",
+        ),
+    ],
+)  # fmt: skip
+def test_configurations_that_are_wrong(said: Said, changes: dict[str, Any], words: str) -> None:
+    assert words in said(**changes)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([FLAT, '{"doc_id": "e", "sou'], "cases.jsonl:2"),
+        ([CASE, {"source": "s", "system": "A", "text": "t"}], "cases.jsonl:2: "),
+        ([FLAT, FLAT | {"text": "other"}], "cases.jsonl:2: "),
+        ([FLAT, FLAT | {"system": "B", "source": "other"}], "cases.jsonl:2: "),
+        ([], "holds no case"),
+        ([{"doc_id": "d", "article": "s", "system": "A", "text": "t"}], "no row of the corpus has"),
+        ([FLAT | {"ratings": {"fluency": "good"}}], "cases.jsonl:1: "),
+        (["\x1b[31m{"], "cases.jsonl:1: "),
+    ],
+)
+def test_corpora_that_are_wrong(said: Said, lines: list[Any], words: str) -> None:
+    line = said(lines)
+    assert words in line
+    assert "\x1b" not in line
+
+
+def test_the_first_three_bad_rows_are_named(said: Said) -> None:
+    line = said(["{"] * 5)
+    assert "5 bad rows" in line
+    assert [f"cases.jsonl:{n}" in line for n in (1, 2, 3, 4)] == [True, True, True, False]
+    assert "bad_rows: skip" in line
+
+
+def test_what_is_no_configuration(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("corpus: [")
+    for arguments in (["run", str(tmp_path / "none.yaml")], ["run", str(tmp_path / "c.yaml")]):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_without_a_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, tiny: Callable[..., Path]
+) -> None:
+    config = {"corpus": "x.jsonl", "out": str(tmp_path / "o"), "model": str(tiny())}
+    (tmp_path / "c.yaml").write_text(json.dumps(config))
+    for command in ("report", "judge"):
+        with pytest.raises(SystemExit) as left:
+            main([command, str(tmp_path / "c.yaml")])
+        assert left.value.code == 2
+        assert "no run lies here yet" in capsys.readouterr().err
