@@ -1,0 +1,286 @@
+"""The whole journey on the scripted model over one Ray: what a rerun asks, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.asks import Options, Prompt, Writing
+from evaljudge.engines import Identity, ModelSource
+from evaljudge.errors import UserError
+from evaljudge.model.scripted import Scripted, ScriptedEngines, any_option, any_text
+
+AXES = ["fluency", "relevance"]
+
+
+class Noting(ScriptedEngines):
+    """Notes every ask as a line of a file; a model's revision is its name."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = str(log)
+
+    def identify(self, source: ModelSource) -> Identity:
+        return Identity(source.source, source.source, source.chat, source.engine)
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        def note(kind: str) -> None:
+            with open(self.log, "a") as file:
+                file.write(f"{kind} {source.source}\n")
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            note("write")
+            return any_text(prompt, how)
+
+        def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+            note("choose")
+            return any_option(prompt, options)
+
+        return Scripted(writes, chooses)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_once() -> Iterator[None]:
+    import ray
+
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    ray.init(address="local", num_cpus=4, include_dashboard=False, **quiet)
+    yield
+    ray.shutdown()
+
+
+def case(number: int, systems: str = "AB", rated: bool = True) -> dict[str, Any]:
+    ratings = {"fluency": 1.0 + number % 4} if rated else {}
+    texts = [{"system": s, "text": f"{s} of {number}", "ratings": ratings} for s in systems]
+    return {"doc_id": f"d{number}", "source": f"source {number}", "candidates": texts}
+
+
+class Bench:
+    """A folder with a corpus, and runs over it whose asks are counted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out, self.log = folder, folder / "out", folder / "asks"
+        self.engines = Noting(self.log)
+        self.corpus([case(n) for n in range(4)])
+
+    def corpus(self, rows: list[dict[str, Any]]) -> None:
+        (self.folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "axes": AXES,
+                 "model": "m", "judges": {"synthetic": {"levels": 3}}}  # fmt: skip
+        return usual | changes
+
+    def asked(
+        self, work: Callable[..., Any] = evaljudge.run, *, extend: bool = False, **changes: Any
+    ) -> Counter[str]:
+        """Runs, and gives what was asked of whom."""
+        self.log.write_text("")
+        more = {"extend": True} if extend else {}
+        self.came = work(self.config(**changes), engines=self.engines, **more)
+        return Counter(self.log.read_text().splitlines())
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        return [
+            row for file in sorted((self.out / table).rglob("*.parquet"))
+            for row in pq.read_table(file).to_pylist()
+        ]  # fmt: skip
+
+    def run_json(self) -> dict[str, Any]:
+        return json.loads((self.out / "run.json").read_text())  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+WHOLE = {"write m": 4 * 2 * 3, "choose m": 4 * 2 * 2 * 3}
+
+
+def select(**condition: Any) -> list[dict[str, Any]]:
+    rule = {"scorer": "synthetic.level", "axis": "fluency"} | condition
+    return [{"name": "some", "all": [rule]}]
+
+
+def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
+    assert bench.asked() == WHOLE
+    changes = {"metrics": ["words"], "select": select(at_least=1.0), "coverage_floor": 0.1,
+               "workers": {"min": 1, "max": 2}}  # fmt: skip
+    assert bench.asked(**changes) == {}
+    assert len((bench.out / "selected/some.jsonl").read_text().splitlines()) == 8
+    assert {row["scorer"] for row in bench.rows("scores")} == {
+        "synthetic",
+        "synthetic.level",
+        "words",
+    }
+    assert bench.asked(select=select(at_least=5.1)) == {}
+    assert (bench.out / "selected/some.jsonl").read_text() == ""
+
+
+@pytest.mark.parametrize(("before", "after", "new"), [(3, 5, 2), (5, 9, 4), (5, 3, 0), (2, 9, 7)])
+def test_levels_that_exist_are_reused(bench: Bench, before: int, after: int, new: int) -> None:
+    bench.asked(judges={"synthetic": {"levels": before}})
+    briefs = str(bench.out / "briefs")
+    bench.out = bench.folder / "second"
+    asked = bench.asked(judges={"synthetic": {"levels": after}}, briefs=briefs)
+    assert asked["write m"] == 4 * 2 * new
+    assert asked["choose m"] == 4 * 2 * 2 * after
+    assert all(row["status"] == "ok" for row in bench.rows("scores"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"model": "other"}, 'model.name is "m" there, "other" here'),
+        ({"judges": {"synthetic": {"levels": 5}}}, "judges.synthetic.levels is 3 there, 5 here"),
+        ({"seed": 1}, "seed is 0 there, 1 here"),
+        ({"axes": ["fluency"]}, "task.axes.relevance"),
+        ({"writer": "other"}, "writer"),
+    ],
+)
+def test_another_run_into_the_same_folder_is_refused(
+    bench: Bench, changes: dict[str, Any], named: str
+) -> None:
+    bench.asked()
+    with pytest.raises(UserError, match="is bound to another run") as refused:
+        bench.asked(**changes)
+    assert named in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert bench.log.read_text() == ""
+    assert bench.asked() == {}
+
+
+def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
+    bench.asked()
+    bench.corpus([case(n) for n in range(5)])
+    with pytest.raises(UserError, match="--extend adds what is new"):
+        bench.asked()
+
+
+def test_extending_asks_only_what_is_new(bench: Bench) -> None:
+    bench.asked()
+    before = {row["doc_id"] + row["system"] + row["axis"]: row for row in bench.rows("verdicts")}
+    bench.corpus([case(0, "ABC"), *(case(n) for n in range(1, 5))])
+    asked = bench.asked(extend=True)
+    assert asked == {"write m": 1 * 2 * 3, "choose m": (1 + 2) * 2 * 3}
+    after = {row["doc_id"] + row["system"] + row["axis"]: row for row in bench.rows("verdicts")}
+    assert len(after) == len(before) + (1 + 2) * 2
+    assert {key: after[key] for key in before} == before
+    assert len(bench.rows("scores")) == 2 * len(after)
+    assert bench.asked(extend=True) == {}
+    assert bench.asked() == {}
+    bench.corpus([case(0, "ABC"), *(case(n) for n in range(1, 5))][::-1])
+    assert bench.asked() == {}  # the order of rows is no difference
+
+
+def test_what_was_judged_may_not_change_under_an_extension(bench: Bench) -> None:
+    bench.asked()
+    changed = [case(n) for n in range(5)]
+    changed[1]["candidates"][0]["text"] = "another"
+    bench.corpus(changed)
+    with pytest.raises(UserError, match="the text of 'A' for document 'd1' differs"):
+        bench.asked(extend=True)
+    changed = [case(n) for n in range(5)]
+    changed[2]["source"] = "another"
+    bench.corpus(changed)
+    with pytest.raises(UserError, match="document 'd2' differs"):
+        bench.asked(extend=True)
+    bench.corpus([case(n) for n in range(4)])
+    assert bench.asked() == {}
+
+
+def test_an_unfinished_run_is_finished_before_it_is_extended(bench: Bench) -> None:
+    bench.asked(evaljudge.prepare)
+    bench.corpus([case(n) for n in range(5)])
+    with pytest.raises(UserError, match="finish the run as it was"):
+        bench.asked(extend=True)
+
+
+def test_corrected_ratings_are_taken_over_and_nothing_is_asked(bench: Bench) -> None:
+    bench.asked()
+    rows = [case(n) for n in range(4)]
+    for row in rows:
+        row["candidates"][0]["ratings"] = {"fluency": 5.0, "relevance": 2.0}
+    bench.corpus(rows)
+    assert bench.asked() == {}
+    assert {row.axis for row in bench.came.agreement} == {"fluency", "relevance"}
+
+
+def test_one_step_at_a_time_is_the_same(bench: Bench) -> None:
+    bench.asked()
+    whole = bench.rows("scores"), bench.rows("verdicts")
+    bench.out = bench.folder / "steps"
+    with pytest.raises(UserError, match="no run lies here yet"):
+        bench.asked(evaljudge.judge)
+    assert bench.asked(evaljudge.prepare) == {"write m": WHOLE["write m"]}
+    assert bench.asked(evaljudge.judge) == {"choose m": WHOLE["choose m"]}
+    assert bench.asked(evaljudge.make_report) == {}
+    assert (bench.rows("scores"), bench.rows("verdicts")) == whole
+    assert bench.run_json()["state"] == "done"
+
+
+def test_judging_without_briefs_is_refused(bench: Bench) -> None:
+    bench.asked()
+    for file in (bench.out / "briefs").rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(UserError, match="have no briefs: `prepare` first"):
+        bench.asked(evaljudge.judge)
+
+
+def test_a_writer_of_its_own(bench: Bench) -> None:
+    assert bench.asked(writer="w") == {"write w": WHOLE["write m"], "choose m": WHOLE["choose m"]}
+    assert bench.asked(writer="w") == {}
+    assert all("w@w" in row["signature"] for row in bench.rows("scores"))
+
+
+def test_a_corpus_without_ratings(bench: Bench) -> None:
+    bench.corpus([case(n, rated=False) for n in range(2)])
+    bench.asked()
+    assert list(bench.came.agreement) == []
+    assert "no human ratings" in (bench.out / "report/agreement.md").read_text()
+    assert bench.came.exit_code == 0
+
+
+def test_low_coverage_ends_with_three_and_all_files(bench: Bench) -> None:
+    rows = [case(n) for n in range(4)]
+    rows[0]["source"] = ""
+    bench.corpus(rows)
+    bench.asked()
+    assert bench.came.exit_code == 3
+    assert bench.came.coverage == 0.75
+    reasons = Counter(row["reason"] for row in bench.rows("scores"))
+    assert reasons == {"": 24, "empty source": 8}
+    assert (bench.out / "report/index.html").exists()
+    bench.asked(coverage_floor=0.75)
+    assert bench.came.exit_code == 0
+
+
+def test_bad_rows_are_skipped_and_counted(bench: Bench) -> None:
+    file = bench.folder / "cases.jsonl"
+    file.write_text(file.read_text() + "\n{broken\n" + json.dumps(case(0)))
+    with pytest.raises(UserError, match="bad rows: skip|bad_rows: skip"):
+        bench.asked()
+    assert bench.asked(bad_rows="skip") == WHOLE
+    assert bench.run_json()["counts"]["skipped_rows"] == 2
+
+
+def test_metrics_alone_need_no_model(bench: Bench) -> None:
+    assert bench.asked(judges={}, metrics=["words"], model=None) == {}
+    assert {row["value"] for row in bench.rows("scores")} == {3.0}
+
+
+def test_run_json_says_what_was_asked(bench: Bench) -> None:
+    bench.asked()
+    run = bench.run_json()
+    asked = {row["stage"]: row["asks"] for row in run["asked"]}
+    assert asked == {"prepare": WHOLE["write m"], "judge": WHOLE["choose m"]}
+    assert run["total"]["asks"] == sum(WHOLE.values())
+    assert set(run) >= {"fingerprint", "versions", "counts", "total", "seconds", "cost", "coverage"}
