@@ -142,6 +142,13 @@ class Chosen:
         return tuple(names[min(pick, len(names) - 1)] for pick in picks)
 
 
+def sound(chosen: Chosen) -> Chosen | Failed:
+    """A choice, unless the model's numbers are none: NaN (an overflow), or no mass at all."""
+    if all(value == value for value in chosen.logprobs.values()) and chosen.mass > 0:
+        return chosen
+    return Failed("the model's probabilities of the answers are not numbers", chosen.spent)
+
+
 @dataclass(frozen=True, slots=True)
 class Weighed:
     """The log-probability of each token of a given text after a prompt."""

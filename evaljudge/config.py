@@ -20,6 +20,7 @@ from evaljudge.engines.opening import ModelSource
 from evaljudge.errors import UserError
 from evaljudge.settings import Settings, read_settings
 
+Name = Annotated[str, Field(min_length=1)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -43,6 +44,14 @@ class ModelConfig(Settings):
         if not self.source:
             raise ValueError("needs a `source`: a hub name, a path or a URI")
         return self
+
+    @field_validator("engine")
+    @classmethod
+    def _sizes_are_numbers(cls, engine: dict[str, Any]) -> dict[str, Any]:
+        for name in ("tensor_parallel_size", "pipeline_parallel_size"):
+            if not isinstance(engine.get(name, 1), int):
+                raise ValueError(f"{name} must be a whole number")
+        return engine
 
     def as_source(self) -> ModelSource:
         return ModelSource(str(self.source), self.revision, self.chat, self.engine)
@@ -95,8 +104,8 @@ class Selection(Settings):
 
 
 class Config(Settings):
-    corpus: str | list[str] | CorpusConfig
-    out: str
+    corpus: Name | list[Name] | CorpusConfig
+    out: Name
     task: str = "summary"
     axes: Annotated[list[str], Field(min_length=1)] | None = None
     prompts: str | None = None
@@ -183,4 +192,6 @@ def _with(spec: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str,
     inner = spec.get(first)
     if not rest:
         return {**spec, first: value}
+    if first in ("model", "writer") and isinstance(inner, str):
+        inner = {"source": inner}
     return {**spec, first: _with(inner if isinstance(inner, Mapping) else {}, rest, value)}

@@ -33,24 +33,39 @@ def bind_and_cut(job: Job, *, extend: bool = False) -> Output:
     with open_corpus(job.corpus, config.bad_rows) as corpus:
         if not corpus.cases:
             raise UserError(f"{config.corpus_name}: holds no case, so there is nothing to judge")
-        now = job.fingerprint(corpus.digest)
-        output = Output(config.out, config.briefs)
+        now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
         bound, listing = output.run(), output.listing()
         if bound is None:
+            _refuse_remains(output, listing, "run.json")
             bound = _bind(output, now)
-        elif listing is None:
-            _refuse(output, differences(bound["fingerprint"], now))
-        else:
-            _check(output, bound, listing, now, extend)
         output = Output(config.out, config.briefs, bound["id"])
         if listing is None:
+            _refuse_remains(output, output.committed("prepare"), "shards.json")
+            _refuse(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, [], corpus)
-        elif listing["corpus"] != corpus.digest:
-            known = output.shards()
-            _cut(output, corpus, job, known, _new_cases(output, known, corpus))
-        elif listing["ratings"] != corpus.ratings_digest:
-            _refresh_ratings(output, corpus, listing)
+        else:
+            _check(output, bound, listing, now, extend)
+            _take_over(output, corpus, job, listing)
     return output
+
+
+def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing) -> None:
+    """What the corpus says anew, of a run whose shards are listed: cases, ratings, or nothing."""
+    known, grown = output.shards(), listing["corpus"] != corpus.digest
+    new = list(_new_cases(output, known, corpus)) if grown else []  # refuses before it writes
+    if listing["ratings"] != corpus.ratings_digest:
+        _refresh_ratings(output, corpus)
+    elif not grown:
+        return
+    _cut(output, corpus, job, known, new)
+
+
+def _refuse_remains(output: Output, remains: object, gone: str) -> None:
+    if remains:
+        raise UserError(
+            f"{output.uri}: {gone} is gone, and shards of a run lie there: put it back, or take "
+            "another `out`"
+        )
 
 
 def open_bound(job: Job) -> Output:
@@ -177,13 +192,13 @@ def _hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def _refresh_ratings(output: Output, corpus: Corpus, listing: Listing) -> None:
-    """Human ratings were added or corrected: the shards take them over, nothing is asked."""
+def _refresh_ratings(output: Output, corpus: Corpus) -> None:
+    """Human ratings were added or corrected: the shards take them over, nothing is asked.
+
+    A candidate that this corpus does not hold keeps the ratings it had.
+    """
     ratings = {
-        (case.document.doc_id, c.system): c.ratings
-        for case in corpus
-        for c in case.candidates
-        if c.ratings
+        (case.document.doc_id, c.system): c.ratings for case in corpus for c in case.candidates
     }
     for shard in output.shards():
         cases = [
@@ -191,12 +206,10 @@ def _refresh_ratings(output: Output, corpus: Corpus, listing: Listing) -> None:
             for case in output.cases(shard)
         ]
         output.write_cases(shard, cases)
-    changed = {"ratings": corpus.ratings_digest, "absent_ratings": corpus.absent_ratings}
-    output.write_listing(listing | changed)
 
 
 def _rated(
     case: Case, candidate: Candidate, ratings: Mapping[tuple[str, str], Mapping[str, float]]
 ) -> Candidate:
-    known = ratings.get((case.document.doc_id, candidate.system), {})
+    known = ratings.get((case.document.doc_id, candidate.system), candidate.ratings)
     return Candidate(candidate.system, candidate.text, known)

@@ -9,7 +9,7 @@ from typing import Any
 
 from evaljudge.config import Config, CorpusConfig
 from evaljudge.corpora import CorpusSource
-from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines
+from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import Judge, make_judges
 from evaljudge.metrics import Metric, make_metrics
@@ -29,6 +29,8 @@ class Job:
     writer: ModelSource | None
     model_is: Identity | None
     writer_is: Identity | None
+    engine: str
+    """The engine's name and version, for fingerprints and signatures."""
     since: float = field(default_factory=time.monotonic)
 
     @property
@@ -51,7 +53,6 @@ class Job:
         return judged | {metric.name: [ANY_AXIS] for metric in self.metrics}
 
     def fingerprint(self, corpus: str) -> Fingerprint:
-        engine = self.engines.version if self.judges else ""
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
         return fingerprint(
             corpus,
@@ -59,7 +60,7 @@ class Job:
             self.judges,
             self.model_is,
             None if self.one_model else self.writer_is,
-            engine,
+            self.engine,
             self.config.seed,
         )
 
@@ -72,14 +73,19 @@ class Job:
             assert self.model_is is not None, "judges need a model: Config saw to it"
             assert self.writer_is is not None
             line = score_signature(
-                judge, self.model_is, self.writer_is, self.engines.version, self.config.seed
+                judge, self.model_is, self.writer_is, self.engine, self.config.seed
             )
             made |= dict.fromkeys(judge.scorers, line)
         return made
 
 
-def make_job(config: Config, engines: Engines | None = None) -> Job:
-    """Check all that can be checked before the corpus is read; `engines` is for tests."""
+def make_job(
+    config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
+) -> Job:
+    """Check all that can be checked before the corpus is read; `engines` is for tests.
+
+    `bound`, a finished run's fingerprint, stands in for models and an engine that are not at hand.
+    """
     engines = engines or VllmEngines()
     task = load_task(config.task, config.axes, config.prompts)
     judges = make_judges(config.judges, task)
@@ -88,10 +94,17 @@ def make_job(config: Config, engines: Engines | None = None) -> Job:
         raise UserError("nothing to do: the configuration names no judge and no metric")
     model = config.model.as_source() if config.model and judges else None
     writer = config.writer.as_source() if config.writer and judges else model
-    model_is = engines.identify(model) if model else None
-    writer_is = model_is if writer == model else engines.identify(writer) if writer else None
+    if bound is None:
+        model_is = engines.identify(model) if model else None
+        writer_is = model_is if writer == model else engines.identify(writer) if writer else None
+        engine = engines.version if judges else ""
+    else:
+        known = bound.get("model") or {}
+        model_is = identity_bound(known, model) if model else None
+        writer_is = identity_bound(bound.get("writer") or known, writer) if writer else None
+        engine = str(bound.get("engine", ""))
     model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
-    job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is)
+    job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is, engine)
     _check_selections(job)
     return job
 

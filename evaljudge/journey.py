@@ -19,7 +19,7 @@ import evaljudge
 from evaljudge.accounts import Accounts
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
-from evaljudge.engines import BoundEngines, Engines
+from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.job import Job, make_job
 from evaljudge.planning import Plan, make_plan
@@ -114,7 +114,7 @@ def make_report(
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
     config = _config(given, changes)
     bound = (Output(config.out).run() or {}).get("fingerprint", {})
-    job = make_job(config, engines or BoundEngines(bound))
+    job = make_job(config, engines, bound)
     return _report(job, open_bound(job))
 
 
@@ -239,5 +239,5 @@ def _is_whole(job: Job, output: Output) -> bool:
 
 def _versions(job: Job) -> dict[str, str]:
     names = ("ray", "pyarrow", "numpy", "scipy")
-    engine = {"engine": job.engines.version} if job.judges else {}
+    engine = {"engine": job.engine} if job.judges else {}
     return {"evaljudge": evaljudge.__version__, **engine} | {n: metadata.version(n) for n in names}

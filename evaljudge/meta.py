@@ -15,7 +15,7 @@ from typing import Any
 
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.generic import read_generic
-from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.rows import BadRow, Row, json_or_text
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Score
 from evaljudge.report import Findings, agreement_markdown, agreement_text
@@ -100,7 +100,7 @@ def read_given_scores(path: str) -> Given:
 def _values(row: Row) -> Iterator[tuple[str, float | None]]:
     scores = row.fields.get("scores")
     if isinstance(scores, str):
-        scores = json.loads(scores) if scores.strip().startswith("{") else None
+        scores = json_or_text(scores)
     if isinstance(scores, Mapping):
         for axis, value in scores.items():
             yield str(axis), _number(row, value)

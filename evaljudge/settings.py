@@ -26,12 +26,14 @@ def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
 
 def _said(kind: type[Settings], error: ValidationError, where: str) -> str:
     first = error.errors()[0]
-    at = ".".join([where, *map(str, first["loc"])]) if where else ".".join(map(str, first["loc"]))
+    at = ".".join(filter(None, [where, *map(str, first["loc"])]))
     if first["type"] == "extra_forbidden":
         home, _, key = at.rpartition(".")
         return f"{home or 'configuration'}: {unknown('key', key, _known(kind, first['loc'][:-1]))}"
-    got = "" if first["type"] == "missing" else f" (got {first['input']!r})"
-    return f"{at}: {first['msg'].removeprefix('Value error, ')}{got}"
+    said = first["msg"].removeprefix("Value error, ")
+    plain = isinstance(first["input"], str | int | float | None)
+    got = f" (got {first['input']!r})" if plain and first["type"] != "missing" else ""
+    return f"{at}: {said}{got}" if at else said
 
 
 def _known(kind: Any, path: tuple[int | str, ...]) -> list[str]:

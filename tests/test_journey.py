@@ -214,6 +214,72 @@ def test_corrected_ratings_are_taken_over_and_nothing_is_asked(bench: Bench) -> 
     assert {row.axis for row in bench.came.agreement} == {"fluency", "relevance"}
 
 
+def ratings_of(bench: Bench) -> dict[str, dict[str, float]]:
+    return {
+        row["doc_id"] + candidate["system"]: dict(candidate["ratings"])
+        for row in bench.rows("cases")
+        for candidate in row["candidates"]
+    }
+
+
+def test_an_extension_takes_over_corrected_ratings_too(bench: Bench) -> None:
+    bench.asked()
+    rows = [case(n) for n in range(5)]
+    rows[0]["candidates"][0]["ratings"] = {"fluency": 5.0}
+    bench.corpus(rows)
+    bench.asked(extend=True)
+    assert ratings_of(bench)["d0A"] == {"fluency": 5.0}
+    assert len(ratings_of(bench)) == 10
+
+
+def test_ratings_of_candidates_that_an_extension_leaves_out_are_kept(bench: Bench) -> None:
+    bench.asked()
+    before = ratings_of(bench)
+    bench.corpus([case(4)])
+    bench.asked(extend=True)
+    corrected = case(4)
+    corrected["candidates"][1]["ratings"] = {"fluency": 5.0}
+    bench.corpus([corrected])
+    assert bench.asked() == {}
+    after = ratings_of(bench)
+    assert {key: after[key] for key in before} == before
+    assert after["d4B"] == {"fluency": 5.0}
+
+
+def test_a_refused_extension_changes_nothing(bench: Bench) -> None:
+    bench.asked()
+    cases = sorted((bench.out / "cases").iterdir()), ratings_of(bench)
+    rows = [case(5), *(case(n) for n in range(4))]
+    rows[4]["source"] = "another"
+    rows[1]["candidates"][0]["ratings"] = {"fluency": 5.0}
+    bench.corpus(rows)
+    with pytest.raises(UserError, match="document 'd3' differs"):
+        bench.asked(extend=True)
+    assert (sorted((bench.out / "cases").iterdir()), ratings_of(bench)) == cases
+
+
+@pytest.mark.parametrize("gone", ["run.json", "shards.json"])
+def test_a_folder_that_lost_its_papers_is_refused(bench: Bench, gone: str) -> None:
+    bench.asked()
+    (bench.out / gone).unlink()
+    with pytest.raises(UserError, match=f"{gone} is gone"):
+        bench.asked()
+
+
+def test_briefs_stand_on_their_own(bench: Bench) -> None:
+    """Those that another run wrote into a shared folder may go; this run's files hold all."""
+    shared = str(bench.folder / "shared")
+    bench.asked(briefs=shared)
+    others = list(Path(shared).rglob("*.parquet"))
+    bench.out = bench.folder / "second"
+    bench.asked(briefs=shared, judges={"synthetic": {"levels": 5}})
+    for file in [*others, *(bench.out / "commits/judge").iterdir()]:
+        file.unlink()
+    asked = bench.asked(briefs=shared, judges={"synthetic": {"levels": 5}})
+    assert asked == {"choose m": 4 * 2 * 2 * 5}
+    assert bench.came.coverage == 1.0
+
+
 def test_one_step_at_a_time_is_the_same(bench: Bench) -> None:
     bench.asked()
     whole = bench.rows("scores"), bench.rows("verdicts")

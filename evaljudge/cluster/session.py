@@ -70,12 +70,13 @@ def _gpus(workers: WorkersConfig, gpus_per_engine: int) -> float:
     """`auto` looks at the cluster, not at the build that the driver happens to have."""
     import ray
 
-    there = ray.cluster_resources()
+    there = float(ray.cluster_resources().get("GPU", 0))
     if workers.gpus == "auto":
-        return gpus_per_engine if there.get("GPU", 0) else 0
-    if workers.gpus > there.get("GPU", 0):
+        wanted = float(gpus_per_engine) if there else 0.0
+    else:
+        wanted = float(workers.gpus)
+    if wanted > there:
         raise UserError(
-            f"workers.gpus: {workers.gpus:g} asked for each worker, and this Ray has "
-            f"{there.get('GPU', 0):g} in all"
+            f"workers.gpus: each worker needs {wanted:g}, and this Ray has {there:g} in all"
         )
-    return float(workers.gpus)
+    return wanted

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from evaljudge.asks import Options
@@ -25,6 +25,8 @@ from evaljudge.storage import Output, Shard, Stage
 
 MOST_OPEN_CASES = 64
 R = TypeVar("R")
+Briefs = dict[str, Brief]
+"""By key."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +64,6 @@ class Order:
 
 
 @dataclass
-class Known:
-    """The briefs at hand for a judge's shard, by key: its own file's, and other files'."""
-
-    own: dict[str, Brief] = field(default_factory=dict)
-    others: dict[str, Brief] = field(default_factory=dict)
-
-    def find(self, key: str) -> Brief | None:
-        return self.others.get(key) or self.own.get(key)
-
-
-@dataclass
 class Asked:
     """What a stage asked of its model, for one judge."""
 
@@ -87,13 +78,16 @@ class Asked:
 class ShardWork:
     """Does orders over one engine, several at once."""
 
-    def __init__(self, assignment: Assignment, engine: Engine, gpus: float = 0) -> None:
-        self._job, self._engine, self._gpus = assignment, engine, gpus
+    def __init__(
+        self, assignment: Assignment, engine: Engine | None = None, gpus: float = 0
+    ) -> None:
+        self._since = time.monotonic()  # loading the engine is time that is paid for
+        self._job, self._gpus = assignment, gpus
+        self._engine = engine or assignment.open_engine()
         self._output = assignment.open_output()
         self._open_cases = asyncio.Semaphore(MOST_OPEN_CASES)
         self._heads: set[int] = set()
         self._worker = f"{os.uname().nodename}-{os.getpid()}"
-        self._since = time.monotonic()
 
     async def do(self, order: Order) -> list[dict[str, Any]]:
         """The receipts of the stages done, each already committed."""
@@ -103,25 +97,21 @@ class ShardWork:
         return [await stages[stage](order.shard, cases, known) for stage in order.stages]
 
     async def _prepare(
-        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Known]
+        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Briefs]
     ) -> dict[str, Any]:
-        """Stage one: every brief that these documents lack."""
+        """Stage one: every brief that these documents lack; the file holds those they had too."""
         started, asked, missing = time.monotonic(), dict[str, Asked](), 0
         for judge in self._job.judges:
-            kept = known[judge.name]
-            kept.own = {key: b for key, b in kept.own.items() if b.status == "ok"}
             ask = self._asking(asked.setdefault(judge.name, Asked()))
-            work = (ask(self._brief, judge, case, kept) for case in cases)
-            new = [brief for briefs in await asyncio.gather(*work) for brief in briefs]
-            kept.own |= {brief.key: brief for brief in new}
-            missing += sum(brief.status == "unscored" for brief in new)
-            await asyncio.to_thread(
-                self._output.write_briefs, judge.name, shard, list(kept.own.values())
-            )
+            work = (ask(self._brief, judge, case, known[judge.name]) for case in cases)
+            briefs = [brief for mine in await asyncio.gather(*work) for brief in mine]
+            known[judge.name].update((brief.key, brief) for brief in briefs)
+            missing += sum(brief.status == "unscored" for brief in briefs)
+            await asyncio.to_thread(self._output.write_briefs, judge.name, shard, briefs)
         return await self._commit("prepare", shard, started, asked, missing)
 
     async def _judge(
-        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Known]
+        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Briefs]
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), dict[str, Asked](), 0
@@ -133,21 +123,21 @@ class ShardWork:
             await asyncio.to_thread(self._output.write_verdicts, judge.name, shard, verdicts)
         return await self._commit("judge", shard, started, asked, unscored)
 
-    async def _brief(self, judge: Judge, case: Case, known: Known, model: Model) -> list[Brief]:
+    async def _brief(self, judge: Judge, case: Case, known: Briefs, model: Model) -> list[Brief]:
         keys = self._keys(judge, case.document)
-        found = [brief for key in keys.values() if (brief := known.find(key)) is not None]
-        new = await judge.brief(case.document, found, model)
+        had = [known[key] for key in keys.values() if key in known and known[key].status == "ok"]
+        new = await judge.brief(case.document, had, model)
         signature = self._job.signatures[judge.scorers[0]]
         return [
-            replace(brief, key=keys[brief.axis, brief.part], signature=signature) for brief in new
+            *(replace(brief, doc_id=case.document.doc_id) for brief in had),
+            *(replace(b, key=keys[b.axis, b.part], signature=signature) for b in new),
         ]
 
     async def _verdicts(
-        self, judge: Judge, case: Case, known: Known, model: Model
+        self, judge: Judge, case: Case, known: Briefs, model: Model
     ) -> list[Verdict]:
-        keys = self._keys(judge, case.document)
-        found = [brief for key in keys.values() if (brief := known.find(key)) is not None]
-        return await judge.verdicts(case, found, model)
+        keys = self._keys(judge, case.document).values()
+        return await judge.verdicts(case, [known[key] for key in keys if key in known], model)
 
     def _asking(self, asked: Asked) -> Callable[..., Awaitable[Any]]:
         """Opens a case when its turn comes, with a model of its own that remembers and counts."""
@@ -167,16 +157,14 @@ class ShardWork:
 
         return {(part.axis, part.name): key(part) for part in judge.parts()}
 
-    def _known_briefs(self, order: Order) -> dict[str, Known]:
-        own = self._output.brief_file(order.shard)
-        known = {}
+    def _known_briefs(self, order: Order) -> dict[str, Briefs]:
+        """What other files hold, to be reused, and the shard's own, which is the last word."""
+        own, known = self._output.brief_file(order.shard), {}
         for judge in self._job.judges:
-            others = [f for f in order.brief_files.get(judge.name, ()) if f != own]
-            has_own = self._output.has_briefs(judge.name, order.shard)
-            known[judge.name] = Known(
-                _by_key(self._output.briefs(judge.name, [own] if has_own else [])),
-                _by_key(b for b in self._output.briefs(judge.name, others) if b.status == "ok"),
-            )
+            others = [file for file in order.brief_files.get(judge.name, ()) if file != own]
+            mine = [own] if self._output.has_briefs(judge.name, order.shard) else []
+            found = self._output.briefs(judge.name, [*others, *mine])
+            known[judge.name] = {brief.key: brief for brief in found}
         return known
 
     async def _commit(
@@ -197,7 +185,3 @@ class ShardWork:
         }
         await asyncio.to_thread(self._output.commit, stage, shard, receipt)
         return receipt
-
-
-def _by_key(briefs: Iterable[Brief]) -> dict[str, Brief]:
-    return {brief.key: brief for brief in briefs}

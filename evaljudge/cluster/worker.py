@@ -19,7 +19,7 @@ class Worker:
     def __init__(self, assignment: Assignment, gpus: float) -> None:
         self._refusal = ""
         try:
-            self._work = ShardWork(assignment, assignment.open_engine(), gpus)
+            self._work = ShardWork(assignment, gpus=gpus)
         except UserError as error:  # said by the driver, in one line; a retry would not mend it
             self._refusal = str(error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from evaljudge.engines.bound import BoundEngines
 from evaljudge.engines.opening import (
     Engine,
     EngineDead,
@@ -10,14 +9,15 @@ from evaljudge.engines.opening import (
     Identity,
     ModelSource,
     VllmEngines,
+    identity_bound,
 )
 
 __all__ = [
-    "BoundEngines",
     "Engine",
     "EngineDead",
     "Engines",
     "Identity",
     "ModelSource",
     "VllmEngines",
+    "identity_bound",
 ]

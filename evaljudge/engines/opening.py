@@ -75,6 +75,14 @@ class Identity:
         return f"{self.name}@{self.revision[:12]}"
 
 
+def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
+    """The model of a run that was made before, by its fingerprint: its weights may be far away."""
+    names = (source.source, source.source.rstrip("/").rpartition("/")[2])
+    if known.get("name") in names:
+        return Identity(known["name"], known["revision"], source.chat, source.engine)
+    return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
+
+
 class Engine(Model, Protocol):
     """A model on a worker."""
 

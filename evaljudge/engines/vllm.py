@@ -26,6 +26,7 @@ from evaljudge.asks import (
     Weighed,
     Writing,
     Written,
+    sound,
 )
 from evaljudge.engines.labels import Labels, compile_options
 from evaljudge.engines.loop import Steps
@@ -62,7 +63,7 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     except (ValueError, TypeError, OSError, RuntimeError, KeyError) as error:
         said = f"model {source.source}: the engine cannot load it: {_first_words(error)}"
         raise UserError(said) from error
-    return VllmModel(engine, _tokeniser(path, source), source)
+    return VllmModel(engine, _tokeniser(path, source), source, seed)
 
 
 def _first_words(error: Exception) -> str:
@@ -132,11 +133,11 @@ class _Asked:
 
 
 class VllmModel:
-    def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource) -> None:
+    def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         from vllm.sampling_params import RequestOutputKind
 
         config = engine.vllm_config
-        self._tokeniser = tokeniser
+        self._tokeniser, self._seed = tokeniser, seed
         self._template: Template = read_template(tokeniser, source.chat, _stops(config))
         self._context: int = config.model_config.max_model_len
         self._block: int = config.cache_config.block_size
@@ -169,7 +170,7 @@ class VllmModel:
         labels = self._compiled(options)
         deepest = max(len(node.path) for node in labels.nodes)
 
-        async def reply(asked: _Asked) -> Chosen:
+        async def reply(asked: _Asked) -> Chosen | Failed:
             found: dict[Ids, dict[int, float]] = {}
             outputs: list[Any] = []
             while nodes := labels.wanted(found):
@@ -178,14 +179,16 @@ class VllmModel:
                 for node, output in zip(nodes, outputs[-len(nodes) :], strict=True):
                     found[node.path] = _first_logprobs(output)
             chosen = Chosen(labels.logprobs(found), (), self._spent(outputs, asked))
-            return replace(chosen, samples=chosen.draw(samples, repr(asked.ids)))
+            if samples and isinstance(sound(chosen), Chosen):
+                return replace(chosen, samples=chosen.draw(samples, f"{self._seed} {asked.ids}"))
+            return sound(chosen)
 
         return await self._each([self._render(p, room=deepest + 1) for p in prompts], reply)
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        async def reply(asked: _Asked) -> Weighed:
+        async def reply(asked: _Asked) -> Weighed | Failed:
             outputs = await self._steps.ask([asked.ids], [self._weighing(from_cache=True)])
             if (outputs[0].num_cached_tokens or 0) >= asked.text_at:
                 # the cache reached into the text, and rows of cached tokens hold nothing
@@ -193,6 +196,8 @@ class VllmModel:
             rows = outputs[-1].prompt_logprobs[asked.text_at :]
             tokens = asked.ids[asked.text_at :]
             values = tuple(float(row[t].logprob) for row, t in zip(rows, tokens, strict=True))
+            if any(value != value for value in values):
+                return Failed("the model's probabilities are not numbers")
             return Weighed(values, self._spent(outputs, asked))
 
         pairs = zip(prompts, texts, strict=True)

@@ -55,6 +55,10 @@ class Synthetic:
     def __init__(self, settings: Mapping[str, Any], task: Task) -> None:
         self._settings = read_settings(SyntheticSettings, settings, "judges.synthetic")
         self._axes, self._pack = task.axes, task.pack
+        told = {"axis": "axis", "description": "what it is"}
+        self._pack.check("synthetic.extreme", ["source"], extreme="worst", **told)
+        self._pack.check("synthetic.between", ["worse", "better"], **told)
+        self._pack.check("synthetic.compare", ["reference", "target"], **told)
         self._how = Writing(
             self._settings.max_tokens, self._settings.temperature, self._settings.top_p
         )

@@ -22,6 +22,7 @@ from evaljudge.asks import (
     Weighed,
     Writing,
     Written,
+    sound,
 )
 from evaljudge.engines.opening import Identity, ModelSource
 
@@ -99,7 +100,9 @@ class Scripted:
         reply = self._chooses(prompt, options)
         if isinstance(reply, Failed):
             return reply
-        chosen = Chosen(reply, (), _words(prompt))
+        chosen = sound(Chosen(reply, (), _words(prompt)))
+        if isinstance(chosen, Failed) or not samples:
+            return chosen
         return Chosen(reply, chosen.draw(samples, prompt.text), chosen.spent)
 
 

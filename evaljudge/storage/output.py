@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Score, Verdict
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import (
@@ -86,13 +87,20 @@ class Output:
     # a shard's records
 
     def cases(self, shard: Shard) -> list[Case]:
-        return list(read_cases(self.place.read_table(f"cases/{shard.file}")))
+        name = f"cases/{shard.file}"
+        if not self.place.exists(name):
+            raise UserError(f"{self.place.at(name)}: is gone, and with it what was to be judged")
+        return list(read_cases(self.place.read_table(name)))
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
         self.place.write_table(f"cases/{shard.file}", cases_table(cases))
 
     def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
-        return read_verdicts(self.place.read_table(f"verdicts/{judge}/{shard.file}"))
+        name = f"verdicts/{judge}/{shard.file}"
+        if not self.place.exists(name):
+            marker = self.place.at(f"commits/judge/{shard.number:05d}.json")
+            raise UserError(f"{self.place.at(name)}: is gone; remove {marker} and rerun")
+        return read_verdicts(self.place.read_table(name))
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
         table = verdicts_table(verdicts)

@@ -148,11 +148,17 @@ class _Whole:
 
     def __enter__(self) -> IO[bytes]:
         if self._local:
-            os.makedirs(self._folder, exist_ok=True)
-            self._stream: IO[bytes] = open(self._beside, "wb")
+            self._stream: IO[bytes] = self._open_beside()
         else:
             self._stream = self._system.open_output_stream(self._path)
         return self._stream
+
+    def _open_beside(self) -> IO[bytes]:
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            return open(self._beside, "wb")
+        except OSError as error:
+            raise UserError(f"{self._path}: cannot be written ({error.strerror})") from None
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._local:

@@ -40,8 +40,9 @@ def load_task(name: str, axes: Sequence[str] | None = None, prompts: str | None 
     if not file.is_file():
         raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
     spec = _read(file)
-    folders = [*_user_folder(prompts), *_own_folder(file, spec)]
-    return Task(str(spec["name"]), _axes(file, spec, axes), read_pack(folders))
+    own = _own_folder(file, spec)
+    pack = read_pack([*_user_folder(prompts, own), *own])
+    return Task(str(spec["name"]), _axes(file, spec, axes), pack)
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -80,11 +81,16 @@ def _refuse_unknown(file: Path, kind: str, spec: Mapping[str, Any], known: set[s
             raise UserError(f"task {file}: {unknown(kind, str(key), known)}")
 
 
-def _user_folder(prompts: str | None) -> list[Path]:
+def _user_folder(prompts: str | None, own: list[Path]) -> list[Path]:
+    """The user's templates: each must have the name of one that it takes the place of."""
     if prompts is None:
         return []
     if not Path(prompts).is_dir():
         raise UserError(f"prompts: {prompts}: no such folder")
+    known = read_pack(own).templates
+    for name in read_pack([Path(prompts)]).templates:
+        if name not in known:
+            raise UserError(f"prompts: {prompts}: {unknown('template', name, known)}")
     return [Path(prompts)]
 
 

@@ -38,7 +38,7 @@ class Pack:
         source = self._source(name)
         slots = {slot: f"\0{slot}\0" if text else "" for slot, text in given.items()}
         pieces = _GIVEN.split(_rendered(name, source, slots | words))
-        if any("\0" in piece for piece in pieces):
+        if any("\0" in piece for piece in pieces) or not given.keys() >= set(pieces[1::2]):
             raise UserError(f"prompt {name}: a given text may be placed, not cut or changed")
         markers = _markers(source)
         parts = [
@@ -46,6 +46,14 @@ class Pack:
             for number, piece in enumerate(pieces)
         ]
         return Prompt(tuple(part for part in parts if part), head=1 if pieces[0] else 0)
+
+    def check(self, name: str, needed: Iterable[str], **words: str) -> None:
+        """Refuse a template that cannot be rendered, or leaves out a text that it is about."""
+        given = {slot: f"the {slot}" for slot in (*needed, "source", "context")}
+        prompt = self.render(name, given, **words)
+        for slot in needed:
+            if given[slot] not in prompt.parts:
+                raise UserError(f"prompt {name}: has no place for {{{{ {slot} }}}}")
 
     def hash(self, names: Iterable[str]) -> str:
         """Twelve letters that change with any word of these templates."""
@@ -84,7 +92,7 @@ def _rendered(name: str, source: str, slots: Mapping[str, str]) -> str:
 
     try:
         return _compiled(source).render(slots).strip()
-    except TemplateError as error:
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"prompt {name}: {error}") from None
 
 

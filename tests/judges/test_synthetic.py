@@ -184,6 +184,14 @@ def test_an_empty_source_asks_nothing() -> None:
 # stage two
 
 
+def test_numbers_that_are_none_leave_the_candidate_unscored() -> None:
+    for bad in (float("nan"), float("-inf")):
+        model = Scripted(chooses=lambda p, options, bad=bad: dict.fromkeys(options.names, bad))
+        verdict = verdicts_of(judge(), briefs_of(judge(), model), model)["A"]
+        assert verdict.status == "unscored"
+        assert "are not numbers" in verdict.reason
+
+
 def always(better: float, worse: float) -> Scripted:
     def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
         p = {"Better": better, "Worse": worse, "Similar": 1 - better - worse}

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
+from evaljudge.judges.synthetic import Synthetic
 from evaljudge.tasks import BUILT_IN, Pack, load_task
 from evaljudge.tasks.pack import read_pack
 
@@ -103,6 +104,8 @@ def test_a_user_s_folder_comes_first_and_changes_the_hash(tmp_path: Path) -> Non
         ("{{ nobody }}", "'nobody' is undefined"),
         ("{% if %}", "Expected an expression"),
         ("{{ source[:1] }} {{ target }}", "may be placed, not cut"),
+        ("{{ source | upper }}", "may be placed, not cut"),
+        ("{{ 1 / 0 }}", "division by zero"),
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
     ],
 )
@@ -116,6 +119,19 @@ def test_what_a_template_may_not_do(tmp_path: Path, template: str, said: str) ->
 def test_a_template_that_is_nowhere() -> None:
     with pytest.raises(UserError, match="unknown template 'synthetic.compair': did you mean"):
         Pack({"synthetic.compare": ""}).hash(["synthetic.compair"])
+
+
+def test_a_user_s_template_that_takes_nobody_s_place(tmp_path: Path) -> None:
+    (tmp_path / "compare.j2").write_text("{{ source }}")
+    with pytest.raises(UserError, match="unknown template 'compare'"):
+        load_task("summary", prompts=str(tmp_path))
+
+
+def test_a_template_without_the_texts_that_it_is_about(tmp_path: Path) -> None:
+    (tmp_path / "synthetic.compare.j2").write_text("{{ source }} {{ target }}")
+    task = load_task("summary", prompts=str(tmp_path))
+    with pytest.raises(UserError, match=r"synthetic\.compare: has no place for {{ reference }}"):
+        Synthetic({}, task)
 
 
 def test_a_task_of_one_s_own(tmp_path: Path) -> None:
