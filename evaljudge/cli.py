@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaljudge.errors import UserError
+from evaljudge.errors import EngineDead, UserError
 
 if TYPE_CHECKING:
     from evaljudge.journey import Outcome
 
-USER_MISTAKE, INTERRUPTED = 2, 130
+GIVEN_UP, USER_MISTAKE, INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
     add_completion=False,
@@ -138,6 +138,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
         print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(USER_MISTAKE)
+    except EngineDead as error:
+        print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
+        sys.exit(GIVEN_UP)
 
 
 def _interrupted(*_: object) -> None:

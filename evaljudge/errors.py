@@ -10,6 +10,10 @@ class UserError(Exception):
     """Something the user can put right: said in one line, exit code 2, never a traceback."""
 
 
+class EngineDead(Exception):
+    """The engine itself failed, not a reply: its cases must be done by another."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """`unknown axis 'fluencey': did you mean 'fluency'?` — or the list, when nothing is near."""
     names = sorted(known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -39,13 +40,25 @@ def _connect(workers: WorkersConfig) -> None:
     import ray
 
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if os.environ.get("RAY_ADDRESS"):
+    if named := os.environ.get("RAY_ADDRESS"):
+        _refuse_silence(named)
         ray.init(address="auto", **quiet)
         return
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a local Ray's notes on itself
     cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
     with _hushed():
         ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+
+
+def _refuse_silence(address: str) -> None:
+    """Ray itself would try for minutes, and then fail with a traceback."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return  # `auto`, `local`
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        raise UserError(f"RAY_ADDRESS: no Ray answers at {address} ({error})") from None
 
 
 @contextmanager

@@ -16,9 +16,11 @@ from evaljudge.cluster.session import ray_session
 from evaljudge.cluster.shards import MOST_OPEN_CASES, Assignment, Order
 from evaljudge.cluster.worker import Worker, write_order
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import UserError
+from evaljudge.errors import EngineDead, UserError
 
 SHARDS_AT_ONCE = 1 + MOST_OPEN_CASES // 32
+MOST_DEATHS = 9
+"""How often a shard is given to another worker; one that kills them all must not do so for ever."""
 Receipt = dict[str, Any]
 Watch = Callable[[Receipt], None]
 
@@ -53,9 +55,16 @@ def _receipts(
         ),
         num_cpus=workers.cpus,
         num_gpus=gpus or None,
+        max_task_retries=MOST_DEATHS,
     )
-    for row in receipts.iter_rows():
-        yield json.loads(row["receipt"])
+    try:
+        for row in receipts.iter_rows():
+            yield json.loads(row["receipt"])
+    except ray.exceptions.RayActorError as error:
+        raise EngineDead(
+            f"a shard's worker died {MOST_DEATHS + 1} times, so its work was given up; what was "
+            "committed is kept, and a rerun resumes. Ray's logs of the workers say why they died"
+        ) from error
 
 
 def _hush() -> None:

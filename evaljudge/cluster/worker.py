@@ -8,8 +8,7 @@ import sys
 from typing import Any
 
 from evaljudge.cluster.shards import Assignment, Order, ShardWork
-from evaljudge.engines import EngineDead
-from evaljudge.errors import UserError
+from evaljudge.errors import EngineDead, UserError
 from evaljudge.storage import Shard
 
 DEAD_ENGINE = 70

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from evaljudge.engines.opening import (
     Engine,
-    EngineDead,
     Engines,
     Identity,
     ModelSource,
@@ -14,7 +13,6 @@ from evaljudge.engines.opening import (
 
 __all__ = [
     "Engine",
-    "EngineDead",
     "Engines",
     "Identity",
     "ModelSource",

