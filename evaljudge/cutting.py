@@ -57,6 +57,8 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing) -> No
         _refresh_ratings(output, corpus)
     elif not grown:
         return
+    if new:
+        output.write_run((output.run() or {}) | {"state": "begun"})
     _cut(output, corpus, job, known, new)
 
 
@@ -129,6 +131,7 @@ def _cut(
         shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
         output.write_cases(shard, piece)
         shards.append(shard)
+    output.keep_cases(shards)  # a cut that was killed may have cut otherwise
     output.write_listing(
         {
             "corpus": corpus.digest,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -43,20 +44,22 @@ def _receipts(
 
     _hush()
     rows = [{"order": write_order(order)} for order in orders]
-    receipts = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
-        Worker,
-        fn_constructor_args=(assignment, gpus),
-        batch_size=1,
-        compute=ray.data.ActorPoolStrategy(
-            min_size=workers.min,
-            max_size=workers.max,
-            max_tasks_in_flight_per_actor=SHARDS_AT_ONCE,
-            max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
-        ),
-        num_cpus=workers.cpus,
-        num_gpus=gpus or None,
-        max_task_retries=MOST_DEATHS,
-    )
+    with warnings.catch_warnings():  # Ray has no other name yet for `max_task_retries`
+        warnings.simplefilter("ignore", DeprecationWarning)
+        receipts = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            Worker,
+            fn_constructor_args=(assignment, gpus),
+            batch_size=1,
+            compute=ray.data.ActorPoolStrategy(
+                min_size=workers.min,
+                max_size=workers.max,
+                max_tasks_in_flight_per_actor=SHARDS_AT_ONCE,
+                max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
+            ),
+            num_cpus=workers.cpus,
+            num_gpus=gpus or None,
+            max_task_retries=MOST_DEATHS,
+        )
     try:
         for row in receipts.iter_rows():
             yield json.loads(row["receipt"])

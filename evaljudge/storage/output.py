@@ -95,6 +95,10 @@ class Output:
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
         self.place.write_table(f"cases/{shard.file}", cases_table(cases))
 
+    def keep_cases(self, shards: Iterable[Shard]) -> None:
+        """Remove the case files of all others."""
+        self.place.keep("cases", {shard.file for shard in shards})
+
     def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
         name = f"verdicts/{judge}/{shard.file}"
         if not self.place.exists(name):

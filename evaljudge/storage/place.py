@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Container
 from fnmatch import fnmatch
 from typing import IO, TYPE_CHECKING, Any
 
@@ -88,12 +89,13 @@ class Place:
 
     def names(self, folder: str) -> list[str]:
         """The files directly in a folder, sorted; none where the folder is not there."""
-        from pyarrow import fs
+        return sorted(name for name in self._files(folder) if not name.startswith("."))
 
-        selector = fs.FileSelector(f"{self._root}/{folder}", allow_not_found=True)
-        found = self._system.get_file_info(selector)
-        files = (i.base_name for i in found if i.type == fs.FileType.File)
-        return sorted(n for n in files if not n.startswith("."))
+    def keep(self, folder: str, names: Container[str]) -> None:
+        """Remove every other file directly in a folder, half-written ones too."""
+        for name in self._files(folder):
+            if name not in names:
+                self._system.delete_file(f"{self._root}/{folder}/{name}")
 
     def read(self, name: str) -> bytes:
         with self._system.open_input_file(f"{self._root}/{name}") as stream:
@@ -129,6 +131,13 @@ class Place:
     def remove(self, name: str) -> None:
         if self.exists(name):
             self._system.delete_file(f"{self._root}/{name}")
+
+    def _files(self, folder: str) -> list[str]:
+        from pyarrow import fs
+
+        selector = fs.FileSelector(f"{self._root}/{folder}", allow_not_found=True)
+        found = self._system.get_file_info(selector)
+        return [info.base_name for info in found if info.type == fs.FileType.File]
 
     def _info(self, name: str) -> fs.FileInfo:
         return self._system.get_file_info(f"{self._root}/{name}")

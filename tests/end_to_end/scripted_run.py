@@ -2,37 +2,70 @@
 
     python scripted_run.py config.json asks.log 0.2
 
-Every ask is one line of the log, written when it is asked: its prompt's hash, its document, its
-stage and the model asked. The model then takes its time: up to twice the seconds given, and always
-the same for the same prompt.
+Every ask is one line of the log, written when it is asked: the prompt's hash, its document, its
+stage and the model. The model then takes its time: up to twice the seconds given, and always the
+same for the same prompt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+import os
+import re
+import sys
+from asyncio import sleep
+from pathlib import Path
 from typing import Any
 
-from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.model.scripted import Scripted, ScriptedEngines, noise
 
 
-class NotingEngines(ScriptedEngines):
-    """Scripted engines that note what is asked, and of which model."""
+def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize) -> ScriptedEngines:
+    """Engines whose models note every ask, and refuse after `most` of them.
 
-
-def noting(log: str, seconds: float = 0, most: int | None = None) -> Callable[[str], Any]:
-    """Opens such a model; after `most` asks in all it refuses every other.
-
-    A closure with its imports inside: so it travels to a worker by value, whoever made it.
+    Their classes are local, so that they travel to a worker by value, whoever made them.
     """
 
-    def opens(name: str) -> Any:
-        import os
+    class Noting(Scripted):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self._name, self._left = name, most
+            self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-        from evaljudge.errors import UserError
+        async def write(self, prompts: Any, how: Any) -> Any:
+            await self._note("prepare", prompts)
+            return await super().write(prompts, how)
 
-        file = os.open(log, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+            await self._note("judge", prompts)
+            return await super().choose(prompts, options, samples)
 
-        async def note(stage: str, prompts: Any) -> None:
+        async def _note(self, stage: str, prompts: Any) -> None:
             for prompt in prompts:
-                if most is not None and os.fstat(file).st_size >= most:
-                    raise UserError("asked enough")
+                self._left -= 1
+                if self._left < 0:
+                    raise UserError("the scripted model was asked enough")
+                digest = hashlib.blake2b(prompt.text.encode(), digest_size=8).hexdigest()
+                document = re.search(r"document-(\w+)", prompt.text)[1]
+                os.write(self._log, f"{digest} {document} {stage} {self._name}\n".encode())
+            if prompts:
+                await sleep(2 * seconds * noise(prompts[0].text, "pause"))
+
+    class NotingEngines(ScriptedEngines):
+        def open(self, source: Any, seed: int) -> Scripted:
+            return Noting(source.source)
+
+    return NotingEngines()
+
+
+def main(config: str, log: str, seconds: str) -> int:
+    import evaljudge
+
+    engines = noting_engines(log, float(seconds))
+    return evaljudge.run(json.loads(Path(config).read_text()), engines=engines).exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,133 @@
+"""What end-to-end tests share: invented corpora, noted asks, and a run's files as plain rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import logging
+import random
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+HERE = Path(__file__).parent
+Row = dict[str, Any]
+
+
+class Ask(NamedTuple):
+    prompt: str
+    document: str
+    stage: str
+    model: str
+
+
+@pytest.fixture(scope="session")
+def e2e() -> SimpleNamespace:
+    """The helpers below, by name: test files cannot import from their conftest."""
+    return SimpleNamespace(
+        cases=cases, write_cases=write_cases, asks=asks, tables=tables, files=files,
+        contract=contract, noting_engines=_load("scripted_run").noting_engines,
+        script=HERE / "scripted_run.py",
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def killing() -> ModuleType:
+    return _load("killing")
+
+
+@pytest.fixture(scope="module")
+def local_ray() -> Iterator[None]:
+    """One Ray for a module's runs in this process; its own warnings are not ours to mend."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+        import ray.data
+
+        ray.data.DataContext.get_current()
+        quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+        ray.init(address="local", num_cpus=4, include_dashboard=False, **quiet)
+    yield
+    ray.shutdown()
+
+
+def cases(count: int, systems: str = "ABC", axes: tuple[str, ...] = ("coherence",)) -> list[Row]:
+    """Invented cases, always the same; each source names its document, for the log of asks."""
+    return [_case(number, systems, axes) for number in range(count)]
+
+
+def _case(number: int, systems: str, axes: tuple[str, ...]) -> Row:
+    source = random.Random(number)
+    return {
+        "doc_id": f"d{number}",
+        "source": f"This is document-{number}. The river rose by {source.randint(1, 99)} feet.",
+        "candidates": [
+            {
+                "system": system,
+                "text": f"{system} says of it: {random.Random(f'{number}{system}').random()}",
+                "ratings": {axis: source.randint(1, 5) for axis in axes},
+            }
+            for system in systems
+        ],
+    }
+
+
+def write_cases(file: Path, rows: list[Row]) -> str:
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return str(file)
+
+
+def asks(log: Path) -> list[Ask]:
+    return [Ask(*line.split()) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def tables(out: Path, briefs: Path | None = None) -> dict[str, Any]:
+    """All that a run came to, in an order of its own: which shard held a row is no matter."""
+    import pyarrow.parquet as pq
+
+    folders = {"briefs": briefs or out / "briefs", "verdicts": out / "verdicts"}
+    found: dict[str, Any] = {}
+    for name, folder in {**folders, "scores": out / "scores"}.items():
+        rows = [
+            row for file in folder.rglob("*.parquet") for row in pq.read_table(file).to_pylist()
+        ]
+        found[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
+    for file in sorted((out / "selected").glob("*")):
+        found[file.name] = file.read_text().splitlines()
+    return found | {"agreement": json.loads((out / "report/agreement.json").read_text())}
+
+
+def files(out: Path) -> set[str]:
+    """Every file there is, hidden ones too."""
+    return {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
+
+
+def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
+    """Every file that a finished run of the synthetic judge holds, and no other."""
+    run = json.loads((out / "run.json").read_text())
+    numbers = [f"{n:05d}" for n, *_ in json.loads((out / "shards.json").read_text())["shards"]]
+    reports = {f"report/{name}" for name in ("agreement.json", "agreement.md", "index.html")}
+    selected = {f"selected/{name}.{end}" for name in selections for end in ("json", "jsonl")}
+    shards = {
+        name
+        for n in numbers
+        for name in (
+            *(f"cases/{n}.parquet", f"scores/{n}.parquet", f"verdicts/synthetic/{n}.parquet"),
+            *(f"commits/prepare/{n}.json", f"commits/judge/{n}.json"),
+            f"briefs/synthetic/{n}-{run['id']}.parquet",
+        )
+    }
+    return {"run.json", "shards.json"} | reports | selected | shards
+
+
+def _load(name: str) -> ModuleType:
+    """A module that lies beside the tests, which are no package."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,105 @@
+"""Processes that are started to be killed, and what becomes of their children."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+Victim = Literal["driver", "worker", "all"]
+PATIENCE = 240
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Command:
+    """A run's command line, started as often as it is killed, in a session of its own."""
+
+    def __init__(
+        self, command: Sequence[Any], folder: Path, out: Path, environment: Mapping[str, str]
+    ) -> None:
+        self._command, self._folder, self._out = list(map(str, command)), folder, out
+        self._environment = os.environ | environment
+
+    def start(self) -> None:
+        with (self._folder / "said").open("a") as said:
+            self._driver = psutil.Popen(
+                self._command, cwd=self._folder, env=self._environment, start_new_session=True,
+                stdout=said, stderr=said,
+            )  # fmt: skip
+
+    @property
+    def ended(self) -> bool:
+        return self._driver.poll() is not None
+
+    def end(self) -> None:
+        self._driver.wait(PATIENCE)
+        assert self._driver.returncode == 0, self.said()
+
+    def kill(self, victim: Victim) -> None:
+        """With -9; back when no engine's process is left, but for a worker's successor."""
+        assert not self.ended, f"ended before its moment: {self.said()}"
+        doomed = [self._driver]
+        if victim == "worker":
+            self.wait_until(lambda: bool(workers()), "a worker")
+            doomed = workers()[:1]
+        elif victim == "all":
+            doomed += self._driver.children(recursive=True)
+        for process in doomed:
+            process.kill()
+        psutil.wait_procs(doomed, timeout=30)
+        if victim != "worker":
+            self.wait_until(lambda: not workers(), "the end of every engine")
+
+    def committed(self) -> dict[str, set[int]]:
+        """The shards of each stage that have their marker."""
+        found = {"prepare": set[int](), "judge": set[int]()}
+        for file in self._out.glob("commits/*/*.json"):
+            found[file.parent.name].add(int(file.stem))
+        return found
+
+    def said(self) -> str:
+        return (self._folder / "said").read_text()[-3000:]
+
+    def wait_until(self, holds: Callable[[], bool], what: str) -> None:
+        give_up = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < give_up, f"waited in vain for {what}: {self.said()}"
+            time.sleep(0.02)
+
+
+def workers() -> list[psutil.Process]:
+    """The processes of engines: those that hold our Worker, and vLLM's own."""
+    return [p for p in _descendants() if any(mark in _title(p) for mark in ("MapWorker", "VLLM"))]
+
+
+@contextmanager
+def adopting() -> Iterator[None]:
+    """Orphans become this process' children meanwhile, so that none is overlooked.
+
+    What is left in the end is killed: Ray's own agents need a minute to notice that it is gone.
+    """
+    libc, before = ctypes.CDLL(None), set(_descendants())
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    left = [process for process in _descendants() if process not in before]
+    for process in left:
+        process.kill()
+    psutil.wait_procs(left, timeout=10)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _descendants() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def _title(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""

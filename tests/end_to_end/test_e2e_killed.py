@@ -1,0 +1,202 @@
+"""Killed with kill -9 at twenty seeded random moments, and resumed: as if nothing had happened.
+
+A chain is one run that is killed again and again until it is let through. Each moment is drawn
+from the time that the work still left would take. A worker that is killed is replaced by the run
+itself; a driver, alone or with all of its Ray, by starting the same command again.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+PAUSE = 0.8
+"""Seconds that the scripted model takes for an ask, on average."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    victims: tuple[str, ...] = ()
+    own_ray: bool = False
+    """Each driver starts a Ray, as on a laptop; else all use one that stays, as on a cluster."""
+    workers: int = 1
+    writer: str | None = None
+
+
+CHAINS = {
+    "own ray": Chain(("all", "all", "driver"), own_ray=True),
+    "one worker": Chain(("worker", "driver", "worker", "worker", "driver", "driver")),
+    "two workers": Chain(("driver", "worker", "worker", "driver", "worker", "worker"), workers=2),
+    "two models": Chain(("worker", "driver", "worker", "driver", "driver"), writer="another"),
+}
+
+
+def test_that_there_are_twenty_moments() -> None:
+    assert sum(len(chain.victims) for chain in CHAINS.values()) == 20
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What stood when a kill had done its work: asks so far, and each stage's committed shards."""
+
+    victim: str
+    asks: int
+    committed: dict[str, set[int]]
+
+
+class Run:
+    """A chain's folder, its log of asks, and the command that works on it."""
+
+    def __init__(
+        self, folder: Path, chain: Chain, ray: str, e2e: SimpleNamespace, killing: ModuleType
+    ) -> None:
+        self.out, self.log, self._e2e = folder / "out", folder / "asks", e2e
+        corpus = e2e.write_cases(folder / "cases.jsonl", e2e.cases(24))
+        best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
+        config = {
+            "corpus": corpus,
+            "out": str(self.out),
+            "axes": ["coherence"],
+            "model": "scripted",
+            "writer": chain.writer,
+            "metrics": ["words"],
+            "select": [{"name": "best", "all": [best]}],
+            "workers": {"min": chain.workers, "cpus": 0.5},
+        }
+        (folder / "config.json").write_text(json.dumps(config))
+        command = [sys.executable, e2e.script, "config.json", self.log, PAUSE * chain.workers]
+        where = {} if chain.own_ray else {"RAY_ADDRESS": ray}
+        self.command = killing.Command(command, folder, self.out, where)
+
+    @property
+    def left(self) -> float:
+        """The share of the shards' stages that is not committed."""
+        cut, done = len(list((self.out / "cases").glob("*"))), self.command.committed()
+        return 1 - sum(map(len, done.values())) / (2 * cut) if cut else 1
+
+    @property
+    def asks(self) -> list[Any]:
+        return self._e2e.asks(self.log)
+
+    def start(self) -> None:
+        before = len(self.asks)
+        self.command.start()
+        self._wait_for_more(before)
+
+    def kill(self, victim: str) -> Moment:
+        self.command.kill(victim)
+        return Moment(victim, len(self.asks), self.command.committed())
+
+    def go_on(self, after: Moment) -> None:
+        if after.victim == "worker":
+            self._wait_for_more(after.asks)
+        else:
+            self.start()
+
+    def _wait_for_more(self, asks: int) -> None:
+        """Until something is asked, if anything is left to ask."""
+        if self.left:
+            self.command.wait_until(lambda: len(self.asks) > asks, "an ask")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def adopting(killing: ModuleType) -> Iterator[None]:
+    with killing.adopting():
+        yield
+
+
+@pytest.fixture(scope="module")
+def begin(
+    tmp_path_factory: pytest.TempPathFactory,
+    adopting: None,
+    local_ray: None,
+    e2e: SimpleNamespace,
+    killing: ModuleType,
+) -> Callable[[Chain], Run]:
+    import ray
+
+    address = ray.get_runtime_context().gcs_address
+    return lambda chain: Run(tmp_path_factory.mktemp("run"), chain, address, e2e, killing)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(
+    begin: Callable[[Chain], Run], e2e: SimpleNamespace
+) -> Callable[[str | None], tuple[dict[str, Any], float]]:
+    """What a run comes to that nobody disturbs, and the seconds it asks; one for each writer."""
+
+    @cache
+    def of(writer: str | None) -> tuple[dict[str, Any], float]:
+        run = begin(Chain(writer=writer))
+        run.start()
+        since = time.time()
+        run.command.end()
+        seconds = run.log.stat().st_mtime - since
+        prompts = [ask.prompt for ask in run.asks]
+        assert len(prompts) == len(set(prompts)) == 24 * (5 + 3 * 5)
+        return e2e.tables(run.out), seconds
+
+    return of
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_run_killed_again_and_again_ends_like_one_that_was_not(
+    name: str, begin: Callable[[Chain], Run], uninterrupted: Any, e2e: SimpleNamespace
+) -> None:
+    chain = CHAINS[name]
+    expected, seconds = uninterrupted(chain.writer)
+    run = begin(chain)
+
+    moments = list(killed(run, chain.victims, seconds, random.Random(name)))
+
+    assert e2e.tables(run.out) == expected
+    assert e2e.files(run.out) == e2e.contract(run.out, ("best",))
+    assert any(moment.committed["prepare"] for moment in moments), "all were too early"
+    assert len(run.asks) > 480, "nothing was ever lost"
+    for moment, again in zip(moments, repeated(run, moments), strict=True):
+        commits = {stage: len(numbers) for stage, numbers in moment.committed.items()}
+        print(f"{name}: {moment.victim} after {moment.asks} asks, {commits}; {again} asked again")
+
+
+def killed(
+    run: Run, victims: Iterable[str], seconds: float, draw: random.Random
+) -> Iterator[Moment]:
+    """Kill each victim at some time of the work that is left, then let the run end."""
+    run.start()
+    for victim in victims:
+        time.sleep(draw.uniform(0, 0.6 * seconds * run.left or 1))
+        moment = run.kill(victim)
+        yield moment
+        run.go_on(moment)
+    run.command.end()
+
+
+def repeated(run: Run, moments: Iterable[Moment]) -> Iterator[int]:
+    """What was asked again after each kill: of the shards only that were not committed then."""
+    home = homes(run.out)
+    for moment in moments:
+        before = {ask.prompt for ask in run.asks[: moment.asks]}
+        again = {ask for ask in run.asks[moment.asks :] if ask.prompt in before}
+        assert not {a for a in again if home[a.document] in moment.committed[a.stage]}, moment
+        yield len(again)
+
+
+def homes(out: Path) -> dict[str, int]:
+    """The shard in which each document lies, by its number in the source."""
+    import pyarrow.parquet as pq
+
+    return {
+        doc_id.removeprefix("d"): int(file.stem)
+        for file in (out / "cases").glob("*.parquet")
+        for doc_id in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
+    }

@@ -1,0 +1,126 @@
+"""A user's mistakes before a real shell: one line on stderr, exit code 2, no traceback, no file.
+
+Which mistake is said in which words is tested in tests/test_cli.py; here are the exit codes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+Row = dict[str, Any]
+
+
+class Shell:
+    def __init__(self, folder: Path, e2e: SimpleNamespace) -> None:
+        self.folder, self.e2e = folder, e2e
+        self.rows(e2e.cases(4))
+        self.configure({})
+
+    def rows(self, rows: list[Row]) -> None:
+        self.e2e.write_cases(self.folder / "cases.jsonl", rows)
+
+    def configure(self, changes: Row) -> None:
+        config = {"corpus": "cases.jsonl", "out": "out", "judges": {}, "metrics": ["words"]}
+        (self.folder / "config.yaml").write_text(json.dumps(config | changes))
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "evaljudge.cli", *arguments],
+            cwd=self.folder, env=os.environ | {"HF_HUB_OFFLINE": "1"} | environment,
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    def refused(self, *arguments: str) -> str:
+        done = self.run(*(arguments or ("run", "config.yaml")))
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert done.stderr.startswith("evaljudge: ")
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert not (self.folder / "out").exists()
+        return done.stderr
+
+
+@pytest.fixture
+def shell(tmp_path: Path, e2e: SimpleNamespace) -> Shell:
+    return Shell(tmp_path, e2e)
+
+
+JUDGED = {"judges": {"synthetic": {}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"modle": "x"}, "configuration: unknown key 'modle': did you mean 'model'?"),
+        ({"workers": {"mix": 2}}, "workers: unknown key 'mix': did you mean 'min'?"),
+        (JUDGED | {"model": "./no/such/model"}, "model ./no/such/model: no such folder"),
+        (JUDGED | {"model": "nobody/nothing"}, "not in the local hub cache"),
+        ({"corpus": "config.yaml"}, "config.yaml: unknown ending"),
+    ],
+)
+def test_a_mistake_in_the_configuration(shell: Shell, changes: Row, said: str) -> None:
+    shell.configure(changes)
+    assert said in shell.refused()
+
+
+@pytest.mark.parametrize("command", ["run", "prepare", "judge", "report", "plan"])
+def test_every_command_refuses_alike(shell: Shell, command: str) -> None:
+    shell.configure({"axis": ["fluency"]})
+    assert "unknown key 'axis': did you mean 'axes'?" in shell.refused(command, "config.yaml")
+    assert "nowhere.yaml: no such configuration" in shell.refused(command, "nowhere.yaml")
+
+
+def test_a_mistake_among_the_changes(shell: Shell) -> None:
+    changes = ("--set", "model=x", "--set", "judges.synthetic.levels=4")
+    said = shell.refused("run", "config.yaml", *changes)
+    assert "judges.synthetic.levels: Input should be 2, 3, 5 or 9 (got 4)" in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (lambda row: row.pop("doc_id"), "cases.jsonl:1: no `doc_id`"),
+        (
+            lambda row: row.update(doc_id="d1"),
+            "`source` of document 'd1' is another",
+        ),
+        (lambda row: row["candidates"].append(row["candidates"][0]), "system 'A' of document 'd0'"),
+    ],
+    ids=["no doc_id", "conflicting source", "duplicate candidate"],
+)
+def test_a_bad_row_is_named(shell: Shell, changed: Callable[[Row], Any], said: str) -> None:
+    rows = shell.e2e.cases(4)
+    changed(rows[0])
+    shell.rows(rows)
+    line = shell.refused()
+    assert line.startswith("evaljudge: 1 bad row in the corpus: ")
+    assert said in line
+
+
+def test_a_ray_that_does_not_answer_is_not_waited_for(shell: Shell, tiny: Any) -> None:
+    shell.configure(JUDGED | {"model": str(tiny())})
+    done = shell.run("run", "config.yaml", RAY_ADDRESS="127.0.0.1:1")
+    assert done.returncode == 2, done.stderr
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("evaljudge: RAY_ADDRESS: no Ray answers at 127.0.0.1:1")
+    assert "Traceback" not in done.stderr
+
+
+def test_under_the_floor_is_another_code_with_everything_written(shell: Shell) -> None:
+    rows = shell.e2e.cases(4)
+    rows[0]["candidates"][0]["text"] = ""
+    shell.rows(rows)
+    done = shell.run("run", "config.yaml")
+    assert done.returncode == 3, done.stderr
+    assert "coverage 91.7% is under the floor of 95.0%" in done.stderr
+    assert (shell.folder / "out/report/index.html").exists()
+    assert (shell.folder / "out/scores/00000.parquet").exists()
+    assert shell.run("run", "config.yaml", "--set", "coverage_floor=0.9").returncode == 0

@@ -1,0 +1,190 @@
+"""Runs that were cut short or put together from others, against those that went in one go.
+
+What a rerun asks and refuses is tested in tests/test_journey.py; here is what it comes to.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import evaljudge
+
+AXES = ("coherence", "fluency")
+Row = dict[str, Any]
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+class Desk:
+    """A folder with a corpus, a configuration over it, and a model that notes what it is asked."""
+
+    def __init__(self, folder: Path, e2e: SimpleNamespace) -> None:
+        folder.mkdir(exist_ok=True)
+        self.folder, self.out, self._e2e = folder, folder / "out", e2e
+        self.write(e2e.cases(6, axes=AXES))
+
+    def write(self, rows: list[Row]) -> None:
+        self._e2e.write_cases(self.folder / "cases.jsonl", rows)
+
+    def run(
+        self, *, work: Callable[..., Any] = evaljudge.run, most: int = sys.maxsize,
+        extend: bool = False, **changes: Any,
+    ) -> Any:  # fmt: skip
+        best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
+        config = {
+            "corpus": str(self.folder / "cases.jsonl"),
+            "out": str(self.out),
+            "axes": list(AXES),
+            "model": "scripted",
+            "judges": {"synthetic": {"levels": 3}},
+            "select": [{"name": "best", "all": [best]}],
+        }
+        log = self.folder / "asks"
+        log.unlink(missing_ok=True)
+        engines = self._e2e.noting_engines(log, most=most)
+        more = {"extend": True} if extend else {}
+        came = work(config | changes, engines=engines, **more)
+        self.asked = Counter(ask.stage for ask in self._e2e.asks(log))
+        return came
+
+    def cut_short(self, most: int, **how: Any) -> None:
+        with pytest.raises(evaljudge.UserError, match="asked enough"):
+            self.run(most=most, **how)
+
+    def tables(self) -> dict[str, Any]:
+        return self._e2e.tables(self.out)
+
+    def is_whole(self) -> bool:
+        """Exactly the files of a finished run."""
+        return self._e2e.files(self.out) == self._e2e.contract(self.out, ("best",))
+
+    def state(self) -> str:
+        return str(json.loads((self.out / "run.json").read_text())["state"])
+
+
+@pytest.fixture
+def desk(tmp_path: Path, e2e: SimpleNamespace) -> Desk:
+    return Desk(tmp_path / "desk", e2e)
+
+
+@pytest.fixture
+def another(tmp_path: Path, e2e: SimpleNamespace) -> Desk:
+    return Desk(tmp_path / "another", e2e)
+
+
+@pytest.fixture(scope="module")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace, local_ray: None
+) -> Desk:
+    made = Desk(tmp_path_factory.mktemp("finished"), e2e)
+    made.run()
+    return made
+
+
+@pytest.mark.parametrize("most", [1, 20, 60])
+def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: int) -> None:
+    desk.cut_short(most)
+    assert desk.state() == "begun"
+    desk.run()
+    assert desk.tables() == finished.tables()
+    assert desk.is_whole()
+    assert desk.state() == "done"
+
+
+def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finished: Desk) -> None:
+    """Killed while it was cut, for more workers: more shards than there will be."""
+    desk.write(desk._e2e.cases(24, axes=AXES))
+    desk.cut_short(0, workers={"min": 1, "max": 3})
+    (desk.out / "shards.json").unlink()
+    assert len(list((desk.out / "cases").iterdir())) == 24
+    desk.run()
+    assert len(list((desk.out / "cases").iterdir())) == 8
+    assert desk.is_whole()
+
+
+def test_shared_levels_come_to_the_same_as_ones_own(desk: Desk, another: Desk) -> None:
+    desk.run()
+    of_five = {"judges": {"synthetic": {"levels": 5}}}
+    another.run(briefs=str(desk.out / "briefs"), **of_five)
+    shared, asked = another.tables(), another.asked
+    another.out = another.folder / "alone"
+    another.run(**of_five)
+    alone = another.tables()
+    assert asked["prepare"] == another.asked["prepare"] * 2 / 5
+    assert {name: rows for name, rows in shared.items() if name != "briefs"} == {
+        name: rows for name, rows in alone.items() if name != "briefs"
+    }
+
+
+def test_a_run_that_grew_comes_to_the_same_as_one_that_began_so(
+    desk: Desk, another: Desk, e2e: SimpleNamespace
+) -> None:
+    grown = e2e.cases(6, "ABCD", AXES)[:2] + e2e.cases(8, axes=AXES)[2:]
+    desk.run()
+    desk.write(grown)
+    desk.run(extend=True)
+    another.write(grown)
+    another.run()
+    assert desk.is_whole()
+    assert values(desk) == values(another)
+    assert agreement(desk) == agreement(another)
+
+
+def test_an_extension_that_was_cut_short_is_resumed(
+    desk: Desk, another: Desk, e2e: SimpleNamespace
+) -> None:
+    desk.run()
+    for out in (desk, another):
+        out.write(e2e.cases(10, axes=AXES))
+    desk.cut_short(30, extend=True)
+    assert desk.state() == "begun"
+    desk.run()
+    another.run()
+    assert desk.is_whole()
+    assert values(desk) == values(another)
+    assert desk.state() == "done"
+
+
+def values(desk: Desk) -> dict[tuple[str, ...], float]:
+    keys = ("doc_id", "system", "scorer", "axis")
+    rows = map(json.loads, desk.tables()["scores"])
+    return {tuple(row[key] for key in keys): row["value"] for row in rows}
+
+
+def agreement(desk: Desk) -> dict[tuple[str, ...], Any]:
+    """Each coefficient; but for the order of documents, on which an interval's draws depend."""
+    keys = ("scorer", "axis", "level", "coefficient")
+    rows = desk.tables()["agreement"]
+    return {tuple(row[key] for key in keys): pytest.approx(row["value"]) for row in rows}
+
+
+def test_other_prompts_are_refused(desk: Desk) -> None:
+    desk.run(work=evaljudge.prepare)
+    (desk.folder / "synthetic.compare.j2").write_text("{{ source }} {{ reference }} {{ target }}")
+    with pytest.raises(evaljudge.UserError, match=r"judges\.synthetic\.prompts\.comparing is"):
+        desk.run(prompts=str(desk.folder))
+
+
+def test_under_the_floor_everything_is_written_all_the_same(
+    desk: Desk, e2e: SimpleNamespace
+) -> None:
+    rows = e2e.cases(6, axes=AXES)
+    rows[0]["source"] = " "
+    rows[1]["candidates"][0]["text"] = ""
+    desk.write(rows)
+    outcome = desk.run()
+    assert outcome.exit_code == 3
+    assert outcome.coverage == pytest.approx(1 - (3 + 1) / 18)
+    assert desk.is_whole()
+    scores = map(json.loads, desk.tables()["scores"])
+    assert Counter((row["doc_id"], row["reason"]) for row in scores if row["value"] is None) == {
+        ("d0", "empty source"): 3 * 2 * 2, ("d1", "empty text"): 2 * 2,
+    }  # fmt: skip
