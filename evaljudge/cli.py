@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaljudge.errors import EngineDead, UserError
+from evaljudge.errors import GivenUp, UserError
 
 if TYPE_CHECKING:
     from evaljudge.journey import Outcome
 
-GIVEN_UP, USER_MISTAKE, INTERRUPTED = 1, 2, 130
+EXIT_GIVEN_UP, USER_MISTAKE, INTERRUPTED = 1, 2, 130
 
 app = typer.Typer(
     add_completion=False,
@@ -138,9 +138,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
         print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(USER_MISTAKE)
-    except EngineDead as error:
+    except GivenUp as error:
         print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
-        sys.exit(GIVEN_UP)
+        sys.exit(EXIT_GIVEN_UP)
 
 
 def _interrupted(*_: object) -> None:

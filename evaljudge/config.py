@@ -62,6 +62,14 @@ class WorkersConfig(Settings):
     max: Annotated[int, Field(ge=1)] = 1
     gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
     cpus: Annotated[float, Field(gt=0)] = 1
+    accelerator_type: Name | None = None
+
+    @field_validator("gpus")
+    @classmethod
+    def _many_are_whole(cls, gpus: float | str) -> float | str:
+        if isinstance(gpus, float) and gpus > 1 and not gpus.is_integer():
+            raise ValueError("more than one GPU must be a whole number of them")
+        return gpus
 
     @model_validator(mode="before")
     @classmethod

@@ -83,7 +83,8 @@ def open_bound(job: Job) -> Output:
 
 def _bind(output: Output, now: Fingerprint) -> dict[str, Any]:
     bound = {"id": short([now, output.uri])[:8], "state": "begun", "fingerprint": now}
-    output.write_run(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    output.try_briefs()
+    output.bind(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     return bound
 
 

@@ -1,4 +1,4 @@
-"""The user's mistakes, and how a name that is nearly right is answered."""
+"""The user's mistakes, what had to be given up, and how a name that is nearly right is answered."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from difflib import get_close_matches
 
 class UserError(Exception):
     """Something the user can put right: said in one line, exit code 2, never a traceback."""
+
+
+class GivenUp(Exception):
+    """Nobody's mistake, and tried long enough: said in one line, exit code 1; a rerun resumes."""
 
 
 class EngineDead(Exception):

@@ -32,7 +32,7 @@ from evaljudge.report import (
 )
 from evaljudge.scoring import Tables, score_shards
 from evaljudge.stages import do_stages, missing
-from evaljudge.storage import Output, Stage
+from evaljudge.storage import Claim, Output, Stage, claimed
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
@@ -76,9 +76,10 @@ def run(
 ) -> Outcome:  # fmt: skip
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
     job = make_job(_config(given, changes), engines)
-    output = bind_and_cut(job, extend=extend)
-    _ask(job, output, ("prepare", "judge"), watcher or Watcher())
-    return _report(job, output)
+    with claimed(job.config.out) as claim:
+        output = bind_and_cut(job, extend=extend)
+        _ask(job, output, ("prepare", "judge"), watcher or Watcher(), claim)
+        return _report(job, output)
 
 
 def prepare(
@@ -87,9 +88,10 @@ def prepare(
 ) -> str:  # fmt: skip
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
-    output = bind_and_cut(job, extend=extend)
-    _ask(job, output, ("prepare",), watcher or Watcher())
-    _write_run(job, output, None)
+    with claimed(job.config.out) as claim:
+        output = bind_and_cut(job, extend=extend)
+        _ask(job, output, ("prepare",), watcher or Watcher(), claim)
+        _write_run(job, output, None)
     return output.uri
 
 
@@ -100,11 +102,13 @@ def judge(
     """Stage two alone: the verdicts, from briefs that `prepare` made."""
     job = make_job(_config(given, changes), engines)
     output = open_bound(job)
-    unprepared = missing(job, output, ("prepare",))
-    if unprepared:
-        raise UserError(f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first")
-    _ask(job, output, ("judge",), watcher or Watcher())
-    _write_run(job, output, None)
+    with claimed(job.config.out) as claim:
+        unprepared = missing(job, output, ("prepare",))
+        if unprepared:
+            said = f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first"
+            raise UserError(said)
+        _ask(job, output, ("judge",), watcher or Watcher(), claim)
+        _write_run(job, output, None)
     return output.uri
 
 
@@ -115,7 +119,9 @@ def make_report(
     config = _config(given, changes)
     bound = (Output(config.out).run() or {}).get("fingerprint", {})
     job = make_job(config, engines, bound)
-    return _report(job, open_bound(job))
+    output = open_bound(job)
+    with claimed(config.out):
+        return _report(job, output)
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
@@ -133,9 +139,14 @@ def _spec(given: Given) -> str | Mapping[str, Any]:
     return given.model_dump() if isinstance(given, Config) else given
 
 
-def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher) -> None:
+def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
     if not job.judges:
         return
+
+    def seen(receipt: Mapping[str, Any]) -> None:
+        claim.check()
+        watcher.receipt(receipt)
+
     lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
     watcher.starting(
         {
@@ -144,9 +155,10 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher) ->
         }
     )
     try:
-        do_stages(job, output, stages, watcher.receipt)
+        do_stages(job, output, stages, seen)
     finally:
         watcher.done()
+    output.forget_attempts()
 
 
 def _report(job: Job, output: Output) -> Outcome:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evaljudge.cluster.shards import Assignment, Order
+from evaljudge.cluster.orders import Assignment, Order
 from evaljudge.cluster.stages import do_orders
 from evaljudge.engines import ModelSource
 from evaljudge.job import Job
@@ -60,6 +61,7 @@ def _assignment(job: Job, output: Output, source: ModelSource) -> Assignment:
         writer=job.writer_is,
         signatures=job.signatures(),
         seed=job.config.seed,
+        session=uuid.uuid4().hex,
     )
 
 

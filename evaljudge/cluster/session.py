@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from evaljudge.cluster.nodes import ray_cluster
+from evaljudge.cluster.placement import Placement, place
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
 
@@ -21,8 +23,8 @@ _QUIET = {
 
 
 @contextmanager
-def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[float]:
-    """Connected to Ray for this block; gives how many GPUs each worker takes."""
+def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[Placement]:
+    """Connected to Ray for this block; gives what each worker takes of a node."""
     os.environ.update({name: value for name, value in _QUIET.items() if name not in os.environ})
     import ray
 
@@ -30,7 +32,7 @@ def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[float]
     if ours:
         _connect(workers)
     try:
-        yield _gpus(workers, gpus_per_engine)
+        yield place(workers, gpus_per_engine, ray_cluster())
     finally:
         if ours:
             ray.shutdown()
@@ -77,19 +79,3 @@ def _hushed() -> Iterator[None]:
         finally:
             os.dup2(kept, 2)
             os.close(kept)
-
-
-def _gpus(workers: WorkersConfig, gpus_per_engine: int) -> float:
-    """`auto` looks at the cluster, not at the build that the driver happens to have."""
-    import ray
-
-    there = float(ray.cluster_resources().get("GPU", 0))
-    if workers.gpus == "auto":
-        wanted = float(gpus_per_engine) if there else 0.0
-    else:
-        wanted = float(workers.gpus)
-    if wanted > there:
-        raise UserError(
-            f"workers.gpus: each worker needs {wanted:g}, and this Ray has {there:g} in all"
-        )
-    return wanted

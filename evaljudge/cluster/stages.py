@@ -13,15 +13,15 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from evaljudge.cluster.orders import Assignment, Order, write_order
+from evaljudge.cluster.placement import Placement
 from evaljudge.cluster.session import ray_session
-from evaljudge.cluster.shards import MOST_OPEN_CASES, Assignment, Order
-from evaljudge.cluster.worker import Worker, write_order
+from evaljudge.cluster.shards import MOST_OPEN_CASES
+from evaljudge.cluster.worker import GIVEN_UP, REFUSED, Worker
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import EngineDead, UserError
+from evaljudge.errors import GivenUp, UserError
 
 SHARDS_AT_ONCE = 1 + MOST_OPEN_CASES // 32
-MOST_DEATHS = 9
-"""How often a shard is given to another worker; one that kills them all must not do so for ever."""
 Receipt = dict[str, Any]
 Watch = Callable[[Receipt], None]
 
@@ -30,15 +30,17 @@ def do_orders(
     assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, watch: Watch
 ) -> None:
     """Have every order done, telling `watch` of each receipt."""
-    with ray_session(workers, assignment.source.gpus_per_engine) as gpus:
-        for receipt in _receipts(assignment, orders, workers, gpus):
-            if "refused" in receipt:
-                raise UserError(receipt["refused"])
+    with ray_session(workers, assignment.source.gpus_per_engine) as placement:
+        for receipt in _receipts(assignment, orders, workers, placement):
+            if REFUSED in receipt:
+                raise UserError(receipt[REFUSED])
+            if GIVEN_UP in receipt:
+                raise GivenUp(receipt[GIVEN_UP])
             watch(receipt)
 
 
 def _receipts(
-    assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, gpus: float
+    assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, placement: Placement
 ) -> Iterator[Receipt]:
     import ray
 
@@ -48,7 +50,7 @@ def _receipts(
         warnings.simplefilter("ignore", DeprecationWarning)
         receipts = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             Worker,
-            fn_constructor_args=(assignment, gpus),
+            fn_constructor_args=(assignment, placement.gpus),
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(
                 min_size=workers.min,
@@ -56,17 +58,16 @@ def _receipts(
                 max_tasks_in_flight_per_actor=SHARDS_AT_ONCE,
                 max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
             ),
-            num_cpus=workers.cpus,
-            num_gpus=gpus or None,
-            max_task_retries=MOST_DEATHS,
+            max_task_retries=-1,  # attempts.py says when a shard is given up
+            **placement.ray_options,
         )
     try:
         for row in receipts.iter_rows():
             yield json.loads(row["receipt"])
     except ray.exceptions.RayActorError as error:
-        raise EngineDead(
-            f"a shard's worker died {MOST_DEATHS + 1} times, so its work was given up; what was "
-            "committed is kept, and a rerun resumes. Ray's logs of the workers say why they died"
+        raise GivenUp(
+            f"the workers were lost ({type(error).__name__}), and Ray could start no others; what "
+            "was committed is kept, and a rerun resumes. Ray's logs say more"
         ) from error
 
 
@@ -77,5 +78,6 @@ def _hush() -> None:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+    context.autoscaling_config.actor_pool_util_upscaling_threshold = 1.0  # all that may be asked
     for name in ("ray.data", "ray"):
         logging.getLogger(name).setLevel(logging.ERROR)

@@ -1,4 +1,9 @@
-"""A Ray actor with one engine; its rows are shards to do, what it gives back are receipts."""
+"""A Ray actor with one engine; its rows are shards to do, what it gives back are receipts.
+
+    {"order": '{"shard": [3, 32, 96], "stages": ["judge"], …}'} -> {"receipt": '{"shard": 3, …}'}
+
+What ends the run instead is a receipt too: `refused` (the user's to mend) or `given up`.
+"""
 
 from __future__ import annotations
 
@@ -7,47 +12,55 @@ import os
 import sys
 from typing import Any
 
-from evaljudge.cluster.shards import Assignment, Order, ShardWork
-from evaljudge.errors import EngineDead, UserError
-from evaljudge.storage import Shard
+from evaljudge.cluster.attempts import Here, Loading
+from evaljudge.cluster.orders import Assignment, read_order
+from evaljudge.cluster.shards import ShardWork
+from evaljudge.errors import EngineDead, GivenUp, UserError
 
 DEAD_ENGINE = 70
+REFUSED, GIVEN_UP = "refused", "given up"
 
 
 class Worker:
     def __init__(self, assignment: Assignment, gpus: float) -> None:
-        self._refusal = ""
+        self._ending: dict[str, str] = {}
         try:
-            self._work = ShardWork(assignment, gpus=gpus)
-        except UserError as error:  # said by the driver, in one line; a retry would not mend it
-            self._refusal = str(error)
+            self._work = _begin(assignment, gpus)
+        except (UserError, GivenUp) as error:  # said by the driver; a retry would not mend it
+            self._ending = _ending(error)
 
     async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        if self._refusal:
-            return {"receipt": [json.dumps({"refused": self._refusal})]}
-        receipts = []
+        if self._ending:
+            return {"receipt": [json.dumps(self._ending)]}
+        receipts: list[dict[str, Any]] = []
         for order in map(read_order, batch["order"]):
             try:
                 receipts += await self._work.do(order)
             except EngineDead as error:  # a worker without its engine is of no use: be replaced
                 print(f"engine died: {error}", file=sys.stderr, flush=True)
                 os._exit(DEAD_ENGINE)
-            except UserError as error:
-                receipts.append({"refused": str(error)})
+            except (UserError, GivenUp) as error:
+                receipts.append(_ending(error))
         return {"receipt": [json.dumps(receipt) for receipt in receipts]}
 
 
-def write_order(order: Order) -> str:
-    shard = order.shard
-    return json.dumps(
-        {
-            "shard": [shard.number, shard.cases, shard.candidates],
-            "stages": list(order.stages),
-            "brief_files": {judge: list(files) for judge, files in order.brief_files.items()},
-        }
-    )
+def _begin(assignment: Assignment, gpus: float) -> ShardWork:
+    import ray
+
+    context = ray.get_runtime_context()
+    worker = f"{os.uname().nodename}-{os.getpid()}"
+    here = Here(assignment.session, worker, context.get_node_id(), _lives)
+    loading = Loading(assignment.open_output(), context.get_actor_id(), here)
+    work = ShardWork(assignment, here, gpus=gpus)
+    loading.end()
+    return work
 
 
-def read_order(text: str) -> Order:
-    spec = json.loads(text)
-    return Order(Shard(*spec["shard"]), spec["stages"], spec["brief_files"])
+def _lives(node: str) -> bool:
+    import ray
+
+    return any(known["Alive"] for known in ray.nodes() if known["NodeID"] == node)
+
+
+def _ending(error: UserError | GivenUp) -> dict[str, str]:
+    return {REFUSED if isinstance(error, UserError) else GIVEN_UP: str(error)}

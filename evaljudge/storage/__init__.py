@@ -1,13 +1,17 @@
 """Where things lie, every path named once; reading and writing them."""
 
+from evaljudge.storage.claim import Claim, claimed
+from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read
 from evaljudge.storage.output import Output, Shard, Stage
-from evaljudge.storage.place import Place, expand, fetch_folder, listing, locate, open_to_read
+from evaljudge.storage.place import Place, locate
 
 __all__ = [
+    "Claim",
     "Output",
     "Place",
     "Shard",
     "Stage",
+    "claimed",
     "expand",
     "fetch_folder",
     "listing",

@@ -2,10 +2,11 @@
 
     run.json  shards.json  cases/00003.parquet  commits/judge/00003.json
     briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet  scores/00003.parquet
-    selected/good.jsonl  report/agreement.json
+    selected/good.jsonl  report/agreement.json  attempts/00003.json
 
 Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
 readers see committed shards only. A rerun of a shard overwrites its files under the same names.
+Attempts are notes of workers to their successors, and gone when a run is finished.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Literal
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Score, Verdict
+from evaljudge.storage.ahead import ahead
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import (
     briefs_table,
@@ -57,13 +59,20 @@ class Output:
     # what is bound and listed
 
     def run(self) -> dict[str, Any] | None:
-        return self.place.read_json(RUN) if self.place.exists(RUN) else None
+        found: dict[str, Any] | None = self.place.find_json(RUN)
+        return found
+
+    def bind(self, content: Mapping[str, Any]) -> None:
+        """Write the first run.json, unless another job does so at this very moment."""
+        if not self.place.create_json(RUN, content):
+            raise UserError(f"{self.uri}: another job has just begun a run there")
 
     def write_run(self, content: Mapping[str, Any]) -> None:
         self.place.write_json(RUN, content)
 
     def listing(self) -> dict[str, Any] | None:
-        return self.place.read_json(SHARDS) if self.place.exists(SHARDS) else None
+        found: dict[str, Any] | None = self.place.find_json(SHARDS)
+        return found
 
     def write_listing(self, content: Mapping[str, Any]) -> None:
         self.place.write_json(SHARDS, content)
@@ -80,17 +89,45 @@ class Output:
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
         self.place.write_json(f"commits/{stage}/{shard.number:05d}.json", receipt)
 
+    def receipt(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
+        found: dict[str, Any] | None
+        found = self.place.find_json(f"commits/{stage}/{shard.number:05d}.json")
+        return found
+
     def receipts(self, stage: Stage) -> Iterator[dict[str, Any]]:
-        for name in self.place.names(f"commits/{stage}"):
-            yield self.place.read_json(f"commits/{stage}/{name}")
+        names = self.place.names(f"commits/{stage}")
+        return ahead(lambda name: self.place.read_json(f"commits/{stage}/{name}"), names)
+
+    # attempts
+
+    def attempt(self, name: str) -> dict[str, Any]:
+        """What was noted; nothing, where nothing was."""
+        return self.place.find_json(f"attempts/{name}.json") or {}
+
+    def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:
+        self.place.write_json(f"attempts/{name}.json", note)
+
+    def forget_attempt(self, name: str) -> None:
+        self.place.remove(f"attempts/{name}.json")
+
+    def forget_attempts(self) -> None:
+        self.place.clear("attempts")
 
     # a shard's records
 
+    def documents(self, shard: Shard) -> list[str]:
+        """The ids of its documents, without their texts."""
+        table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id"])
+        ids: list[str] = table["doc_id"].to_pylist()
+        return ids
+
     def cases(self, shard: Shard) -> list[Case]:
         name = f"cases/{shard.file}"
-        if not self.place.exists(name):
-            raise UserError(f"{self.place.at(name)}: is gone, and with it what was to be judged")
-        return list(read_cases(self.place.read_table(name)))
+        try:
+            return list(read_cases(self.place.read_table(name)))
+        except FileNotFoundError:
+            said = f"{self.place.at(name)}: is gone, and with it what was to be judged"
+            raise UserError(said) from None
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
         self.place.write_table(f"cases/{shard.file}", cases_table(cases))
@@ -101,10 +138,12 @@ class Output:
 
     def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
         name = f"verdicts/{judge}/{shard.file}"
-        if not self.place.exists(name):
+        try:
+            return read_verdicts(self.place.read_table(name))
+        except FileNotFoundError:
             marker = self.place.at(f"commits/judge/{shard.number:05d}.json")
-            raise UserError(f"{self.place.at(name)}: is gone; remove {marker} and rerun")
-        return read_verdicts(self.place.read_table(name))
+            said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
+            raise UserError(said) from None
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
         table = verdicts_table(verdicts)
@@ -124,16 +163,28 @@ class Output:
     def brief_files(self, judge: str) -> list[str]:
         return self._briefs.names(judge)
 
+    def is_own(self, brief_file: str) -> bool:
+        return brief_file.endswith(f"-{self.name}.parquet")
+
     def brief_documents(self, judge: str, file: str) -> list[str]:
         column = self._briefs.read_table(f"{judge}/{file}", columns=["doc_id"])["doc_id"]
         return list(dict.fromkeys(column.to_pylist()))
+
+    def try_briefs(self) -> None:
+        """Refuse a briefs' folder that cannot be written to, before any engine is loaded."""
+        if self._briefs.uri != self.place.at("briefs"):
+            self._briefs.try_out()
 
     def briefs(self, judge: str, files: Sequence[str]) -> Iterator[Brief]:
         for file in files:
             yield from read_briefs(self._briefs.read_table(f"{judge}/{file}"))
 
-    def has_briefs(self, judge: str, shard: Shard) -> bool:
-        return self._briefs.exists(f"{judge}/{self.brief_file(shard)}")
+    def own_briefs(self, judge: str, shard: Shard) -> list[Brief]:
+        """Those of the shard's own file, if it is there already."""
+        try:
+            return list(self.briefs(judge, [self.brief_file(shard)]))
+        except FileNotFoundError:
+            return []
 
     def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> None:
         table = briefs_table(briefs)

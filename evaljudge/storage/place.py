@@ -1,24 +1,32 @@
 """A folder anywhere (local path or URI), and the whole-file reads and writes that the rest uses.
 
-A file appears whole or not at all: locally by writing beside it and renaming, on object storage
-because a put is atomic. So a reader never meets half a file, whatever was killed.
+    place = Place("s3://bucket/runs/first")
+    place.write_json("run.json", {…}); place.names("commits/judge")
+
+A file appears whole or not at all (see whole.py), so a reader never meets half a file, whatever
+was killed. Off this machine every operation is patient (see patience.py).
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-from collections.abc import Container
-from fnmatch import fnmatch
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable, Container
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError
+from evaljudge.storage.patience import patiently
+from evaljudge.storage.reading import PatientFile
+from evaljudge.storage.s3 import SCHEME, Objects, open_s3
+from evaljudge.storage.whole import WholeFile, WholeUpload
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow import fs
+
+R = TypeVar("R")
 
 
 def locate(uri: str) -> tuple[fs.FileSystem, str]:
@@ -27,96 +35,108 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
 
     if "://" not in uri:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
+    if uri.startswith(SCHEME):
+        return open_s3(uri)
     try:
         system, path = fs.FileSystem.from_uri(uri)
         return system, str(path)
     except (ArrowInvalid, OSError) as error:
-        raise UserError(f"{uri}: not a place that can be opened ({_first_line(error)})") from None
-
-
-def expand(uri: str) -> list[str]:
-    """The files that a file, a folder or a glob names, sorted; folders are not descended into."""
-    from pyarrow import fs
-
-    if any(mark in uri for mark in "*?["):
-        folder, _, pattern = uri.rpartition("/")
-        return [f for f in _files_of(folder or ".") if fnmatch(f.rpartition("/")[2], pattern)]
-    system, path = locate(uri)
-    kind = system.get_file_info(path).type
-    if kind == fs.FileType.Directory:
-        return _files_of(uri)
-    if kind == fs.FileType.NotFound:
-        raise UserError(f"{uri}: no such file or folder")
-    return [uri]
-
-
-def _files_of(folder: str) -> list[str]:
-    from pyarrow import fs
-
-    system, path = locate(folder)
-    found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-    names = sorted(i.base_name for i in found if i.type == fs.FileType.File)
-    return [f"{folder.rstrip('/')}/{n}" for n in names if not n.startswith((".", "_"))]
-
-
-def open_to_read(uri: str) -> IO[bytes]:
-    """A file's bytes as they are (a name in .gz is not unpacked)."""
-    system, path = locate(uri)
-    try:
-        stream: IO[bytes] = system.open_input_file(path)
-    except FileNotFoundError:
-        raise UserError(f"{uri}: no such file") from None
-    return stream
+        said = str(error).partition("\n")[0]
+        raise UserError(f"{uri}: not a place that can be opened ({said})") from None
 
 
 class Place:
     """A folder by path or URI."""
 
     def __init__(self, uri: str) -> None:
+        from pyarrow import fs
+
         self.uri = uri.rstrip("/") or "/"
         self._system, self._root = locate(self.uri)
+        self.is_local = isinstance(self._system, fs.LocalFileSystem)
 
     def __reduce__(self) -> tuple[type[Place], tuple[str]]:
         return Place, (self.uri,)
 
     def at(self, name: str) -> str:
-        return f"{self.uri}/{name}"
+        return f"{self.uri}/{name}" if name else self.uri
+
+    @property
+    def path(self) -> str:
+        """The path in its filesystem."""
+        return self._root
+
+    # what is there
 
     def exists(self, name: str) -> bool:
+        return self.kind(name) != "NotFound"
+
+    def kind(self, name: str) -> str:
+        """`File`, `Directory` or `NotFound`."""
+        path = self._path(name)
+        return str(self._try(name, lambda: self._system.get_file_info(path)).type.name)
+
+    def files(self, folder: str) -> list[tuple[str, int]]:
+        """The files directly in a folder, with their sizes; none where the folder is not there."""
         from pyarrow import fs
 
-        return bool(self._info(name).type != fs.FileType.NotFound)
+        selector = fs.FileSelector(self._path(folder), allow_not_found=True)
+        found = self._try(folder, lambda: self._system.get_file_info(selector))
+        return sorted((i.base_name, i.size) for i in found if i.type == fs.FileType.File)
 
     def names(self, folder: str) -> list[str]:
-        """The files directly in a folder, sorted; none where the folder is not there."""
-        return sorted(name for name in self._files(folder) if not name.startswith("."))
+        """Those names among them that are not hidden."""
+        return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
-    def keep(self, folder: str, names: Container[str]) -> None:
-        """Remove every other file directly in a folder, half-written ones too."""
-        for name in self._files(folder):
-            if name not in names:
-                self._system.delete_file(f"{self._root}/{folder}/{name}")
+    def why_missing(self) -> str:
+        """What to say of a place that is not there: on S3 it may be the whole bucket."""
+        if self.uri.startswith(SCHEME):
+            bucket = self._root.partition("/")[0]
+            found = self._try("", lambda: self._system.get_file_info(bucket))
+            if found.type.name == "NotFound":
+                return f"there is no bucket {bucket!r}"
+        return "no such file or folder"
+
+    # reading
 
     def read(self, name: str) -> bytes:
-        with self._system.open_input_file(f"{self._root}/{name}") as stream:
-            content: bytes = stream.read()
-        return content
+        def read() -> bytes:
+            with self._system.open_input_file(self._path(name)) as stream:
+                content: bytes = stream.read()
+            return content
+
+        return self._try(name, read)
 
     def read_json(self, name: str) -> Any:
         return json.loads(self.read(name))
 
+    def find_json(self, name: str) -> Any:
+        """None where there is no such file."""
+        try:
+            return self.read_json(name)
+        except FileNotFoundError:
+            return None
+
     def read_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with self._system.open_input_file(f"{self._root}/{name}") as stream:
-            return pq.read_table(stream, columns=columns)
+        return pq.read_table(pa.BufferReader(self.read(name)), columns=columns)
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file's bytes as they are (a name in .gz is not unpacked), read bit by bit."""
+        path = self._path(name)
+        stream = self._try(name, lambda: self._system.open_input_file(path))
+        return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
+
+    # writing
 
     def write(self, name: str, content: bytes | str) -> None:
         with self.writing(name) as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
 
     def write_json(self, name: str, content: Any) -> None:
-        self.write(name, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        self.write(name, json_text(content))
 
     def write_table(self, name: str, table: pa.Table) -> None:
         import pyarrow.parquet as pq
@@ -124,96 +144,56 @@ class Place:
         with self.writing(name) as stream:
             pq.write_table(table, stream)
 
-    def writing(self, name: str) -> _Whole:
+    def writing(self, name: str) -> WholeFile | WholeUpload:
         """A binary stream whose content appears under `name` when the block ends well."""
-        return _Whole(self._system, f"{self._root}/{name}")
+        if self.is_local:
+            return WholeFile(self._path(name))
+        return WholeUpload(self._system, self._path(name), self.at(name))
+
+    def create_json(self, name: str, content: Any) -> bool:
+        """Write it, unless such a file is there already: of two who try at once, one does."""
+        text = json_text(content).encode()
+        if not self.is_local:
+            return self._objects.create(name, text)
+        with WholeFile(self._path(name), only_new=True) as stream:
+            stream.write(text)
+        return self.read(name) == text
+
+    # removing
 
     def remove(self, name: str) -> None:
-        if self.exists(name):
-            self._system.delete_file(f"{self._root}/{name}")
+        if self.uri.startswith(SCHEME):
+            self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
+            return
+        with contextlib.suppress(FileNotFoundError):
+            self._try(name, lambda: self._system.delete_file(self._path(name)))
 
-    def _files(self, folder: str) -> list[str]:
-        from pyarrow import fs
+    def keep(self, folder: str, names: Container[str]) -> None:
+        """Remove every other file directly in a folder, half-written ones too."""
+        for name, _ in self.files(folder):
+            if name not in names:
+                self.remove(f"{folder}/{name}")
 
-        selector = fs.FileSelector(f"{self._root}/{folder}", allow_not_found=True)
-        found = self._system.get_file_info(selector)
-        return [info.base_name for info in found if info.type == fs.FileType.File]
+    def clear(self, folder: str) -> None:
+        """Remove a folder and all that is in it."""
+        if self.exists(folder):
+            self._try(folder, lambda: self._system.delete_dir(self._path(folder)))
 
-    def _info(self, name: str) -> fs.FileInfo:
-        return self._system.get_file_info(f"{self._root}/{name}")
+    def try_out(self) -> None:
+        """Refuse a place that cannot be written to, before anything is done for its sake."""
+        self.write(".evaljudge", b"")
+        self.remove(".evaljudge")
 
+    @cached_property
+    def _objects(self) -> Objects:
+        return Objects(self.uri)
 
-class _Whole:
-    """Writes beside and renames (local), or leaves it to the put (object storage)."""
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
 
-    def __init__(self, system: fs.FileSystem, path: str) -> None:
-        from pyarrow import fs
-
-        self._system, self._path = system, path
-        folder, _, base = path.rpartition("/")
-        self._local = isinstance(system, fs.LocalFileSystem)
-        self._beside = f"{folder}/.{base}.part" if self._local else path
-        self._folder = folder
-
-    def __enter__(self) -> IO[bytes]:
-        if self._local:
-            self._stream: IO[bytes] = self._open_beside()
-        else:
-            self._stream = self._system.open_output_stream(self._path)
-        return self._stream
-
-    def _open_beside(self) -> IO[bytes]:
-        try:
-            os.makedirs(self._folder, exist_ok=True)
-            return open(self._beside, "wb")
-        except OSError as error:
-            raise UserError(f"{self._path}: cannot be written ({error.strerror})") from None
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if not self._local:
-            if kind is None:
-                self._stream.close()
-            return  # an upload that is not closed never appears
-        if kind is None:
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
-        self._stream.close()
-        if kind is None:
-            os.replace(self._beside, self._path)
-        else:
-            os.unlink(self._beside)
+    def _try(self, name: str, work: Callable[[], R]) -> R:
+        return work() if self.is_local else patiently(self.at(name), work)
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def listing(uri: str) -> list[tuple[str, int]]:
-    """The files directly in a folder, with their sizes."""
-    from pyarrow import fs
-
-    system, path = locate(uri)
-    found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-    return sorted((i.base_name, i.size) for i in found if i.type == fs.FileType.File)
-
-
-def fetch_folder(uri: str) -> str:
-    """A local copy of a remote folder's files, made once for this content and then reused."""
-    from pyarrow import fs
-
-    name = hashlib.sha256(repr((uri, listing(uri))).encode()).hexdigest()[:16]
-    kept = os.path.expanduser(f"~/.cache/evaljudge/{name}")
-    if not os.path.isdir(kept):
-        system, path = locate(uri)
-        arriving = f"{kept}.{os.getpid()}.part"
-        os.makedirs(arriving)
-        for file, _ in listing(uri):
-            fs.copy_files(
-                f"{path}/{file}",
-                f"{arriving}/{file}",
-                source_filesystem=system,
-                destination_filesystem=fs.LocalFileSystem(),
-            )
-        with contextlib.suppress(OSError):  # another worker on this machine was first
-            os.rename(arriving, kept)
-    return kept
+def json_text(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from evaljudge.asks import Prompt, Writing
-from evaljudge.cluster.shards import Assignment, Order, ShardWork
-from evaljudge.cluster.worker import read_order, write_order
+from evaljudge.cluster.attempts import Here
+from evaljudge.cluster.orders import Assignment, Order, read_order, write_order
+from evaljudge.cluster.shards import ShardWork
 from evaljudge.engines import ModelSource
 from evaljudge.judges import make_judges
 from evaljudge.model.scripted import Scripted, ScriptedEngines
@@ -47,7 +48,11 @@ def assignment(out: Path, levels: int = 3, **more: Any) -> Assignment:
 
 
 def do(job: Assignment, model: Scripted, order: Order) -> list[dict[str, Any]]:
-    return asyncio.run(ShardWork(job, model).do(order))
+    return asyncio.run(ShardWork(job, here(), model).do(order))
+
+
+def here(worker: str = "host-1", session: str = "now") -> Here:
+    return Here(session, worker, "node", lambda node: True)
 
 
 @pytest.fixture
@@ -120,7 +125,7 @@ def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> No
     orders = [Order(shard, ["prepare", "judge"], {}) for shard in shards]
 
     async def at_once() -> None:
-        work = ShardWork(assignment(tmp_path / "many"), Scripted(delay=0.01))
+        work = ShardWork(assignment(tmp_path / "many"), here(), Scripted(delay=0.01))
         await asyncio.gather(*(work.do(order) for order in orders))
 
     asyncio.run(at_once())

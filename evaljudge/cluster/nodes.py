@@ -1,0 +1,92 @@
+"""Which nodes Ray has, and which its autoscaler could add.
+
+Ray keeps a place for the autoscaler's node types (`get_cluster_config`), but its own autoscaler
+leaves that place empty: the file that the head was started with is asked too. An autoscaler that
+lives elsewhere (Kubernetes) shows neither; that there is one is seen by its names for the nodes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from evaljudge.cluster.placement import Cluster, Group
+
+CONFIG = "--autoscaling-config="
+UNNAMED = "node_"
+"""How Ray calls the type of a node that no autoscaler knows."""
+
+
+def ray_cluster() -> Cluster:
+    """As the Ray that we are connected to sees it."""
+    import ray
+
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if (config := ray._private.state.state.get_cluster_config()) is not None:
+        return Cluster(nodes, _reported_groups(config))
+    monitor = _monitor(ray.get_runtime_context().gcs_address)
+    if monitor is None:
+        return Cluster(nodes, hidden=_nodes_are_named())
+    files = [word.removeprefix(CONFIG) for word in monitor if word.startswith(CONFIG)]
+    return _autoscaled(nodes, Path(files[0]).expanduser()) if files else Cluster(nodes)
+
+
+def groups_of(config: Mapping[str, Any]) -> tuple[list[Group], float]:
+    """An autoscaler's configuration: what it may start of each kind, and in all."""
+    most = float(config.get("max_workers", inf))
+    groups = [
+        Group(kind.get("resources") or {}, float(kind.get("max_workers", most)))
+        for name, kind in config.get("available_node_types", {}).items()
+        if name != config.get("head_node_type")
+    ]
+    return groups, most
+
+
+def _autoscaled(nodes: list[Mapping[str, float]], file: Path) -> Cluster:
+    import yaml
+
+    try:
+        groups, most = groups_of(yaml.safe_load(file.read_text()))
+    except (OSError, yaml.YAMLError):
+        return Cluster(nodes, hidden=True)
+    return Cluster(nodes, groups, most)
+
+
+def _reported_groups(config: Any) -> list[Group]:
+    return [
+        Group(dict(group.resources), inf if group.max_count < 0 else group.max_count)
+        for group in config.node_group_configs
+    ]
+
+
+def _monitor(gcs_address: str) -> list[str] | None:
+    """The command line of the process that runs this Ray's autoscaler, if it is on this machine."""
+    import psutil
+
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if f"--gcs-address={gcs_address}" in words and any(
+            word.endswith("/monitor.py") for word in words
+        ):
+            return list(words)
+    return None
+
+
+def _nodes_are_named() -> bool:
+    return any(name and not name.startswith(UNNAMED) for name in _names())
+
+
+def _names() -> Iterator[str]:
+    """What the types of the nodes are called, by either of Ray's autoscalers."""
+    from ray._private.ray_constants import DEBUG_AUTOSCALING_STATUS
+    from ray._private.worker import global_worker
+    from ray.core.generated.autoscaler_pb2 import GetClusterStatusReply
+
+    gcs = global_worker.gcs_client
+    status = json.loads(gcs.internal_kv_get(DEBUG_AUTOSCALING_STATUS.encode(), None) or b"{}")
+    yield from (status.get("autoscaler_report") or {}).get("active_nodes") or {}
+    reply = GetClusterStatusReply.FromString(gcs.get_cluster_status())
+    yield from (node.ray_node_type_name for node in reply.cluster_resource_state.node_states)

@@ -1,0 +1,64 @@
+"""What travels to a worker: once, the assignment; then one order per shard, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaljudge.asks import Options
+from evaljudge.engines import Engine, Engines, Identity, ModelSource
+from evaljudge.judges import Judge
+from evaljudge.storage import Output, Shard, Stage
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """All that a worker needs to know besides its shards; it travels once."""
+
+    out: str
+    briefs: str | None
+    run: str
+    judges: Sequence[Judge]
+    engines: Engines
+    source: ModelSource
+    writer: Identity
+    signatures: Mapping[str, str]
+    seed: int
+    session: str = ""
+    """Of all that this driver has done: deaths are counted within it, not over reruns."""
+
+    def open_output(self) -> Output:
+        return Output(self.out, self.briefs, self.run)
+
+    def open_engine(self) -> Engine:
+        engine = self.engines.open(self.source, self.seed)
+        offered: dict[Options, None] = {o: None for judge in self.judges for o in judge.options}
+        for options in offered:
+            engine.prepare(options)
+        return engine
+
+
+@dataclass(frozen=True)
+class Order:
+    """One shard to be done: which stages of it are missing, which files may hold its briefs."""
+
+    shard: Shard
+    stages: Sequence[Stage]
+    brief_files: Mapping[str, Sequence[str]]
+
+
+def write_order(order: Order) -> str:
+    shard = order.shard
+    return json.dumps(
+        {
+            "shard": [shard.number, shard.cases, shard.candidates],
+            "stages": list(order.stages),
+            "brief_files": {judge: list(files) for judge, files in order.brief_files.items()},
+        }
+    )
+
+
+def read_order(text: str) -> Order:
+    spec = json.loads(text)
+    return Order(Shard(*spec["shard"]), spec["stages"], spec["brief_files"])

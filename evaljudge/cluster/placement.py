@@ -1,0 +1,188 @@
+"""What one worker takes of a node, and whether this cluster can ever give it.
+
+A worker is one actor and so lies on one node: four GPUs are of no use two by two. What can never
+be given is said at once, in one line, since Ray itself would wait for it without end; what an
+autoscaler could still add counts as given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from evaljudge.config import WorkersConfig
+from evaljudge.errors import UserError
+
+ACCELERATOR = "accelerator_type:"
+HEAD = "node:__internal_head__"
+ROUNDING = 1e-6
+"""Ray counts in ten thousandths: ten tenths of a GPU are one."""
+Resources = Mapping[str, float]
+"""What a node has in all, by Ray's names: `CPU`, `GPU`, `accelerator_type:L4`."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes of one kind that an autoscaler starts when they are wanted."""
+
+    resources: Resources
+    most: float = inf
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes that are there, and those that could come."""
+
+    nodes: Sequence[Resources]
+    groups: Sequence[Group] = ()
+    most_added: float = inf
+    hidden: bool = False
+    """There is an autoscaler, and it does not say what it can add (Kubernetes)."""
+
+    @property
+    def kinds(self) -> list[Resources]:
+        return [*self.nodes, *(group.resources for group in self.groups if group.most > 0)]
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What each worker takes."""
+
+    gpus: float
+    cpus: float
+    accelerator_type: str | None = None
+
+    @property
+    def ray_options(self) -> dict[str, Any]:
+        """As `map_batches` wants them."""
+        return {
+            "num_cpus": self.cpus,
+            "num_gpus": self.gpus or None,
+            "accelerator_type": self.accelerator_type,
+        }
+
+    def room(self, node: Resources) -> int:
+        """How many workers a node of these resources holds."""
+        if self.accelerator_type and not _has(node, self.accelerator_type):
+            return 0
+        by_cpus = _times(node.get("CPU", 0), self.cpus)
+        return min(by_cpus, _gpu_shares(node, self.gpus)) if self.gpus else by_cpus
+
+
+def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Placement:
+    """What each worker takes; a UserError where `min` of them can never run."""
+    gpus = _gpus(workers, gpus_per_engine, cluster)
+    placement = Placement(gpus, workers.cpus, workers.accelerator_type)
+    if not cluster.hidden:
+        _refuse_too_large(placement, cluster)
+        _refuse_too_many(placement, workers.min, cluster)
+    return placement
+
+
+def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> float:
+    """`auto` looks at the cluster, not at the build that the driver happens to have."""
+    if workers.gpus != "auto":
+        if gpus_per_engine > 1 and 0 < workers.gpus < gpus_per_engine:
+            raise UserError(
+                f"workers.gpus: an engine of tensor and pipeline parallel size {gpus_per_engine} "
+                f"needs {gpus_per_engine} GPUs, and each worker would have {workers.gpus:g}"
+            )
+        return float(workers.gpus)
+    if any(node.get("GPU", 0) for node in cluster.kinds):
+        return float(gpus_per_engine)
+    if cluster.hidden:
+        raise UserError(
+            "workers.gpus: `auto` cannot be told here: no node has a GPU now, and this cluster's "
+            "autoscaler does not say whether it could add one. Give a number"
+        )
+    return 0.0
+
+
+def _refuse_too_large(placement: Placement, cluster: Cluster) -> None:
+    """One wish after the other, each among the nodes that meet those before it."""
+    nodes = cluster.kinds
+    if wanted := placement.accelerator_type:
+        having = [node for node in nodes if _has(node, wanted)]
+        if not having:
+            raise UserError(
+                f"workers.accelerator_type: each worker needs a node with {wanted}, and this "
+                f"cluster has and could add {_accelerators(nodes)}"
+            )
+        nodes = having
+    if gpus := placement.gpus:
+        nodes = _with_enough(nodes, "GPU", gpus, lambda node: _gpu_shares(node, gpus))
+    _with_enough(nodes, "CPU", placement.cpus, placement.room)
+
+
+def _with_enough(
+    nodes: Sequence[Resources], what: str, each: float, room: Callable[[Resources], int]
+) -> list[Resources]:
+    enough = [node for node in nodes if room(node)]
+    if enough:
+        return enough
+    largest = max((node.get(what, 0) for node in nodes), default=0)
+    raise UserError(
+        f"workers.{what.lower()}s: each worker needs {each:g} on one node, and the largest node "
+        f"that this cluster has or could add has {largest:g}"
+    )
+
+
+def _refuse_too_many(placement: Placement, least: int, cluster: Cluster) -> None:
+    room = _room(placement, cluster)
+    if room < least:
+        raise UserError(
+            f"workers.min: {least} workers of {_each(placement)} are to run at once, and this "
+            f"cluster has or could add room for {room:g}"
+        )
+
+
+def _room(placement: Placement, cluster: Cluster) -> float:
+    """For how many workers there is or could be room.
+
+    Ray does not say which nodes an autoscaler started: those that hold as many workers as the
+    nodes of a group are taken for that group's.
+    """
+    heads = sum(placement.room(node) for node in cluster.nodes if HEAD in node)
+    there = Counter(placement.room(node) for node in cluster.nodes if HEAD not in node)
+    could_be = _most_added(placement, cluster)
+    kinds = {*there, *could_be} - {0}
+    return heads + sum(each * max(there[each], could_be.get(each, 0)) for each in kinds)
+
+
+def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
+    """How many nodes could come of those with room for one worker, for two, and so on."""
+    rooms = [(placement.room(group.resources), group.most) for group in cluster.groups]
+    most, left = dict[int, float](), cluster.most_added
+    for room, nodes in sorted(rooms, reverse=True):
+        most[room] = most.get(room, 0) + min(nodes, left)
+        left -= min(nodes, left)
+    return most
+
+
+def _gpu_shares(node: Resources, gpus: float) -> int:
+    """Workers that share GPUs each lie on one of them; others have theirs to themselves."""
+    whole = int(node.get("GPU", 0))
+    return whole * _times(1, gpus) if gpus < 1 else _times(whole, gpus)
+
+
+def _times(has: float, each: float) -> int:
+    return int(has / each + ROUNDING)
+
+
+def _has(node: Resources, accelerator_type: str) -> bool:
+    return node.get(ACCELERATOR + accelerator_type, 0) > 0
+
+
+def _accelerators(nodes: Sequence[Resources]) -> str:
+    names = {name.removeprefix(ACCELERATOR) for node in nodes for name in node}
+    named = sorted(name for name in names if any(_has(node, name) for node in nodes))
+    return ", ".join(named) or "none that Ray knows by name"
+
+
+def _each(placement: Placement) -> str:
+    parts = [f"{placement.gpus:g} GPU"] if placement.gpus else []
+    parts.append(f"{placement.cpus:g} CPU")
+    return " and ".join(parts) + (f" on {t}" if (t := placement.accelerator_type) else "")

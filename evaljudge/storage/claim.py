@@ -1,0 +1,191 @@
+"""A folder is worked on by one job at a time.
+
+    with claimed("s3://bucket/runs/first") as claim:
+        ...; claim.check()
+
+On this machine the claim is a lock, which the system drops with the process that held it. On object
+storage it is an object that its holder writes anew every few seconds, each time on the condition
+that it is still the one it wrote before. Who finds one takes it over when its holder is seen to be
+dead (a process of this machine) or has not written for a while, as the finder's own clock has it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.storage.place import Place
+from evaljudge.storage.s3 import SCHEME, Held, Objects
+
+NAME = ".claim"
+BEAT = 5.0
+LOOK, LOOKS = 2.0, 10
+"""Held no longer when ten looks, two seconds apart, have found it unchanged."""
+
+
+class Claim(Protocol):
+    def check(self) -> None:
+        """Give up where another job has taken the folder over."""
+
+
+@contextmanager
+def claimed(uri: str) -> Iterator[Claim]:
+    """Hold a folder for this block; refused in one line while another job holds it."""
+    place = Place(uri)
+    if not place.is_local and not uri.startswith(SCHEME):
+        raise UserError(f"{uri}: a run's folder lies on a local path or on {SCHEME}")
+    claim = _Lock(place) if place.is_local else _Lease(place)
+    claim.take()
+    try:
+        yield claim
+    finally:
+        claim.release()
+
+
+class _Lock:
+    def __init__(self, place: Place) -> None:
+        self._uri, self._folder, self._path = place.uri, place.path, f"{place.path}/{NAME}"
+
+    def take(self) -> None:
+        try:
+            self._is_new = not os.path.isdir(self._folder)
+            os.makedirs(self._folder, exist_ok=True)
+            while not self._locked():
+                os.close(self._file)  # its holder has just removed it
+        except BlockingIOError:
+            holder = os.read(self._file, 1000).decode()
+            os.close(self._file)
+            raise UserError(_held(self._uri, holder)) from None
+        except OSError as error:
+            raise UserError(f"{self._uri}: cannot be locked ({error.strerror})") from None
+        os.truncate(self._file, 0)
+        os.write(self._file, _who()["name"].encode())
+
+    def _locked(self) -> bool:
+        """Whether what is locked now is the file of that name."""
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._file))
+        except FileNotFoundError:
+            return False
+
+    def check(self) -> None:
+        """Nobody can take it from a process that lives."""
+
+    def release(self) -> None:
+        os.unlink(self._path)
+        os.close(self._file)
+        if self._is_new:  # and nothing came of it: leave no trace
+            with suppress(OSError):
+                os.rmdir(self._folder)
+
+
+class _Lease:
+    def __init__(self, place: Place) -> None:
+        self._uri, self._objects = place.uri, Objects(place.uri)
+        self._mine = _who() | {"token": uuid.uuid4().hex, "beat": 0}
+        self._lost: str | None = None
+        self._end = threading.Event()
+
+    def take(self) -> None:
+        while not self._taken():
+            pass
+        self._beating = threading.Thread(target=self._beat, name="claim", daemon=True)
+        self._beating.start()
+
+    def check(self) -> None:
+        if self._lost is not None:
+            raise GivenUp(f"{self._uri}: another job has taken it over ({self._lost})")
+
+    def release(self) -> None:
+        self._end.set()
+        self._beating.join()
+        if self._lost is None:
+            self._objects.remove(NAME)
+
+    def _taken(self) -> bool:
+        there = self._objects.read(NAME)
+        if there is None:
+            return self._objects.create(NAME, self._text())
+        lives = _lives(there)
+        if lives is None:
+            lives = self._is_renewed(there)
+        if lives:
+            raise UserError(_held(self._uri, _read(there)["name"]))
+        return self._objects.swap(NAME, there.mark, self._text())
+
+    def _is_renewed(self, first: Held) -> bool:
+        for _ in range(LOOKS):
+            time.sleep(LOOK)
+            there = self._objects.read(NAME)
+            if there is not None and there.mark != first.mark:
+                return True
+        return False
+
+    def _beat(self) -> None:
+        while not self._end.wait(BEAT):
+            try:
+                there = self._objects.read(NAME)
+                if there is None or _read(there).get("token") != self._mine["token"]:
+                    self._lost = _read(there)["name"] if there else "its claim was removed"
+                    return
+                self._mine["beat"] += 1
+                self._objects.swap(NAME, there.mark, self._text())
+            except (GivenUp, UserError):
+                continue  # the run itself says what storage refuses; the claim goes on trying
+
+    def _text(self) -> bytes:
+        return json.dumps(self._mine).encode()
+
+
+def _held(uri: str, holder: str) -> str:
+    who = holder or "just begun"
+    return f"{uri}: another job is at work there ({who}); wait for it, or stop it"
+
+
+def _who() -> dict[str, Any]:
+    """This process, so that it can be told whether it still lives."""
+    import psutil
+
+    host, pid = os.uname().nodename, os.getpid()
+    name = f"process {pid} on {host}"
+    return {"name": name, "machine": _machine(), "pid": pid, "born": psutil.Process().create_time()}
+
+
+def _machine() -> str:
+    """This machine since it started, and which of its processes can be seen from here."""
+    import psutil
+
+    seen = "/proc/self/ns/pid"
+    namespace = os.readlink(seen) if os.path.islink(seen) else ""
+    return f"{os.uname().nodename} {psutil.boot_time():.0f} {namespace}"
+
+
+def _lives(there: Held) -> bool | None:
+    """Whether its holder does; None where that cannot be seen from here."""
+    import psutil
+
+    holder = _read(there)
+    if holder.get("machine") != _machine():
+        return None
+    try:
+        return bool(psutil.Process(holder["pid"]).create_time() == holder["born"])
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _read(there: Held) -> dict[str, Any]:
+    try:
+        holder = json.loads(there.content)
+        return holder if isinstance(holder, dict) else {"name": "?"}
+    except ValueError:
+        return {"name": "?"}

@@ -1,0 +1,65 @@
+"""What a user's path names: the files of a corpus, a file to read, a folder to have here."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from fnmatch import fnmatch
+from typing import IO
+
+from evaljudge.errors import UserError
+from evaljudge.storage.place import Place
+
+
+def expand(uri: str) -> list[str]:
+    """The files that a file, a folder or a glob names, sorted; folders are not descended into."""
+    if any(mark in uri for mark in "*?["):
+        folder, _, pattern = uri.rpartition("/")
+        return [f for f in _files_of(Place(folder or ".")) if fnmatch(_base(f), pattern)]
+    place = Place(uri)
+    kind = place.kind("")
+    if kind == "Directory":
+        return _files_of(place)
+    if kind == "NotFound":
+        raise UserError(f"{uri}: {place.why_missing()}")
+    return [uri]
+
+
+def _files_of(place: Place) -> list[str]:
+    names = [name for name, _ in place.files("") if not name.startswith((".", "_"))]
+    return [place.at(name) for name in names]
+
+
+def open_to_read(uri: str) -> IO[bytes]:
+    """A file's bytes as they are (a name in .gz is not unpacked)."""
+    try:
+        return Place(uri).open("")
+    except FileNotFoundError:
+        raise UserError(f"{uri}: no such file") from None
+
+
+def listing(uri: str) -> list[tuple[str, int]]:
+    """The files directly in a folder, with their sizes."""
+    return Place(uri).files("")
+
+
+def fetch_folder(uri: str) -> str:
+    """A local copy of a remote folder's files, made once for this content and then reused."""
+    place = Place(uri)
+    name = hashlib.sha256(repr((uri, place.files(""))).encode()).hexdigest()[:16]
+    kept = os.path.expanduser(f"~/.cache/evaljudge/{name}")
+    if not os.path.isdir(kept):
+        arriving = f"{kept}.{os.getpid()}.part"
+        os.makedirs(arriving)
+        for file, _ in place.files(""):
+            with place.open(file) as source, open(f"{arriving}/{file}", "wb") as copy:
+                shutil.copyfileobj(source, copy, 8 << 20)
+        with contextlib.suppress(OSError):  # another worker on this machine was first
+            os.rename(arriving, kept)
+    return kept
+
+
+def _base(uri: str) -> str:
+    return uri.rpartition("/")[2]

@@ -1,0 +1,72 @@
+"""What object storage answers when it does not do what it was asked, and what is done about it.
+
+Throttling, 5xx, lost connections and outages are waited out, with backoff and jitter. What no
+waiting mends (no such bucket, access denied) is said at once, in one line that names the place.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from evaljudge.errors import GivenUp, UserError
+
+R = TypeVar("R")
+PATIENCE = 300.0
+FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
+_REFUSALS = {
+    "NO_SUCH_BUCKET": "there is no such bucket",
+    "ACCESS_DENIED": "access is denied to these credentials",
+    "INVALID_ACCESS_KEY_ID": "the access key is not known there",
+    "INVALID_CLIENT_TOKEN_ID": "the access key is not known there",
+    "UNRECOGNIZED_CLIENT": "the access key is not known there",
+    "SIGNATURE_DOES_NOT_MATCH": "the secret key does not fit the access key",
+    "MISSING_AUTHENTICATION_TOKEN": "it wants credentials, and none were found",
+    "EXPIRED_TOKEN": "the credentials have expired",
+    "HTTP status 301": "the bucket is in another region: set AWS_REGION",
+    "HTTP status 401": "the credentials are not accepted",
+    "HTTP status 403": "access is denied to these credentials",
+}
+
+
+def patiently(uri: str, work: Callable[[], R]) -> R:
+    """Do it again and again until it is done, refused for good, or has taken too long.
+
+    Whatever is done here must bear being done twice: an answer may be lost, not only a request.
+    """
+    patience = float(os.environ.get("EVALJUDGE_STORAGE_PATIENCE", PATIENCE))
+    give_up = time.monotonic() + patience
+    for wait in _waits():
+        try:
+            return work()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            refuse(uri, str(error))
+            if time.monotonic() + wait > give_up:
+                said = _first_line(error)
+                raise GivenUp(f"{uri}: no use of it for {patience:g} s ({said})") from None
+        time.sleep(wait)
+    raise AssertionError("the waits never end")
+
+
+def refuse(uri: str, said: str) -> None:
+    """Raise what the user can put right, if that is what storage said."""
+    for mark, meaning in _REFUSALS.items():
+        if re.search(rf"\b{mark}\b", said):
+            raise UserError(f"{uri}: {meaning}") from None
+
+
+def _waits() -> Iterator[float]:
+    wait = FIRST_WAIT
+    while True:
+        yield wait * random.uniform(0.5, 1.0)
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

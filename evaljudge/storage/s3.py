@@ -1,0 +1,154 @@
+"""Amazon's S3 and what speaks like it: `s3://bucket/key`.
+
+Pyarrow moves the data. Boto3 does what pyarrow cannot: a put that holds only if the object is not
+there yet, or still the one that was read. Credentials, region and endpoint are the environment's
+(AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL, …) or the machine's role, never the URI's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evaljudge.errors import UserError
+from evaljudge.storage.patience import patiently, refuse
+
+if TYPE_CHECKING:
+    from pyarrow import fs
+
+SCHEME = "s3://"
+CONNECT_TIMEOUT, READ_TIMEOUT = 10, 60
+MISSING, TAKEN = {404}, {409, 412}
+_CODES = {
+    "NoSuchBucket": "NO_SUCH_BUCKET",
+    "AccessDenied": "ACCESS_DENIED",
+    "InvalidAccessKeyId": "INVALID_ACCESS_KEY_ID",
+    "SignatureDoesNotMatch": "SIGNATURE_DOES_NOT_MATCH",
+    "ExpiredToken": "EXPIRED_TOKEN",
+}
+
+
+def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
+    """The filesystem of a bucket, and the path in it."""
+    from pyarrow import fs
+
+    path = uri.removeprefix(SCHEME)
+    bucket = path.partition("/")[0]
+    if not bucket:
+        raise UserError(f"{uri}: names no bucket")
+    if "?" in path:
+        raise UserError(f"{uri}: endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
+    system = fs.S3FileSystem(
+        region=_region(bucket, _environment("AWS_REGION"), _environment("AWS_ENDPOINT_URL")),
+        connect_timeout=CONNECT_TIMEOUT,
+        request_timeout=READ_TIMEOUT,
+    )
+    return system, path.rstrip("/")
+
+
+def _environment(name: str) -> str | None:
+    more = {"AWS_REGION": "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL": "AWS_ENDPOINT_URL_S3"}
+    return os.environ.get(name) or os.environ.get(more[name])
+
+
+@cache
+def _region(bucket: str, said: str | None, endpoint: str | None) -> str | None:
+    """The one said; else, on Amazon's own S3, the one the bucket lies in."""
+    from pyarrow import fs
+
+    if said or endpoint:
+        return said
+    return str(patiently(f"{SCHEME}{bucket}", lambda: fs.resolve_s3_region(bucket)))
+
+
+class Held(NamedTuple):
+    """An object as it was read, and the mark by which it is known again."""
+
+    content: bytes
+    mark: str
+
+
+class Objects:
+    """Single objects of a folder, put on a condition."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._bucket, _, folder = uri.removeprefix(SCHEME).partition("/")
+        self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
+        self._client = _client(self._bucket)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Put it, unless something is there."""
+        return self._put(name, content, IfNoneMatch="*")
+
+    def swap(self, name: str, mark: str, content: bytes) -> bool:
+        """Put it in the place of what was read; not if that has changed."""
+        return self._put(name, content, IfMatch=mark)
+
+    def read(self, name: str) -> Held | None:
+        def get() -> Held | None:
+            found = self._client.get_object(Bucket=self._bucket, Key=self._key(name))
+            return Held(found["Body"].read(), found["ETag"])
+
+        found: Held | None = self._do(name, get, MISSING, None)
+        return found
+
+    def remove(self, name: str) -> None:
+        def delete() -> None:
+            self._client.delete_object(Bucket=self._bucket, Key=self._key(name))
+
+        self._do(name, delete, MISSING, None)
+
+    def _put(self, name: str, content: bytes, **condition: str) -> bool:
+        """True also where the answer to the put was lost, and what lies there is this content."""
+
+        def put() -> bool:
+            where = {"Bucket": self._bucket, "Key": self._key(name)}
+            self._client.put_object(**where, Body=content, **condition)
+            return True
+
+        if self._do(name, put, TAKEN | MISSING, False):
+            return True
+        there = self.read(name)
+        return there is not None and there.content == content
+
+    def _do(self, name: str, work: Callable[[], Any], mild: set[int], otherwise: Any) -> Any:
+        """Its result; or `otherwise` where the answer was one of these statuses."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        uri = f"{self._uri}/{name}"
+
+        def tried() -> Any:
+            try:
+                return work()
+            except ClientError as error:
+                refuse(uri, _CODES.get(error.response["Error"]["Code"], ""))
+                status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+                refuse(uri, f"HTTP status {status}")
+                if status in mild:
+                    return otherwise
+                raise OSError(str(error)) from None
+            except BotoCoreError as error:
+                raise OSError(str(error)) from None
+
+        return patiently(uri, tried)
+
+    def _key(self, name: str) -> str:
+        return f"{self._folder}{name}"
+
+
+def _client(bucket: str) -> Any:
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError:
+        raise UserError(f"{SCHEME}{bucket}: wants boto3: install evaljudge[s3]") from None
+    patient = Config(
+        connect_timeout=CONNECT_TIMEOUT,
+        read_timeout=READ_TIMEOUT,
+        retries={"mode": "standard", "total_max_attempts": 3},
+    )
+    region = _region(bucket, _environment("AWS_REGION"), _environment("AWS_ENDPOINT_URL"))
+    return boto3.client("s3", region_name=region, config=patient)
