@@ -69,8 +69,9 @@ def judge(config: ConfigFile, changes: Changes = None) -> None:
 def report(config: ConfigFile, changes: Changes = None) -> None:
     """Scores, agreement and selected files from the verdicts there are; asks nothing."""
     import evaljudge
+    from evaljudge.progress import watcher
 
-    _tell(evaljudge.make_report(config, changes or ()))
+    _tell(evaljudge.make_report(config, changes or (), watcher=watcher()))
 
 
 @app.command()

@@ -7,7 +7,6 @@ shards of what is new. Human ratings change no ask: they are refreshed in place.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -17,9 +16,9 @@ from typing import Any
 from evaljudge.corpora import Corpus, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.job import Job
-from evaljudge.records import Candidate, Case, Document
+from evaljudge.records import Candidate, Case
 from evaljudge.signature import Fingerprint, differences, short
-from evaljudge.storage import Output, Shard
+from evaljudge.storage import Output, Shard, ahead
 
 MOST_CASES = 32
 PIECES_PER_WORKER = 8
@@ -42,7 +41,7 @@ def bind_and_cut(job: Job, *, extend: bool = False) -> Output:
         if listing is None:
             _refuse_remains(output, output.committed("prepare"), "shards.json")
             _refuse(output, differences(bound["fingerprint"], now))
-            _cut(output, corpus, job, [], corpus)
+            _cut(output, corpus, job, {}, corpus)
         else:
             _check(output, bound, listing, now, extend)
             _take_over(output, corpus, job, listing)
@@ -52,14 +51,15 @@ def bind_and_cut(job: Job, *, extend: bool = False) -> Output:
 def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing) -> None:
     """What the corpus says anew, of a run whose shards are listed: cases, ratings, or nothing."""
     known, grown = output.shards(), listing["corpus"] != corpus.digest
-    new = list(_new_cases(output, known, corpus)) if grown else []  # refuses before it writes
+    if grown:
+        _mark_known(output, known, corpus)  # refuses before anything is written
     if listing["ratings"] != corpus.ratings_digest:
         _refresh_ratings(output, corpus)
     elif not grown:
         return
-    if new:
+    if grown:
         output.write_run((output.run() or {}) | {"state": "begun"})
-    _cut(output, corpus, job, known, new)
+    _cut(output, corpus, job, listing, corpus.unmarked() if grown else ())
 
 
 def _refuse_remains(output: Output, remains: object, gone: str) -> None:
@@ -121,18 +121,23 @@ def _refuse_unfinished(output: Output) -> None:
         )
 
 
-def _cut(
-    output: Output, corpus: Corpus, job: Job, known: list[Shard], cases: Iterable[Case]
-) -> None:
+def _cut(output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case]) -> None:
+    """Append shards of these cases to those listed, and list them all."""
     pieces = PIECES_PER_WORKER * job.config.workers.max
     size = min(MOST_CASES, max(1, ceil(corpus.cases / pieces)))
-    shards = list(known)
+    known: list[Shard] = output.shards() if listing else []
     first = max((shard.number for shard in known), default=-1) + 1
-    for number, piece in enumerate(_pieces(cases, size), start=first):
+
+    def write(numbered: tuple[int, list[Case]]) -> Shard:
+        number, piece = numbered
         shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
         output.write_cases(shard, piece)
-        shards.append(shard)
+        return shard
+
+    new = list(ahead(write, enumerate(_pieces(cases, size), start=first)))
+    shards = known + new
     output.keep_cases(shards)  # a cut that was killed may have cut otherwise
+    cuts = listing.get("cuts", [0])
     output.write_listing(
         {
             "corpus": corpus.digest,
@@ -140,6 +145,7 @@ def _cut(
             "skipped_rows": corpus.skipped_rows,
             "skipped": list(corpus.skipped),
             "absent_ratings": corpus.absent_ratings,
+            "cuts": [*cuts, first] if new and known else cuts,
             "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
         }
     )
@@ -151,49 +157,27 @@ def _pieces(cases: Iterable[Case], size: int) -> Iterator[list[Case]]:
         yield piece
 
 
-def _new_cases(output: Output, known: list[Shard], corpus: Corpus) -> Iterator[Case]:
-    """What an extension asks anew: new documents, and known ones with their new candidates."""
-    documents, texts = _known_content(output, known)
-    for case in corpus:
-        doc_id = case.document.doc_id
-        if doc_id not in documents:
-            yield case
-            continue
-        if documents[doc_id] != _content(case.document):
-            raise UserError(f"--extend: document {doc_id!r} differs from the one already judged")
-        new = [c for c in case.candidates if _is_new(doc_id, c, texts)]
-        if new:
-            yield Case(case.document, tuple(new))
+def _mark_known(output: Output, known: list[Shard], corpus: Corpus) -> None:
+    """What an extension does not ask again: the candidates that lie in shards already."""
+    for cases in ahead(output.cases, known):
+        for case in cases:
+            now = corpus.find(case.document.doc_id)
+            if now is not None:
+                _refuse_other_texts(case, now)
+                corpus.mark(case)
 
 
-def _known_content(
-    output: Output, known: list[Shard]
-) -> tuple[dict[str, bytes], dict[tuple[str, str], bytes]]:
-    documents: dict[str, bytes] = {}
-    texts: dict[tuple[str, str], bytes] = {}
-    for shard in known:
-        for case in output.cases(shard):
-            documents[case.document.doc_id] = _content(case.document)
-            texts |= {(case.document.doc_id, c.system): _hash(c.text) for c in case.candidates}
-    return documents, texts
-
-
-def _is_new(doc_id: str, candidate: Candidate, texts: Mapping[tuple[str, str], bytes]) -> bool:
-    known = texts.get((doc_id, candidate.system))
-    if known not in (None, _hash(candidate.text)):
-        raise UserError(
-            f"--extend: the text of {candidate.system!r} for document {doc_id!r} differs from the "
-            "one already judged"
-        )
-    return known is None
-
-
-def _content(document: Document) -> bytes:
-    return _hash(repr((document.source, document.context, document.references)))
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
+def _refuse_other_texts(known: Case, now: Case) -> None:
+    doc_id = known.document.doc_id
+    if known.document != now.document:
+        raise UserError(f"--extend: document {doc_id!r} differs from the one already judged")
+    texts = {candidate.system: candidate.text for candidate in now.candidates}
+    for candidate in known.candidates:
+        if texts.get(candidate.system, candidate.text) != candidate.text:
+            raise UserError(
+                f"--extend: the text of {candidate.system!r} for document {doc_id!r} differs from "
+                "the one already judged"
+            )
 
 
 def _refresh_ratings(output: Output, corpus: Corpus) -> None:
@@ -201,19 +185,21 @@ def _refresh_ratings(output: Output, corpus: Corpus) -> None:
 
     A candidate that this corpus does not hold keeps the ratings it had.
     """
-    ratings = {
-        (case.document.doc_id, c.system): c.ratings for case in corpus for c in case.candidates
-    }
-    for shard in output.shards():
-        cases = [
-            Case(case.document, tuple(_rated(case, c, ratings) for c in case.candidates))
-            for case in output.cases(shard)
-        ]
-        output.write_cases(shard, cases)
+    shards = output.shards()
+
+    def corrected() -> Iterator[tuple[Shard, list[Case]]]:
+        for shard, cases in zip(shards, ahead(output.cases, shards), strict=True):
+            now = [_rated(case, corpus.find(case.document.doc_id)) for case in cases]
+            if now != cases:
+                yield shard, now
+
+    for _ in ahead(lambda one: output.write_cases(*one), corrected()):
+        pass
 
 
-def _rated(
-    case: Case, candidate: Candidate, ratings: Mapping[tuple[str, str], Mapping[str, float]]
-) -> Candidate:
-    known = ratings.get((case.document.doc_id, candidate.system), candidate.ratings)
-    return Candidate(candidate.system, candidate.text, known)
+def _rated(known: Case, now: Case | None) -> Case:
+    ratings = {candidate.system: candidate.ratings for candidate in now.candidates} if now else {}
+    candidates = (
+        Candidate(c.system, c.text, ratings.get(c.system, c.ratings)) for c in known.candidates
+    )
+    return Case(known.document, tuple(candidates))

@@ -13,7 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Any
+from itertools import chain
+from typing import Any, Self
 
 import evaljudge
 from evaljudge.accounts import Accounts
@@ -32,7 +33,7 @@ from evaljudge.report import (
 )
 from evaljudge.scoring import Tables, score_shards
 from evaljudge.stages import do_stages, missing
-from evaljudge.storage import Claim, Output, Stage, claimed
+from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
@@ -42,6 +43,13 @@ DONE, UNDER_FLOOR = 0, 3
 
 class Watcher:
     """Told how the run goes; this one says nothing (see progress.py for those that speak)."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def entering(self, phase: str) -> None: ...
 
     def starting(self, todo: Todo) -> None: ...
 
@@ -76,10 +84,10 @@ def run(
 ) -> Outcome:  # fmt: skip
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
     job = make_job(_config(given, changes), engines)
-    with claimed(job.config.out) as claim:
-        output = bind_and_cut(job, extend=extend)
-        _ask(job, output, ("prepare", "judge"), watcher or Watcher(), claim)
-        return _report(job, output)
+    with watcher or Watcher() as watching, claimed(job.config.out) as claim:
+        output = _bind(job, extend, watching)
+        _ask(job, output, ("prepare", "judge"), watching, claim)
+        return _report(job, output, watching)
 
 
 def prepare(
@@ -88,10 +96,10 @@ def prepare(
 ) -> str:  # fmt: skip
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
-    with claimed(job.config.out) as claim:
-        output = bind_and_cut(job, extend=extend)
-        _ask(job, output, ("prepare",), watcher or Watcher(), claim)
-        _write_run(job, output, None)
+    with watcher or Watcher() as watching, claimed(job.config.out) as claim:
+        output = _bind(job, extend, watching)
+        _ask(job, output, ("prepare",), watching, claim)
+        _write_run(job, output, _accounts(output))
     return output.uri
 
 
@@ -102,26 +110,27 @@ def judge(
     """Stage two alone: the verdicts, from briefs that `prepare` made."""
     job = make_job(_config(given, changes), engines)
     output = open_bound(job)
-    with claimed(job.config.out) as claim:
+    with watcher or Watcher() as watching, claimed(job.config.out) as claim:
         unprepared = missing(job, output, ("prepare",))
         if unprepared:
             said = f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first"
             raise UserError(said)
-        _ask(job, output, ("judge",), watcher or Watcher(), claim)
-        _write_run(job, output, None)
+        _ask(job, output, ("judge",), watching, claim)
+        _write_run(job, output, _accounts(output))
     return output.uri
 
 
 def make_report(
-    given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None
-) -> Outcome:
+    given: Given, changes: Sequence[str] = (), *,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> Outcome:  # fmt: skip
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
     config = _config(given, changes)
     bound = (Output(config.out).run() or {}).get("fingerprint", {})
     job = make_job(config, engines, bound)
     output = open_bound(job)
-    with claimed(config.out):
-        return _report(job, output)
+    with watcher or Watcher() as watching, claimed(config.out):
+        return _report(job, output, watching)
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
@@ -137,6 +146,11 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
 
 def _spec(given: Given) -> str | Mapping[str, Any]:
     return given.model_dump() if isinstance(given, Config) else given
+
+
+def _bind(job: Job, extend: bool, watching: Watcher) -> Output:
+    watching.entering(f"reading {job.config.corpus_name}")
+    return bind_and_cut(job, extend=extend)
 
 
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
@@ -161,30 +175,31 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
     output.forget_attempts()
 
 
-def _report(job: Job, output: Output) -> Outcome:
+def _report(job: Job, output: Output, watching: Watcher) -> Outcome:
+    watching.entering("scoring and reporting")
     shards = output.shards()
     if job.judges:
         judged = output.committed("judge")
         shards = [shard for shard in shards if shard.number in judged]
         if not shards:
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
-    tables = score_shards(job, output, shards)
-    findings = _findings(job, output, tables, len(output.shards()) - len(shards))
+    tables, accounts = score_shards(job, output, shards), _accounts(output)
+    findings = _findings(job, output, shards, tables, accounts)
     place = output.place
     rows = [asdict(row) for row in findings.agreement]
     place.write_json("report/agreement.json", rows)
     place.write("report/agreement.md", agreement_markdown(findings))
     place.write("report/index.html", page(findings))
-    _write_run(job, output, findings)
+    _write_run(job, output, accounts, findings)
     return Outcome(output.uri, findings)
 
 
-def _findings(job: Job, output: Output, tables: Tables, unjudged: int) -> Findings:
-    accounts = _accounts(output)
+def _findings(
+    job: Job, output: Output, shards: Sequence[Shard], tables: Tables, accounts: Accounts
+) -> Findings:
     listing = output.listing() or {}
-    shards = [s for s in output.shards() if not job.judges or s.number in output.committed("judge")]
     warnings = list(accounts.warnings)
-    if unjudged:
+    if unjudged := len(listing["shards"]) - len(shards):
         warnings.insert(0, f"{unjudged} shards are not judged yet: this report is of the others")
     if listing.get("skipped_rows"):
         warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
@@ -211,13 +226,14 @@ def _findings(job: Job, output: Output, tables: Tables, unjudged: int) -> Findin
 
 
 def _accounts(output: Output) -> Accounts:
-    return Accounts([*output.receipts("prepare"), *output.receipts("judge")])
+    return Accounts(chain(output.receipts("prepare"), output.receipts("judge")))
 
 
-def _write_run(job: Job, output: Output, findings: Findings | None) -> None:
+def _write_run(
+    job: Job, output: Output, accounts: Accounts, findings: Findings | None = None
+) -> None:
     """run.json: what was bound, grown by what was done."""
     bound, listing = output.run() or {}, output.listing() or {}
-    accounts = _accounts(output)
     shards = output.shards()
     done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])

@@ -6,14 +6,16 @@ prepared 60/100, judged 32/100 cases; 14 a minute, 7:42 left, 3 unscored, 0.21 G
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.journey import Todo, Watcher
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from rich.status import Status
 
 A_MINUTE = 60.0
 DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged"}
@@ -54,26 +56,44 @@ class Tally:
 
 
 class Log(Watcher):
-    """One line when it starts, one a minute, one when it ends."""
+    """One line when the asking starts, one when it ends, and one a minute all the while."""
 
     def __init__(self, stream: TextIO, every: float = A_MINUTE) -> None:
         self._stream, self._every = stream, every
+        self._tally: Tally | None = None
+        self._now: object = "beginning"
+        self._any, self._end = False, threading.Event()
+
+    def __enter__(self) -> Self:
+        self._clock = threading.Thread(target=self._tick, name="log", daemon=True)
+        self._clock.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._clock.join()
+
+    def entering(self, phase: str) -> None:
+        self._now = phase
 
     def starting(self, todo: Todo) -> None:
-        self._tally, self._said, self._any = Tally(todo), time.monotonic(), False
+        self._tally = Tally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
         self._say(f"to {left} cases; loading the model" if left else "nothing left to ask")
+        self._now = self._tally
 
     def receipt(self, receipt: Mapping[str, Any]) -> None:
-        self._tally.add(receipt)
-        self._any = True
-        if time.monotonic() - self._said >= self._every:
-            self._said = time.monotonic()
-            self._say(str(self._tally))
+        if self._tally:
+            self._tally.add(receipt)
+            self._any = True
 
     def done(self) -> None:
         if self._any:
             self._say(str(self._tally))
+
+    def _tick(self) -> None:
+        while not self._end.wait(self._every):
+            self._say(str(self._now))
 
     def _say(self, line: str) -> None:
         print(line, file=self._stream, flush=True)
@@ -82,13 +102,27 @@ class Log(Watcher):
 class Bar(Watcher):
     """A live bar on a terminal."""
 
-    def starting(self, todo: Todo) -> None:
+    def __init__(self) -> None:
         from rich.console import Console
+
+        self._console = Console(stderr=True)
+        self._status: Status | None = None
+
+    def __exit__(self, *_: object) -> None:
+        self._stop_status()
+
+    def entering(self, phase: str) -> None:
+        self._stop_status()
+        self._status = self._console.status(phase)
+        self._status.start()
+
+    def starting(self, todo: Todo) -> None:
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+        self._stop_status()
         self._tally = Tally(todo)
         columns = (SpinnerColumn(), BarColumn(24), TextColumn("{task.description}"))
-        self._bar: Progress = Progress(*columns, console=Console(stderr=True))
+        self._bar: Progress = Progress(*columns, console=self._console)
         self._bar.start()
         left = self._tally.steps - self._tally.steps_done
         text = "loading the model" if left else "nothing left to ask"
@@ -102,6 +136,11 @@ class Bar(Watcher):
 
     def done(self) -> None:
         self._bar.stop()
+
+    def _stop_status(self) -> None:
+        if self._status:
+            self._status.stop()
+            self._status = None
 
 
 def watcher() -> Watcher:

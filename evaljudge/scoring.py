@@ -10,13 +10,14 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from math import nan
 
 from evaljudge.agreement import agreements
 from evaljudge.job import Job
 from evaljudge.records import ANY_AXIS, Candidate, Case, Score
 from evaljudge.report import AgreementRow, Coverage, SystemMean
-from evaljudge.storage import Output, Shard
+from evaljudge.storage import Output, Shard, ahead
 
 Key = tuple[str, str]
 """A scorer and its axis."""
@@ -102,20 +103,30 @@ class Tables:
         ]
 
 
+Found = Mapping[str, Mapping[tuple[str, str, str], Score]]
+"""By document; then by system, scorer and axis."""
+
+
 def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> Tables:
     """Write every shard's score file, and keep what the report needs."""
     signatures = job.signatures()
     tables = Tables((scorer, axis) for scorer, axes in job.scorers.items() for axis in axes)
-    for shard in shards:
-        cases = output.cases(shard)
-        scores = [_signed(s, signatures) for s in _scores(job, output, shard, cases)]
-        output.write_scores(shard, scores)
-        found: dict[str, dict[tuple[str, str, str], Score]] = {}
-        for score in scores:
-            found.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
+    for cases, found in ahead(partial(_score_shard, job, output, signatures), shards):
         for case in cases:
             tables.add(case, found.get(case.document.doc_id, {}))
     return tables
+
+
+def _score_shard(
+    job: Job, output: Output, signatures: Mapping[str, str], shard: Shard
+) -> tuple[list[Case], Found]:
+    cases = output.cases(shard)
+    scores = [_signed(s, signatures) for s in _scores(job, output, shard, cases)]
+    output.write_scores(shard, scores)
+    found: dict[str, dict[tuple[str, str, str], Score]] = {}
+    for score in scores:
+        found.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
+    return cases, found
 
 
 def _scores(job: Job, output: Output, shard: Shard, cases: Sequence[Case]) -> Iterator[Score]:

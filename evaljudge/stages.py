@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 from evaljudge.cluster.orders import Assignment, Order
 from evaljudge.cluster.stages import do_orders
 from evaljudge.engines import ModelSource
 from evaljudge.job import Job
-from evaljudge.storage import Output, Shard, Stage
+from evaljudge.storage import Output, Shard, Stage, ahead
 
 Watch = Callable[[Mapping[str, Any]], None]
 Pool = tuple[ModelSource, list[Order]]
@@ -78,18 +81,25 @@ def _with_briefs(job: Job, output: Output) -> set[int]:
 def _brief_files(
     job: Job, output: Output, shards: Sequence[Shard]
 ) -> dict[Shard, dict[str, list[str]]]:
-    """Which files of the briefs' folder hold documents of which shard."""
+    """Which files of the briefs' folder hold documents of which shard; its own goes unsaid."""
     found: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
-    files = {judge.name: output.brief_files(judge.name) for judge in job.judges}
+    files = {judge.name: output.reusable_briefs(judge.name) for judge in job.judges}
     if not shards or not any(files.values()):
         return found
-    home: dict[str, set[Shard]] = {}
-    for shard in shards:
-        for case in output.cases(shard):
-            home.setdefault(case.document.doc_id, set()).add(shard)
-    for judge, names in files.items():
-        for name in names:
-            documents = output.brief_documents(judge, name)
-            for shard in {s for doc_id in documents for s in home.get(doc_id, ())}:
-                found[shard].setdefault(judge, []).append(name)
+    by_number = {shard.number: shard for shard in shards}
+    with closing(sqlite3.connect("")) as base:  # on disk: documents are many
+        base.execute("CREATE TABLE home (doc_id TEXT, shard INTEGER)")
+        for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
+            base.executemany("INSERT INTO home VALUES (?, ?)", ((i, number) for i in ids))
+        base.execute("CREATE INDEX by_document ON home (doc_id)")
+        for judge, names in files.items():
+            held = ahead(partial(output.brief_documents, judge), names)
+            for name, documents in zip(names, held, strict=True):
+                for number in _homes(base, documents):
+                    found[by_number[number]].setdefault(judge, []).append(name)
     return found
+
+
+def _homes(base: sqlite3.Connection, documents: Iterable[str]) -> set[int]:
+    find = "SELECT shard FROM home WHERE doc_id = ?"
+    return {number for doc_id in documents for (number,) in base.execute(find, (doc_id,))}

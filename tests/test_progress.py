@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import threading
+import time
 from typing import Any
 
 from evaljudge.progress import Log, Tally, _clock
@@ -34,12 +36,35 @@ def test_a_log_is_brief() -> None:
     assert last.startswith("prepared 2/2, judged 2/2 cases")
 
 
-def test_a_log_speaks_each_period() -> None:
-    stream = io.StringIO()
-    log = Log(stream, every=0)
-    log.starting({"judge": (2, 2)})
-    log.receipt(receipt("judge", 1))
-    assert len(stream.getvalue().splitlines()) == 2
+class Heard(io.StringIO):
+    """Lets a test wait until a number of lines has been said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said = threading.Condition()
+
+    def write(self, text: str) -> int:
+        with self._said:
+            self._said.notify_all()
+            return super().write(text)
+
+    def wait_for(self, words: str) -> bool:
+        with self._said:
+            return self._said.wait_for(lambda: words in self.getvalue(), timeout=60)
+
+
+def test_a_log_speaks_each_period_whatever_happens() -> None:
+    stream = Heard()
+    with Log(stream, every=0.01) as log:
+        log.entering("reading cases.jsonl")
+        assert stream.wait_for("reading cases.jsonl\n" * 2)
+        log.starting({"judge": (2, 2)})
+        assert stream.wait_for("judged 0/2 cases")
+        log.receipt(receipt("judge", 1))
+        assert stream.wait_for("judged 1/2 cases")
+    said = stream.getvalue()
+    time.sleep(0.05)
+    assert stream.getvalue() == said
 
 
 def test_nothing_left() -> None:

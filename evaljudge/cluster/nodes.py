@@ -16,6 +16,7 @@ from typing import Any
 from evaljudge.cluster.placement import Cluster, Group
 
 CONFIG = "--autoscaling-config="
+LOGS = "--logs-dir="
 UNNAMED = "node_"
 """How Ray calls the type of a node that no autoscaler knows."""
 
@@ -27,7 +28,7 @@ def ray_cluster() -> Cluster:
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if (config := ray._private.state.state.get_cluster_config()) is not None:
         return Cluster(nodes, _reported_groups(config))
-    monitor = _monitor(ray.get_runtime_context().gcs_address)
+    monitor = _monitor(ray.get_runtime_context().get_session_name())
     if monitor is None:
         return Cluster(nodes, hidden=_nodes_are_named())
     files = [word.removeprefix(CONFIG) for word in monitor if word.startswith(CONFIG)]
@@ -62,16 +63,19 @@ def _reported_groups(config: Any) -> list[Group]:
     ]
 
 
-def _monitor(gcs_address: str) -> list[str] | None:
-    """The command line of the process that runs this Ray's autoscaler, if it is on this machine."""
+def _monitor(session: str) -> list[str] | None:
+    """The command line of the process that runs this Ray's autoscaler, if it is on this machine.
+
+    It writes its log into the folder of the session; an address has more than one way to be said.
+    """
     import psutil
 
     for process in psutil.process_iter(["cmdline"]):
-        words = process.info["cmdline"] or []
-        if f"--gcs-address={gcs_address}" in words and any(
-            word.endswith("/monitor.py") for word in words
-        ):
-            return list(words)
+        words = list[str](process.info["cmdline"] or [])
+        scripts = [word for word in words if word.endswith("/monitor.py")]
+        logs = [word for word in words if word.startswith(LOGS) and f"/{session}/" in word]
+        if scripts and logs:
+            return words
     return None
 
 

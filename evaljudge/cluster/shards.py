@@ -122,10 +122,11 @@ class ShardWork:
     async def _verdicts(
         self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, ask: Asking[list[Verdict]]
     ) -> list[Verdict]:
-        if case.document.doc_id in attempt.aside:
-            return _verdicts_aside(judge, case)
         keys = self._keys(judge, case.document).values()
         briefs = [known[key] for key in keys if key in known]
+        killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
+        if killed_the_writer or case.document.doc_id in attempt.aside:
+            return _verdicts_aside(judge, case)
         return await ask(case, lambda model: judge.verdicts(case, briefs, model))
 
     def _asking(self, attempt: Attempt, asked: Asked) -> Asking[Any]:

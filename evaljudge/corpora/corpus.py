@@ -43,6 +43,17 @@ class Corpus:
         """In order of first appearance, candidates in row order; as often as wanted."""
         return iter(self._grouping)
 
+    def find(self, doc_id: str) -> Case | None:
+        return self._grouping.find(doc_id)
+
+    def mark(self, case: Case) -> None:
+        """This document, and these of its candidates, are known from before."""
+        self._grouping.mark(case)
+
+    def unmarked(self) -> Iterator[Case]:
+        """Documents not marked; and those that are, with the candidates that are not."""
+        return self._grouping.unmarked()
+
 
 @dataclass(slots=True)
 class _Intake:

@@ -11,7 +11,7 @@ and it is gone when closed: so memory stays flat, however many documents there a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
@@ -25,23 +25,29 @@ PRAGMA cache_size = -{CACHE_KIB};
 CREATE TABLE document (
     number INTEGER PRIMARY KEY, doc_id TEXT NOT NULL UNIQUE,
     source TEXT, context TEXT, "references" TEXT,
-    source_place TEXT, context_place TEXT, references_place TEXT
+    source_place TEXT, context_place TEXT, references_place TEXT,
+    marked INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE candidate (
     number INTEGER PRIMARY KEY, document INTEGER NOT NULL, system TEXT NOT NULL,
     text TEXT NOT NULL, ratings TEXT NOT NULL, place TEXT NOT NULL,
+    marked INTEGER NOT NULL DEFAULT 0,
     UNIQUE (document, system)
 );
 """
 _PARTS = ("source", "context", "references")
 _FIND = 'SELECT number, source, context, "references" FROM document WHERE doc_id = ?'
-_START = "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)"
+_START = "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)"
 _FILL = 'UPDATE document SET "{0}" = ?, {0}_place = ? WHERE number = ?'
 _PLACE_OF_PART = "SELECT {0}_place FROM document WHERE number = ?"
 _PLACE_OF_CANDIDATE = "SELECT place FROM candidate WHERE document = ? AND system = ?"
-_KEEP = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?)"
-_DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document ORDER BY number'
-_CANDIDATES = "SELECT system, text, ratings FROM candidate WHERE document = ? ORDER BY number"
+_KEEP = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, 0)"
+_DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document'
+_CANDIDATES = "SELECT system, text, ratings FROM candidate WHERE document = ?"
+_MARK_DOCUMENT = "UPDATE document SET marked = 1 WHERE number = ?"
+_MARK_CANDIDATE = "UPDATE candidate SET marked = 1 WHERE document = ? AND system = ?"
+_WITH_NEWS = """NOT marked OR EXISTS
+(SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 
@@ -75,11 +81,29 @@ class Grouping:
         return cases, candidates, rated
 
     def __iter__(self) -> Iterator[Case]:
-        for number, doc_id, source, context, references in self._base.execute(_DOCUMENTS):
-            texts = tuple(json.loads(references)) if references else ()
-            kept = self._base.execute(_CANDIDATES, (number,))
-            candidates = (Candidate(system, text, json.loads(r)) for system, text, r in kept)
-            yield Case(Document(doc_id, source or "", texts, context), tuple(candidates))
+        for row in self._base.execute(f"{_DOCUMENTS} ORDER BY number"):
+            yield self._case(row, _CANDIDATES)
+
+    def find(self, doc_id: str) -> Case | None:
+        row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)
+        return self._case(row, _CANDIDATES) if row else None
+
+    def mark(self, case: Case) -> None:
+        number = self._one(_FIND, case.document.doc_id)[0]
+        self._base.execute(_MARK_DOCUMENT, (number,))
+        systems = ((number, candidate.system) for candidate in case.candidates)
+        self._base.executemany(_MARK_CANDIDATE, systems)
+
+    def unmarked(self) -> Iterator[Case]:
+        for row in self._base.execute(f"{_DOCUMENTS} WHERE {_WITH_NEWS} ORDER BY number"):
+            yield self._case(row, f"{_CANDIDATES} AND NOT marked")
+
+    def _case(self, row: Sequence[Any], candidates_of: str) -> Case:
+        number, doc_id, source, context, references = row
+        texts = tuple(json.loads(references)) if references else ()
+        kept = self._base.execute(f"{candidates_of} ORDER BY number", (number,))
+        candidates = (Candidate(system, text, json.loads(r)) for system, text, r in kept)
+        return Case(Document(doc_id, source or "", texts, context), tuple(candidates))
 
     def _one(self, query: str, *values: Any) -> Any:
         return self._base.execute(query, values).fetchone()

@@ -21,10 +21,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from evaljudge.records import Candidate
+from evaljudge.records import Candidate, Case, Score
 from evaljudge.report.findings import Selected
 from evaljudge.report.highest import Highest
 from evaljudge.report.sieve import Scale, Sieve, Thresholds, Values, scale_of
+from evaljudge.storage import ahead
 
 if TYPE_CHECKING:
     from evaljudge.config import Selection
@@ -72,8 +73,8 @@ def _thresholds(
 
 
 def _scores(output: Output, shards: Sequence[Shard]) -> Iterator[tuple[Scale, float]]:
-    for shard in shards:
-        for score in output.scores(shard):
+    for scores in ahead(lambda shard: list(output.scores(shard)), shards):
+        for score in scores:
             if score.value is not None and math.isfinite(score.value):
                 yield (score.scorer, score.axis), score.value
 
@@ -84,15 +85,20 @@ def _by_shard(
     """Each shard's candidates, in case order, with what they have on these scales."""
     if not scales:
         return
-    for shard in shards:
+
+    def read(shard: Shard) -> tuple[list[Case], list[Score]]:
+        scores = list(output.scores(shard))
+        return output.cases(shard), scores
+
+    for cases, scores in ahead(read, shards):
         values: dict[tuple[str, str], dict[Scale, float]] = {}
-        for score in output.scores(shard):
+        for score in scores:
             scale = score.scorer, score.axis
             if scale in scales and score.value is not None and math.isfinite(score.value):
                 values.setdefault((score.doc_id, score.system), {})[scale] = score.value
         yield [
             (case.document.doc_id, one, values.get((case.document.doc_id, one.system), {}))
-            for case in output.cases(shard)
+            for case in cases
             for one in case.candidates
         ]
 

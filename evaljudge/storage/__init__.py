@@ -1,5 +1,6 @@
 """Where things lie, every path named once; reading and writing them."""
 
+from evaljudge.storage.ahead import ahead
 from evaljudge.storage.claim import Claim, claimed
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read
 from evaljudge.storage.output import Output, Shard, Stage
@@ -11,6 +12,7 @@ __all__ = [
     "Place",
     "Shard",
     "Stage",
+    "ahead",
     "claimed",
     "expand",
     "fetch_folder",

@@ -163,8 +163,17 @@ class Output:
     def brief_files(self, judge: str) -> list[str]:
         return self._briefs.names(judge)
 
-    def is_own(self, brief_file: str) -> bool:
-        return brief_file.endswith(f"-{self.name}.parquet")
+    def reusable_briefs(self, judge: str) -> list[str]:
+        """The files where a shard may find briefs besides its own.
+
+        Those of other runs; of this one, those of shards cut before it was last extended.
+        """
+        own, cuts = f"-{self.name}.parquet", (self.listing() or {}).get("cuts", [0])
+        return [
+            name
+            for name in self.brief_files(judge)
+            if not name.endswith(own) or int(name.removesuffix(own)) < cuts[-1]
+        ]
 
     def brief_documents(self, judge: str, file: str) -> list[str]:
         column = self._briefs.read_table(f"{judge}/{file}", columns=["doc_id"])["doc_id"]

@@ -175,9 +175,10 @@ class Place:
                 self.remove(f"{folder}/{name}")
 
     def clear(self, folder: str) -> None:
-        """Remove a folder and all that is in it."""
-        if self.exists(folder):
-            self._try(folder, lambda: self._system.delete_dir(self._path(folder)))
+        """Remove a folder with the files that lie directly in it."""
+        self.keep(folder, ())
+        if self.is_local and self.exists(folder):
+            self._system.delete_dir(self._path(folder))
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before anything is done for its sake."""

@@ -40,17 +40,24 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
         raise UserError(f"{uri}: names no bucket")
     if "?" in path:
         raise UserError(f"{uri}: endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
+    scheme, _, host = (_endpoint() or "https://").rpartition("://")
     system = fs.S3FileSystem(
-        region=_region(bucket, _environment("AWS_REGION"), _environment("AWS_ENDPOINT_URL")),
+        region=_region(bucket, _said_region(), _endpoint()),
+        scheme=scheme or "https",
+        endpoint_override=host.rstrip("/") or None,
         connect_timeout=CONNECT_TIMEOUT,
         request_timeout=READ_TIMEOUT,
     )
     return system, path.rstrip("/")
 
 
-def _environment(name: str) -> str | None:
-    more = {"AWS_REGION": "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL": "AWS_ENDPOINT_URL_S3"}
-    return os.environ.get(name) or os.environ.get(more[name])
+def _said_region() -> str | None:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+
+
+def _endpoint() -> str | None:
+    """Boto3 reads these by itself; pyarrow's filesystem must be told."""
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
 
 
 @cache
@@ -150,5 +157,5 @@ def _client(bucket: str) -> Any:
         read_timeout=READ_TIMEOUT,
         retries={"mode": "standard", "total_max_attempts": 3},
     )
-    region = _region(bucket, _environment("AWS_REGION"), _environment("AWS_ENDPOINT_URL"))
+    region = _region(bucket, _said_region(), _endpoint())
     return boto3.client("s3", region_name=region, config=patient)

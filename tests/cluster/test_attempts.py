@@ -1,0 +1,138 @@
+"""A case that kills its workers is found and set aside; one that only stood by is not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.cluster.attempts import MOST_DEATHS, MOST_LOADS, Attempt, Here, Loading
+from evaljudge.cluster.room import Room
+from evaljudge.errors import GivenUp
+from evaljudge.storage import Output
+
+Begin = Callable[..., Attempt]
+
+
+def here(worker: str, session: str = "s", dead: str = "") -> Here:
+    return Here(session, worker, f"node of {worker}", lambda node: node != dead)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Output:
+    return Output(str(tmp_path))
+
+
+@pytest.fixture
+def begin(output: Output) -> Begin:
+    return lambda worker, **more: Attempt(output, "00003", here(worker, **more))
+
+
+def open_alone(attempt: Attempt, doc_id: str) -> None:
+    """Dies while the case is open: what follows it is never reached."""
+
+    class Dies(BaseException): ...
+
+    async def die() -> None:
+        async with attempt.opening(doc_id, Room(9)):
+            raise Dies
+
+    with pytest.raises(Dies):
+        asyncio.run(die())
+
+
+def test_the_third_death_sets_a_case_aside(begin: Begin) -> None:
+    first = begin("w1")
+    assert (first.is_first, first.is_careful, first.aside) == (True, False, set())
+    open_alone(first, "d1")  # among others: no blame
+    second = begin("w2")
+    assert (second.is_first, second.is_careful, second.aside) == (False, True, set())
+    open_alone(second, "d1")
+    third = begin("w3")
+    assert third.aside == set()
+    open_alone(third, "d1")
+    assert begin("w4").aside == {"d1"}
+
+
+def test_a_case_that_ended_well_is_not_blamed_for_what_came_after(begin: Begin) -> None:
+    begin("w1")
+    for worker in ("w2", "w3", "w4"):
+
+        async def open_and_end(attempt: Attempt) -> None:
+            async with attempt.opening("d1", Room(9)):
+                pass
+
+        asyncio.run(open_and_end(begin(worker)))
+    assert begin("w5").aside == set()
+
+
+def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
+    begin("w1")
+    open_alone(begin("w2"), "d1")
+    for number in range(20):
+        attempt = begin(f"n{number}", dead=f"node of n{number - 1}" if number else "")
+        open_alone(attempt, "d1")
+    assert attempt.aside == set()
+    assert begin("w9").aside == {"d1"}
+
+
+def test_another_session_starts_anew_and_a_worker_that_lives_is_not_mourned(begin: Begin) -> None:
+    for _ in range(3):
+        assert not begin("w1").is_careful
+    assert begin("w2").is_careful
+    assert not begin("w3", session="rerun").is_careful
+
+
+def test_one_shard_is_not_tried_for_ever(begin: Begin, output: Output) -> None:
+    for number in range(MOST_DEATHS):
+        begin(f"w{number}")
+    with pytest.raises(GivenUp, match=f"shard 00003: its worker died {MOST_DEATHS} times"):
+        begin("last")
+
+
+def test_loading_is_not_tried_for_ever(output: Output) -> None:
+    for number in range(MOST_LOADS):
+        Loading(output, "actor", here(f"w{number}"))
+    with pytest.raises(GivenUp, match="while it loaded its model"):
+        Loading(output, "actor", here("last"))
+    Loading(output, "another", here("w")).end()
+
+
+def test_notes_are_gone_in_the_end(begin: Begin, output: Output, tmp_path: Path) -> None:
+    attempt = begin("w1")
+    (note,) = (tmp_path / "attempts").iterdir()
+    assert json.loads(note.read_text())["worker"] == "w1"
+    attempt.end()
+    begin("w1")
+    output.forget_attempts()
+    assert not (tmp_path / "attempts").exists()
+
+
+def test_a_room_holds_some_together_or_one_alone() -> None:
+    inside: list[str] = []
+    seen: list[tuple[str, ...]] = []
+
+    async def enter(room: Any, name: str) -> None:
+        async with room:
+            inside.append(name)
+            seen.append(tuple(inside))
+            await asyncio.sleep(0.001)
+            inside.remove(name)
+
+    async def all_at_once() -> None:
+        room = Room(2)
+        await asyncio.gather(
+            *(enter(room.among_others(), f"a{n}") for n in range(5)),
+            enter(room.alone(), "alone"),
+            *(enter(room.among_others(), f"b{n}") for n in range(5)),
+            enter(room.alone(), "alone too"),
+        )
+
+    asyncio.run(all_at_once())
+    assert len(seen) == 12
+    assert max(map(len, seen)) == 2
+    assert all(len(names) == 1 for names in seen if "alone" in names or "alone too" in names)

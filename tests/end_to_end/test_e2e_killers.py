@@ -1,0 +1,68 @@
+"""A case that kills its worker is set aside after the third time, and no other case suffers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evaljudge import run
+from evaljudge.model.scripted import Scripted, ScriptedEngines
+
+KILLS = {"d5": "writing", "d11": "comparing"}
+"""Documents, and what of them the engine does not survive."""
+
+
+def fatal_engines(log: Path) -> ScriptedEngines:
+    """Their classes are local, so that they travel to a worker by value."""
+
+    def die(prompts: Any, doing: str) -> None:
+        for doc_id in (d for d, fatal in KILLS.items() if fatal == doing):
+            if any(f"document-{doc_id.removeprefix('d')}." in prompt.text for prompt in prompts):
+                with log.open("a") as noted:
+                    noted.write(f"{doc_id}\n")
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    class Fatal(Scripted):
+        async def write(self, prompts: Any, how: Any) -> Any:
+            die(prompts, "writing")
+            return await super().write(prompts, how)
+
+        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+            die(prompts, "comparing")
+            return await super().choose(prompts, options, samples)
+
+    return ScriptedEngines(Fatal)
+
+
+@pytest.mark.parametrize("writer", [None, "another"])
+def test_cases_that_kill_are_set_aside(
+    writer: str | None, local_ray: None, e2e: SimpleNamespace, tmp_path: Path
+) -> None:
+    def of(name: str) -> dict[str, Any]:
+        corpus = e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(16))
+        config = {"corpus": corpus, "out": str(tmp_path / name), "axes": ["coherence"]}
+        return config | {"model": "scripted", "writer": writer, "coverage_floor": 0.5}
+
+    run(of("whole"), engines=ScriptedEngines())
+    outcome = run(of("cut"), engines=fatal_engines(tmp_path / "deaths"))
+
+    deaths = (tmp_path / "deaths").read_text().split()
+    assert {doc_id: deaths.count(doc_id) for doc_id in KILLS} == dict.fromkeys(KILLS, 3)
+    reasons = [dict(row.reasons) for row in outcome.findings.coverage]
+    assert reasons == [{"engine died": 3 * len(KILLS)}] * 2
+    cut, whole = (rows(e2e.tables(tmp_path / name)) for name in ("cut", "whole"))
+    assert {n: v for n, v in cut.items() if n[0] not in KILLS} == {
+        n: v for n, v in whole.items() if n[0] not in KILLS
+    }
+    assert e2e.files(tmp_path / "cut") == e2e.contract(tmp_path / "cut")
+
+
+def rows(tables: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
+    scores = [json.loads(row) for row in tables["scores"]]
+    return {(row["doc_id"], row["system"], row["scorer"]): row["value"] for row in scores}
