@@ -91,7 +91,9 @@ def plan(config: ConfigFile, changes: Changes = None) -> None:
 def agree(
     cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
     scores: Annotated[str, typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV.")],
-    out: Annotated[Path | None, typer.Option(help="Also write the tables here.")] = None,
+    out: Annotated[
+        str | None, typer.Option(help="Also write the tables here (a path or URI).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
 ) -> None:
     """How far given scores agree with the human ratings of given cases."""

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from evaljudge.corpora import CorpusSource, open_corpus
@@ -26,11 +25,11 @@ Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """By (scorer, axis): the value of each (doc_id, system)."""
 
 
-def agree_with(cases: str, scores: str, out: Path | None, as_json: bool) -> str:
+def agree_with(cases: str, scores: str, out: str | None, as_json: bool) -> str:
     findings = agreement_of(cases, scores)
     rows = json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
     if out:
-        place = Place(str(out))
+        place = Place(out)
         place.write("agreement.json", rows)
         place.write("agreement.md", agreement_markdown(findings))
     return rows if as_json else agreement_text(findings)

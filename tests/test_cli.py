@@ -116,3 +116,20 @@ def test_a_folder_without_a_run(
             main([command, str(tmp_path / "c.yaml")])
         assert left.value.code == 2
         assert "no run lies here yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("key", ["corpus", "out", "briefs", "model"])
+def test_a_bucket_that_is_not_there_is_said_before_an_engine_is_loaded(
+    key: str, said: Said, s3: Any
+) -> None:
+    line = said(**{key: "s3://no-such-bucket/x.jsonl"})
+    assert "s3://no-such-bucket/x.jsonl" in line
+    assert "there is no such bucket" in line
+
+
+@pytest.mark.parametrize("key", ["corpus", "out", "briefs", "model"])
+def test_denied_access_is_said_before_an_engine_is_loaded(
+    key: str, said: Said, s3: Any, s3_proxy: Any
+) -> None:
+    s3_proxy.add("denied")
+    assert "access is denied" in said(**{key: f"{s3.uri}/x.jsonl"})

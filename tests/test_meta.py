@@ -115,7 +115,7 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
 
 def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
     scores = written(tmp_path, SCORES, "jsonl")
-    rows = json.loads(agree_with(cases, scores, tmp_path / "out", True))
+    rows = json.loads(agree_with(cases, scores, str(tmp_path / "out"), True))
     assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
     contract = "scorer axis level coefficient value low high n skipped"
     assert set(contract.split()) <= set(rows[0])

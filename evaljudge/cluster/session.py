@@ -13,19 +13,25 @@ from contextlib import contextmanager
 from evaljudge.cluster.nodes import ray_cluster
 from evaljudge.cluster.placement import Placement, place
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import UserError
+from evaljudge.errors import GivenUp, UserError
 
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its notes on itself, on our stderr
+    "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
 }
+
+_EAGER = {"RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000"}
+"""Ray Data would double an autoscaled cluster again and again, each time after its machines came;
+how much work there is for them is known from the start."""
 
 
 @contextmanager
 def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[Placement]:
     """Connected to Ray for this block; gives what each worker takes of a node."""
-    os.environ.update({name: value for name, value in _QUIET.items() if name not in os.environ})
+    os.environ.update({**_QUIET, **_EAGER, **os.environ})
     import ray
 
     ours = not ray.is_initialized()
@@ -46,10 +52,12 @@ def _connect(workers: WorkersConfig) -> None:
         _refuse_silence(named)
         ray.init(address="auto", **quiet)
         return
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # a local Ray's notes on itself
     cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
-    with _hushed():
-        ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+    try:
+        with _hushed():
+            ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+    except Exception as error:  # Ray's own are of no kind; such as: it took more than 30 s
+        raise GivenUp(f"a local Ray did not start ({error}); is this machine busy?") from error
 
 
 def _refuse_silence(address: str) -> None:

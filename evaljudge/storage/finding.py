@@ -42,7 +42,11 @@ def open_to_read(uri: str) -> IO[bytes]:
 
 def listing(uri: str) -> list[tuple[str, int]]:
     """The files directly in a folder, with their sizes."""
-    return Place(uri).files("")
+    place = Place(uri)
+    files = place.files("")
+    if not files:
+        raise UserError(f"{uri}: {place.why_missing()}")
+    return files
 
 
 def fetch_folder(uri: str) -> str:

@@ -94,7 +94,7 @@ class Place:
             bucket = self._root.partition("/")[0]
             found = self._try("", lambda: self._system.get_file_info(bucket))
             if found.type.name == "NotFound":
-                return f"there is no bucket {bucket!r}"
+                return f"there is no such bucket as {bucket!r}"
         return "no such file or folder"
 
     # reading

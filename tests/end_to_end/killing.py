@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,10 +22,13 @@ class Command:
     """A run's command line, started as often as it is killed, in a session of its own."""
 
     def __init__(
-        self, command: Sequence[Any], folder: Path, out: Path, environment: Mapping[str, str]
-    ) -> None:
-        self._command, self._folder, self._out = list(map(str, command)), folder, out
+        self, command: Sequence[Any], folder: Path, out: Path, environment: Mapping[str, str],
+        names: Callable[[], Iterable[str]] | None = None,
+    ) -> None:  # fmt: skip
+        """`names` lists the files of the output folder, where it lies not on this machine."""
+        self._command, self._folder = list(map(str, command)), folder
         self._environment = os.environ | environment
+        self._names = names or partial(_files, out)
 
     def start(self) -> None:
         with (self._folder / "said").open("a") as said:
@@ -59,8 +63,10 @@ class Command:
     def committed(self) -> dict[str, set[int]]:
         """The shards of each stage that have their marker."""
         found = {"prepare": set[int](), "judge": set[int]()}
-        for file in self._out.glob("commits/*/*.json"):
-            found[file.parent.name].add(int(file.stem))
+        for name in self._names():
+            if name.startswith("commits/") and not Path(name).name.startswith("."):
+                _, stage, file = name.split("/")
+                found[stage].add(int(file.removesuffix(".json")))
         return found
 
     def said(self) -> str:
@@ -92,6 +98,10 @@ def adopting() -> Iterator[None]:
         process.kill()
     psutil.wait_procs(left, timeout=10)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def _files(out: Path) -> list[str]:
+    return [str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()]
 
 
 def _descendants() -> list[psutil.Process]:

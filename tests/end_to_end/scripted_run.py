@@ -4,7 +4,8 @@
 
 Every ask is one line of the log, written when it is asked: the prompt's hash, its document, its
 stage and the model. The model then takes its time: up to twice the seconds given, and always the
-same for the same prompt.
+same for the same prompt. What ends the run is said and told by the exit code as the command line
+does it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from asyncio import sleep
 from pathlib import Path
 from typing import Any
 
-from evaljudge.errors import UserError
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.scripted import Scripted, ScriptedEngines, noise
 
 
@@ -64,7 +65,11 @@ def main(config: str, log: str, seconds: str) -> int:
     import evaljudge
 
     engines = noting_engines(log, float(seconds))
-    return evaljudge.run(json.loads(Path(config).read_text()), engines=engines).exit_code
+    try:
+        return evaljudge.run(json.loads(Path(config).read_text()), engines=engines).exit_code
+    except (UserError, OSError, GivenUp) as error:
+        print(f"evaljudge: {error}", file=sys.stderr)
+        return 1 if isinstance(error, GivenUp) else 2
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Killed with kill -9 at twenty seeded random moments, and resumed: as if nothing had happened.
 
-A chain is one run that is killed again and again until it is let through. Each moment is drawn
+A chain is one run that is killed again and again until it is let through, most of them on S3 over
+HTTP, one on a local folder. Each moment is drawn
 from the time that the work still left would take. A worker that is killed is replaced by the run
 itself; a driver, alone or with all of its Ray, by starting the same command again.
 """
@@ -9,11 +10,12 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -31,12 +33,15 @@ class Chain:
     """Each driver starts a Ray, as on a laptop; else all use one that stays, as on a cluster."""
     workers: int = 1
     writer: str | None = None
+    on_s3: bool = True
 
 
 CHAINS = {
     "own ray": Chain(("all", "all", "driver"), own_ray=True),
     "one worker": Chain(("worker", "driver", "worker", "worker", "driver", "driver")),
-    "two workers": Chain(("driver", "worker", "worker", "driver", "worker", "worker"), workers=2),
+    "two workers": Chain(
+        ("driver", "worker", "worker", "driver", "worker", "worker"), workers=2, on_s3=False
+    ),
     "two models": Chain(("worker", "driver", "worker", "driver", "driver"), writer="another"),
 }
 
@@ -58,14 +63,16 @@ class Run:
     """A chain's folder, its log of asks, and the command that works on it."""
 
     def __init__(
-        self, folder: Path, chain: Chain, ray: str, e2e: SimpleNamespace, killing: ModuleType
-    ) -> None:
-        self.out, self.log, self._e2e = folder / "out", folder / "asks", e2e
+        self, folder: Path, chain: Chain, ray: str, e2e: SimpleNamespace, killing: ModuleType,
+        bucket: Any,
+    ) -> None:  # fmt: skip
+        self._out, self.log, self._e2e = folder / "out", folder / "asks", e2e
+        self._bucket, self._prefix = (bucket if chain.on_s3 else None), f"{folder.name}/out"
         corpus = e2e.write_cases(folder / "cases.jsonl", e2e.cases(24))
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
         config = {
             "corpus": corpus,
-            "out": str(self.out),
+            "out": f"{bucket.uri}/{self._prefix}" if chain.on_s3 else str(self._out),
             "axes": ["coherence"],
             "model": "scripted",
             "writer": chain.writer,
@@ -76,12 +83,28 @@ class Run:
         (folder / "config.json").write_text(json.dumps(config))
         command = [sys.executable, e2e.script, "config.json", self.log, PAUSE * chain.workers]
         where = {} if chain.own_ray else {"RAY_ADDRESS": ray}
-        self.command = killing.Command(command, folder, self.out, where)
+        self.command = killing.Command(command, folder, self._out, where, self.files)
+
+    def files(self) -> set[str]:
+        if self._bucket is None:
+            return set(self._e2e.files(self._out))
+        start = f"{self._prefix}/"
+        return {key.removeprefix(start) for key in self._bucket.keys(start)}
+
+    @property
+    def out(self) -> Path:
+        """The output folder, or a copy of what it holds now."""
+        if self._bucket is None:
+            return self._out
+        shutil.rmtree(self._out, ignore_errors=True)
+        self._out.mkdir()
+        return Path(self._bucket.download(self._prefix, self._out))
 
     @property
     def left(self) -> float:
         """The share of the work that is not committed: writing is three rounds of four."""
-        cut, done = len(list((self.out / "cases").glob("*"))), self.command.committed()
+        cut = sum(name.startswith("cases/") for name in self.files())
+        done = self.command.committed()
         return 1 - (0.75 * len(done["prepare"]) + 0.25 * len(done["judge"])) / cut if cut else 1
 
     @property
@@ -119,6 +142,7 @@ def adopting(killing: ModuleType) -> Iterator[None]:
 def begin(
     tmp_path_factory: pytest.TempPathFactory,
     adopting: None,
+    s3_of_module: Any,
     local_ray: None,
     e2e: SimpleNamespace,
     killing: ModuleType,
@@ -126,7 +150,8 @@ def begin(
     import ray
 
     address = ray.get_runtime_context().gcs_address
-    return lambda chain: Run(tmp_path_factory.mktemp("run"), chain, address, e2e, killing)
+    folder = partial(tmp_path_factory.mktemp, "run")
+    return lambda chain: Run(folder(), chain, address, e2e, killing, s3_of_module)
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +162,7 @@ def uninterrupted(
 
     @cache
     def of(writer: str | None) -> tuple[dict[str, Any], float]:
-        run = begin(Chain(writer=writer))
+        run = begin(Chain(writer=writer, on_s3=False))
         run.start()
         since = time.time()
         run.command.end()
@@ -159,8 +184,9 @@ def test_a_run_killed_again_and_again_ends_like_one_that_was_not(
 
     moments = list(killed(run, chain.victims, seconds, random.Random(name)))
 
-    assert e2e.tables(run.out) == expected
-    assert e2e.files(run.out) == e2e.contract(run.out, ("best",))
+    out = run.out
+    assert e2e.tables(out) == expected
+    assert run.files() == e2e.contract(out, ("best",))
     assert any(moment.committed["prepare"] for moment in moments), "all were too early"
     assert len(run.asks) > 480, "nothing was ever lost"
     for moment, again in zip(moments, repeated(run, moments), strict=True):

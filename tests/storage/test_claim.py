@@ -1,0 +1,144 @@
+"""A folder is worked on by one job at a time: locally by a lock, on S3 by a lease."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.storage import Place, claim, claimed
+
+HOLD = """
+import sys, time
+from evaljudge.storage import claimed
+with claimed(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+AT_WORK = r"another job is at work there \(process \d+ on .+\); wait for it, or stop it"
+
+
+@pytest.fixture(params=["local", "s3"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "local":
+        return str(tmp_path / "out")
+    return f"{request.getfixturevalue('s3').uri}/out"
+
+
+@pytest.fixture
+def s3_folder(s3: Any) -> str:
+    return f"{s3.uri}/out"
+
+
+def test_the_second_is_refused_while_the_first_lives(folder: str) -> None:
+    with claimed(folder) as held:
+        with pytest.raises(UserError, match=AT_WORK), claimed(folder):
+            pass
+        held.check()
+        Place(folder).write("kept", b"")
+    with claimed(folder):
+        assert Place(folder).names("") == ["kept"]
+    assert [name for name, _ in Place(folder).files("")] == ["kept"]
+
+
+def test_a_holder_that_was_killed_holds_nothing(folder: str) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, folder], stdout=subprocess.PIPE)
+    assert holder.stdout and holder.stdout.readline() == b"held\n"
+    with pytest.raises(UserError, match=AT_WORK), claimed(folder):
+        pass
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    with claimed(folder):
+        pass
+
+
+def test_of_many_at_once_one_works(folder: str) -> None:
+    command = [sys.executable, "-c", HOLD, folder]
+    jobs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    refused: list[subprocess.Popen[str]] = []
+    while len(refused) < 3:
+        refused = [job for job in jobs if job.poll() is not None]
+        time.sleep(0.05)
+    (winner,) = set(jobs) - set(refused)
+    assert winner.stdout and winner.stdout.readline() == "held\n"
+    for job in jobs:
+        job.kill()
+        said = job.communicate()
+        assert job is winner or "another job is at work there" in said[1]
+
+
+def leave_a_claim(folder: str, **more: Any) -> Callable[[], None]:
+    """As a job on another machine would; gives what it does to renew it."""
+    content = {"name": "process 7 on afar", "machine": "afar", "pid": 7, "born": 0.0} | more
+
+    def write() -> None:
+        content["beat"] = content.get("beat", 0) + 1
+        Place(folder).write_json(claim.NAME, content)
+
+    write()
+    return write
+
+
+def test_one_from_afar_is_waited_for_and_then_replaced(
+    s3_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "LOOK", 0.01)
+    leave_a_claim(s3_folder)
+    with claimed(s3_folder):
+        assert Place(s3_folder).read_json(claim.NAME)["machine"] != "afar"
+
+
+def test_one_from_afar_that_is_renewed_is_left_alone(
+    s3_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renew = leave_a_claim(s3_folder)
+    monkeypatch.setattr(claim.time, "sleep", lambda seconds: renew())
+    with pytest.raises(UserError, match="process 7 on afar"), claimed(s3_folder):
+        pass
+
+
+def test_a_holder_that_was_replaced_notices(
+    s3_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "BEAT", 0.01)
+    with claimed(s3_folder) as held:
+        before = Place(s3_folder).read_json(claim.NAME)
+        while Place(s3_folder).read_json(claim.NAME)["beat"] == before["beat"]:
+            time.sleep(0.01)
+        held.check()
+        leave_a_claim(s3_folder, token="another")
+        with pytest.raises(GivenUp, match="taken it over"):
+            wait_until_lost(held)
+    assert Place(s3_folder).read_json(claim.NAME)["machine"] == "afar"
+
+
+def wait_until_lost(held: claim.Claim) -> None:
+    give_up = time.monotonic() + 60
+    while time.monotonic() < give_up:
+        held.check()
+        time.sleep(0.01)
+
+
+def test_what_is_no_claim_is_replaced_all_the_same(
+    s3_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "LOOK", 0.01)
+    Place(s3_folder).write(claim.NAME, b"[1, 2")
+    with claimed(s3_folder):
+        assert json.loads(Place(s3_folder).read(claim.NAME))["pid"]
+
+
+def test_runs_lie_on_local_paths_and_s3_only() -> None:
+    with pytest.raises(UserError, match="lies on a local path or on s3://"), claimed("mock://x/y"):
+        pass
