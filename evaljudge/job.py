@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -87,6 +88,7 @@ def make_job(
     `bound`, a finished run's fingerprint, stands in for models and an engine that are not at hand.
     """
     engines = engines or VllmEngines()
+    _refuse_fleeting(config.out)
     task = load_task(config.task, config.axes, config.prompts)
     judges = make_judges(config.judges, task)
     metrics = make_metrics(config.metrics)
@@ -107,6 +109,16 @@ def make_job(
     job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is, engine)
     _check_selections(job)
     return job
+
+
+def _refuse_fleeting(out: str) -> None:
+    """`ray job submit` runs a job in a copy of the folder that it is given, and clears it away."""
+    kept = "://" in out or os.path.isabs(os.path.expanduser(out))
+    if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ and not kept:
+        raise UserError(
+            f"out: {out} lies in the job's own folder, which is gone when the job ends: name a URI, "
+            "or an absolute path"
+        )
 
 
 def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSource | None:

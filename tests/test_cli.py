@@ -118,6 +118,13 @@ def test_a_folder_without_a_run(
         assert "no run lies here yet" in capsys.readouterr().err
 
 
+def test_a_job_s_own_folder_is_no_place_for_a_run(
+    said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    assert "out: runs/first lies in the job's own folder" in said(out="runs/first")
+
+
 @pytest.mark.parametrize("key", ["corpus", "out", "briefs", "model"])
 def test_a_bucket_that_is_not_there_is_said_before_an_engine_is_loaded(
     key: str, said: Said, s3: Any

@@ -50,7 +50,8 @@ def _connect(workers: WorkersConfig) -> None:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     if named := os.environ.get("RAY_ADDRESS"):
         _refuse_silence(named)
-        ray.init(address="auto", **quiet)
+        with _hushed():
+            ray.init(address="auto", **quiet)
         return
     cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
     try:

@@ -11,6 +11,7 @@ Attempts are notes of workers to their successors, and gone when a run is finish
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -126,8 +127,10 @@ class Output:
         try:
             return list(read_cases(self.place.read_table(name)))
         except FileNotFoundError:
-            said = f"{self.place.at(name)}: is gone, and with it what was to be judged"
-            raise UserError(said) from None
+            raise UserError(
+                f"{self.place.at(name)}: what is to be judged is not to be found from "
+                f"{os.uname().nodename}: it is gone, or lies on another machine's disk"
+            ) from None
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
         self.place.write_table(f"cases/{shard.file}", cases_table(cases))

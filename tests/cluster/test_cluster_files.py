@@ -1,0 +1,220 @@
+"""cluster.yaml and rayjob.yaml: what `ray up` and KubeRay are told, checked as far as Ray can."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+import yaml
+from ray.autoscaler._private.commands import _bootstrap_config
+from ray.autoscaler._private.util import prepare_config, validate_config
+
+from evaljudge.config import load_config
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = ROOT / "jobs" / "configs"
+RAYJOB = CONFIGS / "rayjob.yaml"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+RAY_PIN = next(p for p in PROJECT["dependencies"] if p.startswith("ray["))
+NOT_IN_THE_REPO = {
+    "a key": r"(?i)AKIA|secret_?access|access_key|token['\"]?\s*[:=]\s*['\"]?\w{16}|hf_\w{20}",
+    "a registry host": r"https?://|\w+\.(io|com|org|dev)/\w+[:/]\w",
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """As `ray up` has it after filling in its defaults."""
+    monkeypatch.chdir(ROOT)  # its mounts are relative to the clone
+    config: dict[str, Any] = prepare_config(yaml.safe_load((ROOT / "cluster.yaml").read_text()))
+    return config
+
+
+@pytest.fixture
+def manifests() -> dict[str, Any]:
+    documents = yaml.safe_load_all(RAYJOB.read_text())
+    return {document["kind"]: document for document in documents}
+
+
+@pytest.fixture
+def job(manifests: dict[str, Any]) -> dict[str, Any]:
+    spec: dict[str, Any] = manifests["RayJob"]["spec"]
+    return spec
+
+
+def pods(job: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    groups = job["rayClusterSpec"]
+    return {
+        "submitter": job["submitterPodTemplate"]["spec"],
+        "head": groups["headGroupSpec"]["template"]["spec"],
+        **{g["groupName"]: g["template"]["spec"] for g in groups["workerGroupSpecs"]},
+    }
+
+
+def container(pod: dict[str, Any]) -> dict[str, Any]:
+    [only] = pod["containers"]
+    return dict(only)
+
+
+def environment(pod: dict[str, Any]) -> dict[str, str]:
+    return {variable["name"]: variable["value"] for variable in container(pod)["env"]}
+
+
+def test_the_pins_are_what_is_installed_here() -> None:
+    assert RAY_PIN.endswith(f"=={ray.__version__}")
+
+
+def test_ray_up_accepts_the_cluster(cluster: dict[str, Any]) -> None:
+    validate_config(cluster)
+
+
+def test_a_misspelt_cluster_would_be_refused(cluster: dict[str, Any]) -> None:
+    with pytest.raises(Exception, match="idle_timeout_minuets"):
+        validate_config(cluster | {"idle_timeout_minuets": 5})
+
+
+def test_the_head_has_no_gpu_and_holds_no_engine(cluster: dict[str, Any]) -> None:
+    head = cluster["available_node_types"][cluster["head_node_type"]]
+    assert head["max_workers"] == 0
+    assert re.match(r"[cmr]\d", head["node_config"]["InstanceType"])
+    assert "GPU" not in head["resources"]
+
+
+def test_the_cloud_has_such_machines(
+    cluster: dict[str, Any], s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As far as `ray up` goes before it asks for the first machine, at Moto's EC2."""
+    monkeypatch.setenv("HOME", str(tmp_path))  # where it puts the key that it makes for ssh
+    kinds = _bootstrap_config(cluster, no_config_cache=True)["available_node_types"]
+    found = {name: kind["resources"] for name, kind in kinds.items()}
+    assert found["head"]["CPU"] >= 4
+    assert "GPU" not in found["head"]
+    assert (found["gpu"]["GPU"], found["gpu"]["accelerator_type:L4"]) == (1, 1)
+
+
+def test_gpu_workers_come_and_go_on_spot_machines(cluster: dict[str, Any]) -> None:
+    workers = [
+        kind
+        for name, kind in cluster["available_node_types"].items()
+        if name != cluster["head_node_type"]
+    ]
+    assert all(re.match(r"[gp]\d", w["node_config"]["InstanceType"]) for w in workers)
+    assert all(w["min_workers"] == 0 < w["max_workers"] <= cluster["max_workers"] for w in workers)
+    assert all(w["node_config"]["InstanceMarketOptions"]["MarketType"] == "spot" for w in workers)
+    assert 0 < cluster["idle_timeout_minutes"] <= 15
+
+
+def test_every_machine_installs_this_clone_with_its_pins(cluster: dict[str, Any]) -> None:
+    mounts = cluster["file_mounts"]
+    in_clone = {remote: local for remote, local in mounts.items() if remote.startswith("~/evalj")}
+    assert {"pyproject.toml", "evaljudge"} <= set(in_clone.values())
+    assert all((ROOT / local).exists() for local in in_clone.values())
+    for commands in (cluster["head_setup_commands"], cluster["worker_setup_commands"]):
+        [install] = [command for command in commands if "/evaljudge[" in command]
+        assert "pip install -q -e" in install
+        extras = re.findall(r"\w+", install.split("[")[1])
+        assert extras == ["gpu", "s3"]
+        assert all("==" in PROJECT["optional-dependencies"][e][0] for e in extras if e == "gpu")
+
+
+@pytest.mark.parametrize("role", ["head", "worker"])
+def test_ray_starts_with_a_token_and_tells_nobody(cluster: dict[str, Any], role: str) -> None:
+    start = cluster[f"{role}_start_ray_commands"][-1]
+    for setting in ("RAY_AUTH_MODE=token", "RAY_USAGE_STATS_ENABLED=0", "VLLM_NO_USAGE_STATS=1"):
+        assert setting in start
+    assert "~/.ray/auth_token" in cluster["file_mounts"]
+    assert "0.0.0.0" not in start
+
+
+def test_the_dashboard_listens_to_its_own_machine(cluster: dict[str, Any]) -> None:
+    options = shlex.split(cluster["head_start_ray_commands"][-1])
+    assert "--dashboard-host=127.0.0.1" in options
+    assert "--autoscaling-config=~/ray_bootstrap_config.yaml" in options
+    assert "--address=$RAY_HEAD_IP:6379" in shlex.split(cluster["worker_start_ray_commands"][-1])
+
+
+def test_machines_have_roles_of_their_own(cluster: dict[str, Any]) -> None:
+    configs = [kind["node_config"] for kind in cluster["available_node_types"].values()]
+    assert len({config["IamInstanceProfile"]["Name"] for config in configs}) == len(configs)
+
+
+@pytest.mark.parametrize("what", NOT_IN_THE_REPO)
+@pytest.mark.parametrize(
+    "file", [ROOT / "cluster.yaml", *sorted(CONFIGS.glob("*.yaml"))], ids=lambda file: file.name
+)
+def test_no_file_names(file: Path, what: str) -> None:
+    annotated = re.sub(r"eks\.amazonaws\.com/role-arn", "", file.read_text())
+    assert not re.search(NOT_IN_THE_REPO[what], annotated)
+
+
+def test_the_rayjob_is_of_the_ray_that_is_pinned(manifests: dict[str, Any]) -> None:
+    job = manifests["RayJob"]
+    assert job["apiVersion"] == "ray.io/v1"
+    assert RAY_PIN.endswith(f"=={job['spec']['rayClusterSpec']['rayVersion']}")
+    assert job["spec"]["rayClusterSpec"]["authOptions"] == {"mode": "token"}
+
+
+def test_the_entrypoint_names_what_is_there(manifests: dict[str, Any], job: dict[str, Any]) -> None:
+    python, script, config = shlex.split(job["entrypoint"])
+    head = pods(job)["head"]
+    assert python == "python"
+    assert (ROOT / script).is_file()
+    assert container(head)["workingDir"] == "/evaljudge"
+    [mounted] = [v["configMap"]["name"] for v in head["volumes"] if "configMap" in v]
+    assert mounted == manifests["ConfigMap"]["metadata"]["name"]
+    [folder] = [m["mountPath"] for m in container(head)["volumeMounts"] if m["name"] == "config"]
+    assert config == f"{folder}/{next(iter(manifests['ConfigMap']['data']))}"
+
+
+def test_a_lost_driver_resumes_and_a_finished_job_leaves_nothing(job: dict[str, Any]) -> None:
+    assert job["backoffLimit"] > 0
+    assert job["shutdownAfterJobFinishes"] is True
+
+
+def test_only_workers_have_gpus_and_their_number_follows_the_work(job: dict[str, Any]) -> None:
+    cluster = job["rayClusterSpec"]
+    assert cluster["enableInTreeAutoscaling"] is True
+    for name, pod in pods(job).items():
+        assert ("nvidia.com/gpu" in container(pod)["resources"]["limits"]) == (name == "gpu")
+    [group] = cluster["workerGroupSpecs"]
+    assert group["minReplicas"] == 0 < group["maxReplicas"]
+
+
+def test_pods_may_do_little_and_hold_no_key(manifests: dict[str, Any], job: dict[str, Any]) -> None:
+    account = manifests["ServiceAccount"]["metadata"]["name"]
+    for name, pod in pods(job).items():
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert container(pod)["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        if name != "submitter":
+            assert pod["serviceAccountName"] == account
+            assert environment(pod)["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+@pytest.mark.parametrize(
+    "file", sorted(set(CONFIGS.glob("*.yaml")) - {RAYJOB}), ids=lambda file: file.name
+)
+def test_every_configuration_loads(file: Path) -> None:
+    assert load_config(file).out
+
+
+def test_the_rayjobs_configuration_loads(manifests: dict[str, Any]) -> None:
+    [text] = manifests["ConfigMap"]["data"].values()
+    config = load_config(yaml.safe_load(text))
+    [group] = manifests["RayJob"]["spec"]["rayClusterSpec"]["workerGroupSpecs"]
+    assert config.workers.max == group["maxReplicas"]
+    assert config.out.startswith("s3://")
+
+
+def test_the_bucket_configuration_uses_the_whole_cluster(cluster: dict[str, Any]) -> None:
+    config = load_config(CONFIGS / "bucket.yaml")
+    assert config.workers.max == cluster["max_workers"]
+    assert config.workers.gpus == "auto"
