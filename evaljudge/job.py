@@ -116,8 +116,8 @@ def _refuse_fleeting(out: str) -> None:
     kept = "://" in out or os.path.isabs(os.path.expanduser(out))
     if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ and not kept:
         raise UserError(
-            f"out: {out} lies in the job's own folder, which is gone when the job ends: name a URI, "
-            "or an absolute path"
+            f"out: {out} lies in the job's own folder, which is gone when the job ends: name a "
+            "URI, or an absolute path"
         )
 
 

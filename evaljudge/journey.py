@@ -10,7 +10,8 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from itertools import chain
@@ -18,6 +19,7 @@ from typing import Any, Self
 
 import evaljudge
 from evaljudge.accounts import Accounts
+from evaljudge.cluster.session import placed
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
@@ -84,7 +86,7 @@ def run(
 ) -> Outcome:  # fmt: skip
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
     job = make_job(_config(given, changes), engines)
-    with watcher or Watcher() as watching, claimed(job.config.out) as claim:
+    with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching)
         _ask(job, output, ("prepare", "judge"), watching, claim)
         return _report(job, output, watching)
@@ -96,7 +98,7 @@ def prepare(
 ) -> str:  # fmt: skip
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
-    with watcher or Watcher() as watching, claimed(job.config.out) as claim:
+    with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching)
         _ask(job, output, ("prepare",), watching, claim)
         _write_run(job, output, _accounts(output))
@@ -110,7 +112,7 @@ def judge(
     """Stage two alone: the verdicts, from briefs that `prepare` made."""
     job = make_job(_config(given, changes), engines)
     output = open_bound(job)
-    with watcher or Watcher() as watching, claimed(job.config.out) as claim:
+    with watcher or Watcher() as watching, _ready(job) as claim:
         unprepared = missing(job, output, ("prepare",))
         if unprepared:
             said = f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first"
@@ -146,6 +148,14 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
 
 def _spec(given: Given) -> str | Mapping[str, Any]:
     return given.model_dump() if isinstance(given, Config) else given
+
+
+@contextmanager
+def _ready(job: Job) -> Iterator[Claim]:
+    """Its folder is held, and its workers can be had."""
+    sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
+    with claimed(job.config.out) as claim, placed(job.config.workers, sizes):
+        yield claim
 
 
 def _bind(job: Job, extend: bool, watching: Watcher) -> Output:

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from evaljudge.cluster.nodes import ray_cluster
@@ -29,8 +29,8 @@ how much work there is for them is known from the start."""
 
 
 @contextmanager
-def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[Placement]:
-    """Connected to Ray for this block; gives what each worker takes of a node."""
+def ray_session(workers: WorkersConfig) -> Iterator[None]:
+    """Connected to Ray for this block; within a block that is connected already, the same."""
     os.environ.update({**_QUIET, **_EAGER, **os.environ})
     import ray
 
@@ -38,10 +38,31 @@ def ray_session(workers: WorkersConfig, gpus_per_engine: int) -> Iterator[Placem
     if ours:
         _connect(workers)
     try:
-        yield place(workers, gpus_per_engine, ray_cluster())
+        yield
     finally:
         if ours:
             ray.shutdown()
+
+
+@contextmanager
+def placed(workers: WorkersConfig, engine_sizes: Collection[int]) -> Iterator[None]:
+    """What can never be given is said before any work is done for it.
+
+    A Ray of our own that need only give some CPUs is not started before there is work.
+    """
+    is_plain = workers.gpus in ("auto", 0) and workers.accelerator_type is None
+    if not engine_sizes or (is_plain and not os.environ.get("RAY_ADDRESS")):
+        yield
+        return
+    with ray_session(workers):
+        for size in engine_sizes:
+            placement(workers, size)
+        yield
+
+
+def placement(workers: WorkersConfig, engine_size: int) -> Placement:
+    """What each worker takes of a node."""
+    return place(workers, engine_size, ray_cluster())
 
 
 def _connect(workers: WorkersConfig) -> None:

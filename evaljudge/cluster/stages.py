@@ -15,13 +15,15 @@ from typing import Any
 
 from evaljudge.cluster.orders import Assignment, Order, write_order
 from evaljudge.cluster.placement import Placement
-from evaljudge.cluster.session import ray_session
+from evaljudge.cluster.session import placement, ray_session
 from evaljudge.cluster.shards import MOST_OPEN_CASES
 from evaljudge.cluster.worker import GIVEN_UP, REFUSED, Worker
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
 
-SHARDS_AT_ONCE = 1 + MOST_OPEN_CASES // 32
+SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
+"""Those whose cases are open, and as many that are read meanwhile. A power of two: Ray Data rounds
+each one's share of a worker, and with thirds asks an autoscaler for one worker fewer than `max`."""
 Receipt = dict[str, Any]
 Watch = Callable[[Receipt], None]
 
@@ -30,8 +32,10 @@ def do_orders(
     assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, watch: Watch
 ) -> None:
     """Have every order done, telling `watch` of each receipt."""
-    with ray_session(workers, assignment.source.gpus_per_engine) as placement:
-        for receipt in _receipts(assignment, orders, workers, placement):
+    workers = _no_idlers(workers, len(orders))
+    with ray_session(workers):
+        taking = placement(workers, assignment.source.gpus_per_engine)
+        for receipt in _receipts(assignment, orders, workers, taking):
             if REFUSED in receipt:
                 raise UserError(receipt[REFUSED])
             if GIVEN_UP in receipt:
@@ -39,8 +43,14 @@ def do_orders(
             watch(receipt)
 
 
+def _no_idlers(workers: WorkersConfig, orders: int) -> WorkersConfig:
+    """A worker without a shard to do would cost a machine, and the loading of a model."""
+    most = min(workers.max, orders)
+    return workers.model_copy(update={"max": most, "min": min(workers.min, most)})
+
+
 def _receipts(
-    assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, placement: Placement
+    assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, taking: Placement
 ) -> Iterator[Receipt]:
     import ray
 
@@ -50,7 +60,7 @@ def _receipts(
         warnings.simplefilter("ignore", DeprecationWarning)
         receipts = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
             Worker,
-            fn_constructor_args=(assignment, placement.gpus),
+            fn_constructor_args=(assignment, taking.gpus),
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(
                 min_size=workers.min,
@@ -59,7 +69,7 @@ def _receipts(
                 max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
             ),
             max_task_retries=-1,  # attempts.py says when a shard is given up
-            **placement.ray_options,
+            **taking.ray_options,
         )
     try:
         for row in receipts.iter_rows():

@@ -92,6 +92,7 @@ class _Lock:
 class _Lease:
     def __init__(self, place: Place) -> None:
         self._uri, self._objects = place.uri, Objects(place.uri)
+        self._hastily = Objects(place.uri, patience=BEAT)
         self._mine = _who() | {"token": uuid.uuid4().hex, "beat": 0}
         self._lost: str | None = None
         self._end = threading.Event()
@@ -107,10 +108,12 @@ class _Lease:
             raise GivenUp(f"{self._uri}: another job has taken it over ({self._lost})")
 
     def release(self) -> None:
+        """In haste, and without a word where it fails: it would hide what ended the work."""
         self._end.set()
-        self._beating.join()
+        self._beating.join(timeout=2 * BEAT)
         if self._lost is None:
-            self._objects.remove(NAME)
+            with suppress(GivenUp, UserError):  # then it is taken over as a dead job's is
+                self._hastily.remove(NAME)
 
     def _taken(self) -> bool:
         there = self._objects.read(NAME)
@@ -134,12 +137,12 @@ class _Lease:
     def _beat(self) -> None:
         while not self._end.wait(BEAT):
             try:
-                there = self._objects.read(NAME)
+                there = self._hastily.read(NAME)
                 if there is None or _read(there).get("token") != self._mine["token"]:
                     self._lost = _read(there)["name"] if there else "its claim was removed"
                     return
                 self._mine["beat"] += 1
-                self._objects.swap(NAME, there.mark, self._text())
+                self._hastily.swap(NAME, there.mark, self._text())
             except (GivenUp, UserError):
                 continue  # the run itself says what storage refuses; the claim goes on trying
 

@@ -23,7 +23,7 @@ def expand(uri: str) -> list[str]:
     if kind == "Directory":
         return _files_of(place)
     if kind == "NotFound":
-        raise UserError(f"{uri}: {place.why_missing()}")
+        raise UserError(f"{uri}: no such file or folder")
     return [uri]
 
 
@@ -45,7 +45,7 @@ def listing(uri: str) -> list[tuple[str, int]]:
     place = Place(uri)
     files = place.files("")
     if not files:
-        raise UserError(f"{uri}: {place.why_missing()}")
+        raise UserError(f"{uri}: no such folder, or an empty one")
     return files
 
 

@@ -128,8 +128,8 @@ class Output:
             return list(read_cases(self.place.read_table(name)))
         except FileNotFoundError:
             raise UserError(
-                f"{self.place.at(name)}: what is to be judged is not to be found from "
-                f"{os.uname().nodename}: it is gone, or lies on another machine's disk"
+                f"{self.place.at(name)}: is gone, or lies on the disk of another machine than "
+                f"{os.uname().nodename}; it holds what is to be judged"
             ) from None
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:

@@ -33,12 +33,13 @@ _REFUSALS = {
 }
 
 
-def patiently(uri: str, work: Callable[[], R]) -> R:
+def patiently(uri: str, work: Callable[[], R], patience: float | None = None) -> R:
     """Do it again and again until it is done, refused for good, or has taken too long.
 
     Whatever is done here must bear being done twice: an answer may be lost, not only a request.
     """
-    patience = float(os.environ.get("EVALJUDGE_STORAGE_PATIENCE", PATIENCE))
+    if patience is None:
+        patience = float(os.environ.get("EVALJUDGE_STORAGE_PATIENCE", PATIENCE))
     give_up = time.monotonic() + patience
     for wait in _waits():
         try:

@@ -13,7 +13,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Container
-from functools import cached_property
+from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError
@@ -52,8 +52,11 @@ class Place:
         from pyarrow import fs
 
         self.uri = uri.rstrip("/") or "/"
+        if uri.startswith(SCHEME) and not self.uri.startswith(SCHEME):
+            raise UserError(f"{uri}: names no bucket")
         self._system, self._root = locate(self.uri)
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
+        self._has_bucket = False
 
     def __reduce__(self) -> tuple[type[Place], tuple[str]]:
         return Place, (self.uri,)
@@ -74,7 +77,10 @@ class Place:
     def kind(self, name: str) -> str:
         """`File`, `Directory` or `NotFound`."""
         path = self._path(name)
-        return str(self._try(name, lambda: self._system.get_file_info(path)).type.name)
+        kind = str(self._try(name, lambda: self._system.get_file_info(path)).type.name)
+        if kind == "NotFound":
+            self._refuse_no_bucket()
+        return kind
 
     def files(self, folder: str) -> list[tuple[str, int]]:
         """The files directly in a folder, with their sizes; none where the folder is not there."""
@@ -82,20 +88,22 @@ class Place:
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True)
         found = self._try(folder, lambda: self._system.get_file_info(selector))
+        if not found:
+            self._refuse_no_bucket()
         return sorted((i.base_name, i.size) for i in found if i.type == fs.FileType.File)
 
     def names(self, folder: str) -> list[str]:
         """Those names among them that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
-    def why_missing(self) -> str:
-        """What to say of a place that is not there: on S3 it may be the whole bucket."""
-        if self.uri.startswith(SCHEME):
-            bucket = self._root.partition("/")[0]
-            found = self._try("", lambda: self._system.get_file_info(bucket))
-            if found.type.name == "NotFound":
-                return f"there is no such bucket as {bucket!r}"
-        return "no such file or folder"
+    def _refuse_no_bucket(self) -> None:
+        """Where something is missing on S3, see once whether it is not the whole bucket."""
+        if self._has_bucket or not self.uri.startswith(SCHEME):
+            return
+        bucket = self._root.partition("/")[0]
+        if self._try("", lambda: self._system.get_file_info(bucket)).type.name == "NotFound":
+            raise UserError(f"{self.uri}: there is no such bucket as {bucket!r}") from None
+        self._has_bucket = True
 
     # reading
 
@@ -105,7 +113,11 @@ class Place:
                 content: bytes = stream.read()
             return content
 
-        return self._try(name, read)
+        try:
+            return self._try(name, read)
+        except FileNotFoundError:
+            self._refuse_no_bucket()
+            raise
 
     def read_json(self, name: str) -> Any:
         return json.loads(self.read(name))
@@ -148,7 +160,9 @@ class Place:
         """A binary stream whose content appears under `name` when the block ends well."""
         if self.is_local:
             return WholeFile(self._path(name))
-        return WholeUpload(self._system, self._path(name), self.at(name))
+        is_s3 = self.uri.startswith(SCHEME)
+        put = partial(self._objects.put, name) if is_s3 else None
+        return WholeUpload(self._system, self._path(name), self.at(name), put)
 
     def create_json(self, name: str, content: Any) -> bool:
         """Write it, unless such a file is there already: of two who try at once, one does."""
@@ -175,10 +189,11 @@ class Place:
                 self.remove(f"{folder}/{name}")
 
     def clear(self, folder: str) -> None:
-        """Remove a folder with the files that lie directly in it."""
+        """Remove the files directly in a folder, and the folder if that was all."""
         self.keep(folder, ())
-        if self.is_local and self.exists(folder):
-            self._system.delete_dir(self._path(folder))
+        if self.is_local:
+            with contextlib.suppress(OSError):  # not there, or not empty
+                os.rmdir(self._path(folder))
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before anything is done for its sake."""

@@ -16,7 +16,7 @@ class PatientFile(io.RawIOBase):
 
     def __init__(self, stream: pa.NativeFile, uri: str) -> None:
         self._stream, self._uri, self._at = stream, uri, 0
-        self._size = int(stream.size())
+        self._size = int(patiently(uri, stream.size))
 
     def readable(self) -> bool:
         return True

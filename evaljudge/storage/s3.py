@@ -1,8 +1,10 @@
 """Amazon's S3 and what speaks like it: `s3://bucket/key`.
 
-Pyarrow moves the data. Boto3 does what pyarrow cannot: a put that holds only if the object is not
-there yet, or still the one that was read. Credentials, region and endpoint are the environment's
-(AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL, …) or the machine's role, never the URI's.
+Pyarrow moves the data. Boto3 does what pyarrow cannot: a put in one request (pyarrow begins an
+upload in parts for the smallest file, and leaves it behind when it fails), and a put that holds
+only if the object is not there yet, or still the one that was read. Credentials, region and
+endpoint are the environment's (AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL, …) or the machine's
+role, never the URI's.
 """
 
 from __future__ import annotations
@@ -78,13 +80,18 @@ class Held(NamedTuple):
 
 
 class Objects:
-    """Single objects of a folder, put on a condition."""
+    """Single objects of a folder, put whole or on a condition."""
 
-    def __init__(self, uri: str) -> None:
-        self._uri = uri
+    def __init__(self, uri: str, patience: float | None = None) -> None:
+        self._uri, self._patience = uri, patience
         self._bucket, _, folder = uri.removeprefix(SCHEME).partition("/")
         self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
         self._client = _client(self._bucket)
+
+    def put(self, name: str, content: bytes) -> None:
+        """In one request, so that nothing is begun that may be left unfinished."""
+        where = {"Bucket": self._bucket, "Key": self._key(name)}
+        self._do(name, lambda: self._client.put_object(**where, Body=content), set(), None)
 
     def create(self, name: str, content: bytes) -> bool:
         """Put it, unless something is there."""
@@ -124,6 +131,7 @@ class Objects:
     def _do(self, name: str, work: Callable[[], Any], mild: set[int], otherwise: Any) -> Any:
         """Its result; or `otherwise` where the answer was one of these statuses."""
         from botocore.exceptions import BotoCoreError, ClientError
+        from urllib3.exceptions import HTTPError
 
         uri = f"{self._uri}/{name}"
 
@@ -137,10 +145,10 @@ class Objects:
                 if status in mild:
                     return otherwise
                 raise OSError(str(error)) from None
-            except BotoCoreError as error:
+            except (BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
                 raise OSError(str(error)) from None
 
-        return patiently(uri, tried)
+        return patiently(uri, tried, self._patience)
 
     def _key(self, name: str) -> str:
         return f"{self._folder}{name}"

@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
 from evaljudge.errors import UserError
@@ -54,8 +55,11 @@ class WholeFile:
 class WholeUpload:
     """To object storage, through a file of our own that is gone when closed."""
 
-    def __init__(self, system: fs.FileSystem, path: str, uri: str) -> None:
-        self._system, self._path, self._uri = system, path, uri
+    def __init__(
+        self, system: fs.FileSystem, path: str, uri: str, put: Callable[[bytes], None] | None
+    ) -> None:
+        """`put` takes what is small, where there is such a way."""
+        self._system, self._path, self._uri, self._put = system, path, uri, put
 
     def __enter__(self) -> IO[bytes]:
         self._spool = tempfile.SpooledTemporaryFile(IN_MEMORY)
@@ -63,7 +67,13 @@ class WholeUpload:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         with self._spool:
-            if kind is None:
+            if kind is not None:
+                return
+            is_small = self._spool.tell() <= IN_MEMORY
+            self._spool.seek(0)
+            if self._put and is_small:
+                self._put(self._spool.read())
+            else:
                 patiently(self._uri, self._upload)
 
     def _upload(self) -> None:

@@ -1,0 +1,203 @@
+"""Whether a cluster can ever give what a worker needs: decided on plain numbers, without Ray."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import pytest
+
+from evaljudge.cluster.nodes import groups_of
+from evaljudge.cluster.placement import Cluster, Group, Placement, place
+from evaljudge.config import WorkersConfig
+from evaljudge.errors import UserError
+
+HEAD = {"node:__internal_head__": 1.0, "CPU": 4.0}
+L4 = {"CPU": 8.0, "GPU": 1.0, "accelerator_type:L4": 1.0}
+TWO_A100 = {"CPU": 24.0, "GPU": 2.0, "accelerator_type:A100": 1.0}
+
+
+def placed(*nodes: dict[str, float], per_engine: int = 1, **wanted: Any) -> Placement:
+    return place(WorkersConfig(**wanted), per_engine, Cluster([HEAD, *nodes]))
+
+
+def refusal(cluster: Cluster, per_engine: int = 1, **wanted: Any) -> str:
+    with pytest.raises(UserError) as refused:
+        place(WorkersConfig(**wanted), per_engine, cluster)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def test_auto_is_no_gpu_where_there_is_none_and_none_can_come() -> None:
+    assert placed() == Placement(0, 1)
+
+
+def test_auto_is_the_engines_size_where_there_is_a_gpu() -> None:
+    assert placed(L4).gpus == 1
+    assert placed(TWO_A100, per_engine=2).gpus == 2
+
+
+def test_auto_counts_what_an_autoscaler_could_add() -> None:
+    cluster = Cluster([HEAD], [Group({"CPU": 4}), Group(L4, most=2)])
+    assert place(WorkersConfig(), 1, cluster).gpus == 1
+
+
+def test_auto_does_not_count_a_group_that_may_have_no_nodes() -> None:
+    assert place(WorkersConfig(), 1, Cluster([HEAD], [Group(L4, most=0)])).gpus == 0
+
+
+def test_a_number_is_taken_at_its_word() -> None:
+    assert placed(L4, gpus=0) == Placement(0, 1)
+    assert placed(L4, gpus=0.5, cpus=2) == Placement(0.5, 2)
+
+
+@pytest.mark.parametrize(
+    ("placement", "options"),
+    [
+        (Placement(0, 1), {"num_cpus": 1, "num_gpus": None, "accelerator_type": None}),
+        (Placement(0.5, 2, "L4"), {"num_cpus": 2, "num_gpus": 0.5, "accelerator_type": "L4"}),
+    ],
+)
+def test_ray_is_told_of_no_gpu_rather_than_of_zero(
+    placement: Placement, options: dict[str, Any]
+) -> None:
+    assert placement.ray_options == options
+
+
+@pytest.mark.parametrize(
+    ("placement", "node", "room"),
+    [
+        (Placement(1, 1), TWO_A100, 2),
+        (Placement(0.5, 1), L4, 2),
+        (Placement(0.4, 1), TWO_A100, 4),  # a share never spans two GPUs
+        (Placement(0.1, 0.1), L4, 10),
+        (Placement(1, 20), TWO_A100, 1),
+        (Placement(2, 1), L4, 0),
+        (Placement(0, 0.1), {"CPU": 1.0}, 10),
+        (Placement(1, 1, "L4"), L4, 1),
+        (Placement(1, 1, "L4"), TWO_A100, 0),
+        (Placement(0, 1), {}, 0),
+    ],
+)
+def test_how_many_workers_a_node_holds(
+    placement: Placement, node: dict[str, float], room: int
+) -> None:
+    assert placement.room(node) == room
+
+
+def test_no_gpu_anywhere_is_said_with_its_key() -> None:
+    assert refusal(Cluster([HEAD]), gpus=1) == (
+        "workers.gpus: each worker needs 1 on one node, and the largest node that this cluster "
+        "has or could add has 0"
+    )
+
+
+def test_gpus_of_several_nodes_are_not_those_of_one() -> None:
+    cluster = Cluster([HEAD, TWO_A100, TWO_A100], [Group(TWO_A100, most=8)])
+    said = refusal(cluster, per_engine=4)
+    assert said.startswith("workers.gpus: each worker needs 4 on one node")
+    assert said.endswith("has 2")
+
+
+def test_cpus_are_looked_for_beside_the_gpus() -> None:
+    said = refusal(Cluster([{**HEAD, "CPU": 64.0}, L4]), gpus=1, cpus=16)
+    assert said.startswith("workers.cpus: each worker needs 16 on one node")
+    assert said.endswith("has 8")
+
+
+def test_too_many_cpus_are_said_where_no_gpu_is_wanted() -> None:
+    assert refusal(Cluster([HEAD]), cpus=5).startswith("workers.cpus: each worker needs 5")
+
+
+def test_a_strange_accelerator_is_said_with_those_there_are() -> None:
+    said = refusal(Cluster([HEAD, TWO_A100], [Group(L4)]), accelerator_type="H100")
+    assert said.startswith("workers.accelerator_type: each worker needs a node with H100")
+    assert said.endswith("A100, L4")
+    said = refusal(Cluster([HEAD]), accelerator_type="H100")
+    assert said.endswith("none that Ray knows by name")
+
+
+def test_gpus_are_looked_for_on_nodes_of_the_accelerator() -> None:
+    said = refusal(Cluster([HEAD, L4, TWO_A100]), per_engine=2, accelerator_type="L4")
+    assert said.startswith("workers.gpus: each worker needs 2") and said.endswith("has 1")
+
+
+def test_an_engine_larger_than_its_worker_is_refused() -> None:
+    said = refusal(Cluster([HEAD, TWO_A100]), per_engine=2, gpus=1)
+    assert said.startswith("workers.gpus: an engine of tensor and pipeline parallel size 2")
+    assert placed(per_engine=2, gpus=0) == Placement(0, 1)  # the CPU build knows such engines too
+
+
+def test_more_workers_than_can_ever_run_at_once_are_refused() -> None:
+    assert refusal(Cluster([HEAD, L4, L4]), min=3, gpus=1) == (
+        "workers.min: 3 workers of 1 GPU and 1 CPU are to run at once, and this cluster has or "
+        "could add room for 2"
+    )
+    assert placed(L4, L4, min=2, gpus=1) == Placement(1, 1)
+    said = refusal(Cluster([HEAD, L4]), min=2, gpus=1, accelerator_type="L4")
+    assert "1 GPU and 1 CPU on L4" in said
+
+
+def test_max_may_be_more_than_ever_runs() -> None:
+    assert placed(L4, min=1, max=40) == Placement(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("there", "least", "fits"),
+    [(0, 2, True), (1, 2, True), (2, 2, True), (2, 3, False), (4, 4, True), (4, 5, False)],
+)
+def test_nodes_that_an_autoscaler_started_are_not_counted_twice(
+    there: int, least: int, fits: bool
+) -> None:
+    cluster = Cluster([HEAD, *[L4] * there], [Group(L4, most=2)])
+    if fits:
+        assert place(WorkersConfig(min=least), 1, cluster).gpus == 1
+    else:
+        assert refusal(cluster, min=least).startswith("workers.min")
+
+
+def test_groups_share_the_most_that_may_be_added() -> None:
+    cluster = Cluster([HEAD], [Group(L4, most=5), Group(TWO_A100, most=2)], most_added=3)
+    assert place(WorkersConfig(min=5), 1, cluster).gpus == 1  # two of the larger, one L4
+    assert refusal(cluster, min=6).endswith("room for 5")
+
+
+def test_groups_without_a_limit_have_room_for_any_number() -> None:
+    assert place(WorkersConfig(min=10**6), 1, Cluster([HEAD], [Group(L4)])).gpus == 1
+
+
+def test_the_head_is_not_one_of_a_groups_nodes() -> None:
+    cluster = Cluster([{**HEAD, "CPU": 1.0}], [Group({"CPU": 1.0}, most=2)])
+    assert place(WorkersConfig(min=3), 1, cluster) == Placement(0, 1)
+    assert refusal(cluster, min=4).endswith("room for 3")
+
+
+def test_an_autoscaler_that_does_not_tell_is_believed_but_not_guessed_at() -> None:
+    hidden = Cluster([HEAD], hidden=True)
+    assert place(WorkersConfig(gpus=4, min=2), 1, hidden) == Placement(4, 1)
+    assert "`auto` cannot be told here" in refusal(hidden)
+    assert place(WorkersConfig(), 1, Cluster([HEAD, L4], hidden=True)).gpus == 1
+
+
+@pytest.mark.parametrize("gpus", [1.5, 2.5])
+def test_more_than_one_gpu_is_whole(gpus: float) -> None:
+    with pytest.raises(ValueError, match="whole"):
+        WorkersConfig(gpus=gpus)
+
+
+def test_an_autoscalers_file_says_what_it_may_start() -> None:
+    config = {
+        "max_workers": 6,
+        "head_node_type": "head",
+        "available_node_types": {
+            "head": {"resources": {"CPU": 4}, "max_workers": 0},
+            "l4": {"resources": {"CPU": 8, "GPU": 1}, "max_workers": 4},
+            "cpu": {"resources": {"CPU": 2}},
+            "unknown": {"node_config": {}},
+        },
+    }
+    assert groups_of(config) == (
+        [Group({"CPU": 8, "GPU": 1}, 4), Group({"CPU": 2}, 6), Group({}, 6)],
+        6,
+    )
+    assert groups_of({}) == ([], inf)

@@ -1,0 +1,159 @@
+"""Workers with GPUs: Ray is told of some that do not exist, and the scripted model wants none.
+
+Each engine notes, when it is opened, its model, its process and the GPUs that it can see.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+import evaljudge
+
+PAUSE = 0.1
+Row = dict[str, Any]
+
+
+class Opened(NamedTuple):
+    model: str
+    pid: str
+    gpus: str
+
+
+class Desk:
+    """A folder with a corpus of several shards, and the engines that were opened for it."""
+
+    def __init__(self, folder: Path, e2e: SimpleNamespace) -> None:
+        self.out, self.folder, self._e2e = folder / "out", folder, e2e
+        self._corpus = e2e.write_cases(folder / "cases.jsonl", e2e.cases(70))
+
+    def run(self, workers: Row, **changes: Any) -> None:
+        config = {
+            "corpus": self._corpus,
+            "out": str(self.out),
+            "axes": ["coherence"],
+            "model": "reader",
+            "judges": {"synthetic": {"levels": 3}},
+            "workers": {"cpus": 0.5} | workers,
+        }
+        asking = self._e2e.noting_engines(self.folder / "asks", PAUSE)
+        noting = noting_openings(asking, self.folder / "opened")
+        assert evaljudge.run(config | changes, engines=noting).exit_code == 0
+
+    @property
+    def opened(self) -> list[Opened]:
+        file = self.folder / "opened"
+        return [Opened(*line.split()) for line in file.read_text().splitlines()]
+
+    def receipts(self, stage: str) -> list[Row]:
+        return [json.loads(file.read_text()) for file in (self.out / "commits" / stage).iterdir()]
+
+    def refused(self, workers: Row) -> str:
+        """At once, before any engine."""
+        before = time.monotonic()
+        with pytest.raises(evaljudge.UserError) as refusal:
+            self.run(workers)
+        assert time.monotonic() - before < 5
+        assert not (self.folder / "opened").exists()
+        return str(refusal.value)
+
+
+def noting_openings(engines: Any, log: Path) -> Any:
+    """The same engines; their class is local, so that it travels to a worker by value."""
+
+    class NotingOpenings(type(engines)):  # type: ignore[misc]
+        def open(self, source: Any, seed: int) -> Any:
+            sees = os.environ.get("CUDA_VISIBLE_DEVICES", "unset")
+            with log.open("a") as file:
+                file.write(f"{source.source} {os.getpid()} {sees}\n")
+            return super().open(source, seed)
+
+    return NotingOpenings()
+
+
+@pytest.fixture(scope="module")
+def gpus(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A Ray with so many GPUs, for all tests that want as many; they are of type L4."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+
+        ray.init(
+            address="local", num_cpus=4, num_gpus=request.param, include_dashboard=False,
+            resources={"accelerator_type:L4": 1} if request.param else {},
+            logging_level=logging.ERROR, log_to_driver=False,
+        )  # fmt: skip
+    yield
+    ray.shutdown()
+
+
+def on_ray_with(gpus: int) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("gpus", [gpus], indirect=True, ids=[f"{gpus} GPUs"])
+
+
+@pytest.fixture
+def desk(tmp_path: Path, gpus: None, e2e: SimpleNamespace) -> Desk:
+    return Desk(tmp_path, e2e)
+
+
+@on_ray_with(0)
+def test_no_gpu_where_one_is_needed_is_said_at_once(desk: Desk) -> None:
+    assert desk.refused({"gpus": 1}).startswith("workers.gpus: each worker needs 1 on one node")
+
+
+@on_ray_with(1)
+def test_writer_and_judge_take_turns_on_the_only_gpu(desk: Desk, e2e: SimpleNamespace) -> None:
+    desk.run({}, writer="writer")
+    assert [(opened.model, opened.gpus) for opened in desk.opened] == [
+        ("writer", "0"),
+        ("reader", "0"),
+    ]
+    stages = [ask.stage for ask in e2e.asks(desk.folder / "asks")]
+    assert stages == sorted(stages, key=["prepare", "judge"].index)
+
+
+@on_ray_with(1)
+def test_gpus_for_fewer_workers_than_the_least_are_said_at_once(desk: Desk) -> None:
+    assert desk.refused({"min": 2}).startswith("workers.min: 2 workers of 1 GPU")
+
+
+@on_ray_with(1)
+def test_a_strange_accelerator_is_said_at_once_and_the_right_one_is_found(desk: Desk) -> None:
+    said = desk.refused({"accelerator_type": "H100"})
+    assert said.startswith("workers.accelerator_type: ") and said.endswith("L4")
+    desk.run({"accelerator_type": "L4"})
+    assert [opened.gpus for opened in desk.opened] == ["0"]
+
+
+@on_ray_with(1)
+def test_two_workers_share_a_gpu(desk: Desk) -> None:
+    desk.run({"min": 2, "gpus": 0.5})
+    assert [opened.gpus for opened in desk.opened] == ["0", "0"]
+    assert {receipt["gpus"] for receipt in desk.receipts("judge")} == {0.5}
+
+
+@on_ray_with(2)
+def test_two_workers_have_one_gpu_each(
+    desk: Desk, e2e: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    desk.run({"min": 2})
+
+    assert sorted(opened.gpus for opened in desk.opened) == ["0", "1"]
+    assert len({opened.pid for opened in desk.opened}) == 2
+    receipts = desk.receipts("judge")
+    assert len({receipt["worker"] for receipt in receipts}) == 2
+    assert {receipt["gpus"] for receipt in receipts} == {1}
+
+    without = Desk(tmp_path_factory.mktemp("without"), e2e)
+    without.run({"gpus": 0})
+    assert {receipt["gpus"] for receipt in without.receipts("judge")} == {0}
+    assert e2e.tables(desk.out) == e2e.tables(without.out)

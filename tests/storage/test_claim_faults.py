@@ -1,0 +1,76 @@
+"""A folder is worked on by one job at a time, whatever fails on the way (see test_claim.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.storage import claimed
+
+TRANSIENT = ("error", "slow down", "reset before", "reset after", "torn upload", "torn answer")
+
+
+@pytest.mark.parametrize("fault", TRANSIENT)
+@pytest.mark.parametrize("first", range(3))
+def test_a_claim_is_taken_and_left_whatever_fails(
+    first: int, fault: str, s3: Any, s3_proxy: Any, patience: Any, refused: Any
+) -> None:
+    """A lost answer above all: who finds the claim taken may have taken it.
+
+    The fault meets the look for a claim, or what follows: its taking, and another who looks.
+    """
+    patience(60)
+    uri, requests = f"{s3.uri}/runs/first", iter(range(100))
+    methods = {"PUT"} if fault == "torn upload" else {"GET", "PUT"}
+    wanted = 0 if fault == "torn upload" else first
+    rule = s3_proxy.add(
+        fault, most=2, when=lambda method, path: method in methods and next(requests) >= wanted
+    )
+    with claimed(uri) as claim:
+        claim.check()
+        refused(lambda: hold(uri), UserError, uri)
+    assert rule.applied and s3.keys() == set()
+
+
+def test_of_many_at_once_one_holds_the_folder(s3: Any, s3_proxy: Any) -> None:
+    s3_proxy.add("reset after", share=0.1, seed=3)
+    uri, held, holding = f"{s3.uri}/runs/first", [], threading.Lock()
+
+    def take(number: int) -> None:
+        with contextlib.suppress(UserError), claimed(uri):
+            assert holding.acquire(blocking=False), "two hold it at once"
+            time.sleep(0.3)
+            held.append(number)
+            holding.release()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(take, range(6)))
+    assert held and s3.keys() == set()
+
+
+def test_a_holder_outlives_an_outage(s3: Any, s3_proxy: Any, refused: Any) -> None:
+    """In which nobody else could take the folder either."""
+    uri = f"{s3.uri}/run"
+    with claimed(uri) as claim:
+        s3_proxy.outage(12)
+        time.sleep(13)
+        claim.check()
+        refused(lambda: hold(uri), UserError, uri)
+    assert s3_proxy.counts["outage"] and s3.keys() == set()
+
+
+def test_letting_go_hides_nothing(s3: Any, s3_proxy: Any) -> None:
+    with pytest.raises(ValueError, match="the work's own"), claimed(f"{s3.uri}/run"):
+        s3_proxy.add("denied")
+        raise ValueError("the work's own")
+
+
+def hold(uri: str) -> None:
+    with claimed(uri):
+        pass

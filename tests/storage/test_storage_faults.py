@@ -1,0 +1,256 @@
+"""What becomes of storage's faults: said at once, waited out, or given up in one line."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.storage import Output, Place, Shard, expand, open_to_read
+
+BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
+TRANSIENT = ("error", "slow down", "reset before", "reset after", "torn upload", "torn answer")
+TABLE = pa.table({"doc_id": ["a", "b"], "value": [1.5, None]})
+Use = Callable[[Place], object]
+
+
+def read_it(place: Place) -> object:
+    return place.read("there/a.json")
+
+
+def read_table_of_it(place: Place) -> object:
+    return place.read_table("there/t.parquet").to_pylist()
+
+
+def write_it(place: Place) -> object:
+    place.write("new/b", b"new")
+    return place.read("new/b")
+
+
+def write_much(place: Place) -> object:
+    place.write("new/big", BIG)
+    return place.read("new/big") == BIG
+
+
+def look_for_it(place: Place) -> object:
+    return place.exists("there/a.json"), place.exists("there/none")
+
+
+def list_it(place: Place) -> object:
+    return place.names("there"), place.names("none")
+
+
+def keep_it(place: Place) -> object:
+    place.keep("there", {"a.json", "t.parquet"})
+    return place.names("there")
+
+
+def remove_it(place: Place) -> object:
+    place.remove("there/other")
+    return place.names("there")
+
+
+def clear_it(place: Place) -> object:
+    place.clear("there")
+    return place.names("there")
+
+
+def expand_it(place: Place) -> object:
+    return (
+        expand(place.at("there/*.json")),
+        expand(place.at("there")),
+        expand(place.at("there/a.json")),
+    )
+
+
+def open_it(place: Place) -> object:
+    with open_to_read(place.at("there/a.json")) as stream:
+        return stream.read()
+
+
+USES = (
+    read_it, read_table_of_it, write_it, write_much, look_for_it, list_it, keep_it, remove_it,
+    clear_it, expand_it, open_it,
+)  # fmt: skip
+
+
+TRIED = [
+    *((use, fault) for use in (write_it, write_much) for fault in TRANSIENT[:5]),
+    *((use, "torn answer") for use in (read_it, read_table_of_it, open_it, list_it)),
+    *zip(USES, cycle(("slow down", "reset after")), strict=False),
+]  # fmt: skip
+
+
+def furnish(place: Place, s3: Any) -> None:
+    place.write_table("there/t.parquet", TABLE)
+    for name in ("a.json", "other"):
+        place.write(f"there/{name}", b"[1]")
+    assert s3.keys()
+
+
+# what the user can put right
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_bucket_that_is_not_there_is_said_at_once(use: Use, s3: Any, refused: Any) -> None:
+    since = time.monotonic()
+    uri = f"{s3.uri}-not/runs/first"
+    refused(lambda: use(Place(uri)), UserError, f"{s3.uri}-not")
+    assert time.monotonic() - since < 10
+    assert s3.keys() == set()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_denied_is_said_at_once(use: Use, s3: Any, s3_proxy: Any, refused: Any) -> None:
+    place = Place(f"{s3.uri}/runs/first")
+    furnish(place, s3)
+    s3_proxy.add("denied")
+    since, before = time.monotonic(), s3.keys()
+    refused(lambda: use(place), UserError, f"{s3.uri}/runs/first", "denied")
+    assert time.monotonic() - since < 10
+    assert s3_proxy.counts["denied"] and s3.keys() == before
+
+
+def test_writing_denied_where_reading_is_not(s3: Any, s3_proxy: Any, refused: Any) -> None:
+    place = Place(f"{s3.uri}/runs/first")
+    furnish(place, s3)
+    s3_proxy.add("denied", when=lambda method, path: method in {"PUT", "POST", "DELETE"})
+    assert place.names("there") == ["a.json", "other", "t.parquet"]
+    refused(lambda: place.write("new", b"x"), UserError, f"{s3.uri}/runs/first", "denied")
+    refused(lambda: place.remove("there/other"), UserError, f"{s3.uri}/runs/first", "denied")
+
+
+@pytest.mark.parametrize("uri", ["s3://", "s3:///a", "s3://bucket?x=1", "ftp://host/a"])
+def test_a_uri_that_names_no_place(uri: str, s3: Any, refused: Any) -> None:
+    refused(lambda: Place(uri).read("a"), UserError, uri.partition("?")[0].rstrip("/"))
+
+
+def test_no_word_of_the_credentials(s3: Any, s3_proxy: Any, patience: Any) -> None:
+    place = Place(f"{s3.uri}/runs/first")
+    patience(0.5)
+    for fault in ("denied", "error", "reset before"):
+        s3_proxy.heal()
+        s3_proxy.add(fault)
+        with pytest.raises((UserError, GivenUp)) as caught:
+            place.write("a", b"x")
+        assert "loopback-key" not in str(caught.value)
+        assert "loopback-secret" not in str(caught.value)
+
+
+# what is waited out
+
+
+@pytest.mark.parametrize(("use", "fault"), TRIED)
+def test_a_use_that_fails_for_a_while_is_done_in_the_end(
+    use: Use, fault: str, s3: Any, s3_proxy: Any, patience: Any
+) -> None:
+    """More often than the libraries below try by themselves, and as if nothing had happened."""
+    patience(60)
+    calm = Place(f"{s3.uri}/calm")
+    furnish(calm, s3)
+    expected = use(calm)
+    place = Place(f"{s3.uri}/runs/first")
+    furnish(place, s3)
+
+    rule = s3_proxy.add(fault, most=4, when=meets(fault))
+    came = use(place)
+
+    assert repr(came).replace("runs/first", "calm") == repr(expected)
+    assert rule.applied == 4
+    assert relative(s3, "runs/first/") == relative(s3, "calm/")
+
+
+def meets(fault: str) -> Callable[[str, str], bool]:
+    methods = {"torn upload": {"PUT", "POST"}, "torn answer": {"GET"}}.get(fault)
+    return lambda method, path: methods is None or method in methods
+
+
+def relative(s3: Any, folder: str) -> dict[str, bytes]:
+    keys = {key for key in s3.keys(folder) if not key.endswith("/")}
+    return {key.removeprefix(folder): s3.read(key) for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("use", "fault"),
+    [*zip(USES, cycle(("slow down", "reset after")), strict=False), (write_it, "torn upload")],
+)
+def test_a_use_that_fails_for_too_long_is_given_up(
+    use: Use, fault: str, s3: Any, s3_proxy: Any, patience: Any, refused: Any
+) -> None:
+    place = Place(f"{s3.uri}/runs/first")
+    furnish(place, s3)
+    patience(0.5)
+    rule = s3_proxy.add(fault, when=meets(fault))
+    since = time.monotonic()
+    refused(lambda: use(place), GivenUp, f"{s3.uri}/runs/first")
+    assert 0.2 < time.monotonic() - since < 20
+    assert rule.applied >= 2
+
+
+def test_an_outage_is_waited_out(s3: Any, s3_proxy: Any) -> None:
+    place = Place(f"{s3.uri}/runs/first")
+    furnish(place, s3)
+    s3_proxy.outage(5)
+    assert place.read("there/a.json") == b"[1]"
+    assert s3_proxy.counts["outage"]
+    s3_proxy.outage(2)
+    place.write("new", b"x")
+    assert s3.read("runs/first/new") == b"x"
+
+
+def test_an_endpoint_where_nobody_listens_is_given_up(
+    s3: Any, patience: Any, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patience(1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    refused(lambda: Place(f"{s3.uri}/a").read("b"), GivenUp, f"{s3.uri}/a")
+
+
+@pytest.mark.parametrize("fault", TRANSIENT)
+def test_a_long_day_with_many_faults(fault: str, s3: Any, s3_proxy: Any, patience: Any) -> None:
+    """Writers at once, as a worker's shards are, each of whose requests may fail."""
+    patience(120)
+    rule = s3_proxy.add(fault, share=0.2, when=meets(fault), seed=1)
+    place = Place(f"{s3.uri}/runs/first")
+
+    def work(number: int) -> None:
+        place.write(f"f/{number}.json", f"[{number}]")
+        place.write_table(f"t/{number}.parquet", pa.table({"n": [number]}))
+        assert place.read_table(f"t/{number}.parquet")["n"].to_pylist() == [number]
+        place.write_json(f"f/{number}.json", [number, number])
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(12)))
+    assert place.names("f") == sorted(f"{n}.json" for n in range(12))
+    for number in range(12):
+        assert json.loads(s3.read(f"runs/first/f/{number}.json")) == [number, number]
+    assert rule.applied > 2
+    assert len(relative(s3, "runs/first/")) == 24
+
+
+def test_an_output_is_whole_whatever_fails(s3: Any, s3_proxy: Any, shards: SimpleNamespace) -> None:
+    for seed, fault in enumerate(TRANSIENT):
+        s3_proxy.add(fault, share=0.03, when=meets(fault), seed=seed)
+    for number in range(3):
+        output, shard = Output(f"{s3.uri}/runs/{number}", run="1f0c"), Shard(number, 1, 1)
+        wrote = shards.write(output, shard)
+        assert shards.read(output, shard) == wrote
+        assert output.committed("judge") == {number} and output.shards() == [shard]
+    assert sum(s3_proxy.counts.values()) > 3
+
+
+def test_no_upload_is_left_half_way(s3: Any, s3_proxy: Any) -> None:
+    """The parts of an upload that is neither completed nor aborted are kept and paid for."""
+    place = Place(f"{s3.uri}/runs/first")
+    s3_proxy.add("slow down", when=lambda method, path: method == "PUT", most=8)
+    place.write("a.json", b"{}")
+    assert s3.read("runs/first/a.json") == b"{}" and s3_proxy.counts
+    assert s3.unfinished() == 0

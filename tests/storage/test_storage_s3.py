@@ -1,0 +1,202 @@
+"""Places, outputs and globs on S3 exactly as on a disk."""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.storage import Output, Place, Shard, expand, open_to_read
+
+BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
+ODD = "a b+c%25&=ü~(1).json"
+TABLE = pa.table({"doc_id": ["a", "b"], "value": [1.5, None]})
+
+
+def test_what_is_written_is_read(place: Place, ground: Any) -> None:
+    place.write("a.txt", "text ü")
+    place.write("deep/er/b.bin", b"\0\xff")
+    place.write("empty", b"")
+    place.write_json(ODD, {"a": [1, None, "ü"]})
+    place.write_table("t/1.parquet", TABLE)
+    assert ground.files() == {"a.txt", "deep/er/b.bin", "empty", ODD, "t/1.parquet"}
+    assert ground.read("deep/er/b.bin") == place.read("deep/er/b.bin") == b"\0\xff"
+    assert place.read("a.txt") == "text ü".encode() and place.read("empty") == b""
+    assert place.read_json(ODD) == json.loads(ground.read(ODD)) == {"a": [1, None, "ü"]}
+    assert place.read_table("t/1.parquet").equals(TABLE)
+    assert place.read_table("t/1.parquet", columns=["value"]).column_names == ["value"]
+
+
+def test_more_than_one_part(place: Place, ground: Any) -> None:
+    with place.writing("big") as stream:
+        for start in range(0, len(BIG), 1 << 20):
+            stream.write(BIG[start : start + (1 << 20)])
+    assert place.read("big") == ground.read("big") == BIG
+
+
+def test_a_second_write_takes_the_place_of_the_first(place: Place, ground: Any) -> None:
+    place.write("a", BIG)
+    place.write("a", b"short")
+    assert place.read("a") == b"short" and ground.files() == {"a"}
+
+
+@pytest.mark.parametrize("size", [3, len(BIG)])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_block_that_ends_badly_leaves_what_was(
+    size: int, error: type[BaseException], place: Place, ground: Any
+) -> None:
+    def broken(name: str) -> None:
+        with place.writing(name) as stream:
+            stream.write(BIG[:size])
+            raise error
+
+    ground.put("old", b"old")
+    for name in ("old", "new"):
+        with pytest.raises(error):
+            broken(name)
+    gc.collect()
+    time.sleep(0.2)
+    assert ground.files() == {"old"} and ground.read("old") == b"old"
+
+
+def test_nothing_is_to_be_seen_before_the_block_ends(place: Place, ground: Any) -> None:
+    with place.writing("new") as stream:
+        stream.write(BIG)
+        assert not place.exists("new") and place.names("") == []
+    assert place.exists("new") and ground.files() == {"new"}
+
+
+def test_what_is_there(place: Place, ground: Any) -> None:
+    ground.put("folder/a", b"")
+    assert place.exists("folder/a")
+    assert not place.exists("folder/b") and not place.exists("none/a")
+    assert not place.exists("fold") and not place.exists("folder/aa")
+
+
+def test_names_are_those_of_files_directly_in_a_folder(place: Place, ground: Any) -> None:
+    assert place.names("folder") == []
+    for name in ("b.json", "a.json", ODD, ".hidden", "deeper/c.json"):
+        ground.put(f"folder/{name}", b"x")
+    ground.put("folder-2/z.json", b"x")
+    assert place.names("folder") == sorted([ODD, "a.json", "b.json"])
+    assert place.names("none") == []
+
+
+def test_more_names_than_one_listing_holds(s3: Any) -> None:
+    """S3 lists a thousand at a time."""
+    place = Place(f"{s3.uri}/many")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: s3.put(f"many/commits/{n:05d}.json", b"1"), range(1100)))
+    assert place.names("commits") == [f"{n:05d}.json" for n in range(1100)]
+
+
+def test_keep_removes_the_other_files_of_its_folder(place: Place, ground: Any) -> None:
+    place.keep("none", {"a"})
+    for name in ("f/a", "f/b", "f/.b.part", "f/deeper/c", "f2/d", "e"):
+        ground.put(name, b"x")
+    place.keep("f", {"a", "z"})
+    assert ground.files() == {"f/a", "f/deeper/c", "f2/d", "e"}
+    place.keep("f", ())
+    assert ground.files() == {"f/deeper/c", "f2/d", "e"} and place.names("f") == []
+
+
+def test_remove_is_of_one_file_and_may_be_said_twice(place: Place, ground: Any) -> None:
+    for name in ("f/a", "f/ab"):
+        ground.put(name, b"x")
+    for _ in range(2):
+        place.remove("f/a")
+        assert ground.files() == {"f/ab"}
+    place.remove("none/a")
+
+
+def test_clear_empties_a_folder(place: Place, ground: Any) -> None:
+    place.clear("none")
+    for name in ("f/a", "f/.hidden", "f/deeper/c", "f2/d", "e"):
+        ground.put(name, b"x")
+    place.clear("f")
+    assert ground.files() >= {"f2/d", "e"} and place.names("f") == []
+    assert not {"f/a", "f/.hidden"} & ground.files()
+    place.write("f/a", b"new")
+    assert place.names("f") == ["a"]
+
+
+def test_what_is_not_there_cannot_be_read(place: Place, ground: Any) -> None:
+    ground.put("folder/a", b"x")
+    for name in ("none", "none/a", "folder/b"):
+        for read in (place.read, place.read_json, place.read_table):
+            with pytest.raises(FileNotFoundError):
+                read(name)
+
+
+def test_a_place_travels(place: Place, ground: Any) -> None:
+    ground.put("a", b"x")
+    assert pickle.loads(pickle.dumps(place)).read("a") == b"x"
+
+
+def test_files_of_a_file_a_folder_and_a_glob(ground: Any) -> None:
+    for name in ("b.jsonl", "a.jsonl", "c.csv", ".hidden", "_SUCCESS", "deeper/d.jsonl"):
+        ground.put(f"corpus/{name}", b"x")
+    uri = f"{ground.uri}/corpus"
+
+    def names(given: str) -> list[str]:
+        found = expand(given)
+        assert all(file.startswith(f"{uri}/") for file in found)
+        return [file.removeprefix(f"{uri}/") for file in found]
+
+    assert names(uri) == names(f"{uri}/") == ["a.jsonl", "b.jsonl", "c.csv"]
+    assert names(f"{uri}/*.jsonl") == ["a.jsonl", "b.jsonl"]
+    assert names(f"{uri}/[ac].*") == ["a.jsonl", "c.csv"]
+    assert names(f"{uri}/c.csv") == ["c.csv"]
+    assert names(f"{uri}/none*") == []
+    with pytest.raises(UserError, match="none.jsonl: no such file"):
+        expand(f"{uri}/none.jsonl")
+
+
+def test_a_corpus_is_opened_to_be_read(ground: Any) -> None:
+    ground.put("a.jsonl", b"line 1\nline 2\n")
+    with open_to_read(f"{ground.uri}/a.jsonl") as stream:
+        assert stream.read() == b"line 1\nline 2\n"
+    with pytest.raises(UserError, match="b.jsonl: no such file"):
+        open_to_read(f"{ground.uri}/b.jsonl")
+
+
+def test_an_output_comes_back_as_it_went(ground: Any, shards: SimpleNamespace) -> None:
+    output, shard = Output(ground.uri, run="1f0c"), Shard(3, 1, 2)
+    wrote = shards.write(output, shard)
+    again = Output(ground.uri, run="1f0c")
+    assert shards.read(again, shard) == wrote
+    assert again.run() == {"id": "1f0c"} and again.shards() == [shard]
+    assert again.committed("judge") == {3} and again.committed("prepare") == set()
+    assert [receipt["shard"] for receipt in again.receipts("judge")] == [3]
+    assert ground.files() == {
+        "run.json",
+        "shards.json",
+        "cases/00003.parquet",
+        "briefs/synthetic/00003-1f0c.parquet",
+        "verdicts/synthetic/00003.parquet",
+        "scores/00003.parquet",
+        "commits/judge/00003.json",
+    }
+
+
+def test_an_empty_output_is_empty(ground: Any) -> None:
+    output = Output(ground.uri)
+    assert output.run() is None and output.listing() is None and output.shards() == []
+    assert output.committed("prepare") == set() and list(output.receipts("judge")) == []
+    assert output.brief_files("synthetic") == []
+
+
+def test_what_is_gone_of_an_output_is_said(ground: Any) -> None:
+    output = Output(ground.uri)
+    for read in (output.cases, lambda shard: output.verdicts("synthetic", shard)):
+        with pytest.raises(UserError, match=r"00003.parquet: is gone") as caught:
+            read(Shard(3, 1, 2))
+        assert ground.uri in str(caught.value)
