@@ -1,8 +1,8 @@
 """Machines that come and go: workers follow the load, and what a lost node had is done elsewhere.
 
-The runs lie on S3, over HTTP. Ray's own autoscaler starts and ends the nodes, by its fake provider: each node is processes on
-this machine. `ray.cluster_utils.AutoscalingCluster` is not used, for it begins and ends with
-`ray stop --force`, which ends every other Ray of this machine too.
+The runs lie on S3, over HTTP. Ray's own autoscaler starts and ends the nodes, by its fake provider:
+each node is processes on this machine. `ray.cluster_utils.AutoscalingCluster` is not used, for it
+begins and ends with `ray stop --force`, which ends every other Ray of this machine too.
 """
 
 from __future__ import annotations

@@ -66,9 +66,13 @@ def test_a_holder_outlives_an_outage(s3: Any, s3_proxy: Any, refused: Any) -> No
 
 
 def test_letting_go_hides_nothing(s3: Any, s3_proxy: Any) -> None:
-    with pytest.raises(ValueError, match="the work's own"), claimed(f"{s3.uri}/run"):
-        s3_proxy.add("denied")
-        raise ValueError("the work's own")
+    def work() -> None:
+        with claimed(f"{s3.uri}/run"):
+            s3_proxy.add("denied")
+            raise ValueError("the work's own")
+
+    with pytest.raises(ValueError, match="the work's own"):
+        work()
 
 
 def hold(uri: str) -> None:
