@@ -45,7 +45,6 @@ WORKERS = 2
 PARTS = {
     "prompts rendered": ("tasks/pack.py", "render"),
     "replies scripted": ("model/scripted.py", "_written", "_chosen"),
-    "replies remembered": ("model/remembering.py", "_recall", "_learn"),
     "asks counted": ("model/counting.py", "_count"),
     "files read and written": ("storage/place.py", "read", "write_table", "write_json"),
     "records to tables": ("storage/tables.py", "_table", "read_cases", "read_briefs"),
