@@ -11,17 +11,17 @@ its time on a shard; writes benches/scale.json.
 from __future__ import annotations
 
 import asyncio
-import cProfile
 import json
 import platform
-import pstats
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +35,19 @@ from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus
 from evaljudge.job import make_job
 from evaljudge.journey import Todo, Watcher
-from evaljudge.model.scripted import ScriptedEngines
-from evaljudge.storage import Output, Shard
+from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.storage import Output, Place, Shard, tables
+from evaljudge.tasks.pack import Pack
 
 HERE = Path(__file__).parent
 SIZES = (10_000, 100_000)
 SYSTEMS, RATED = ("north", "south"), 1_000
 WORKERS = 2
-PARTS = {
-    "prompts rendered": ("tasks/pack.py", "render"),
-    "replies scripted": ("model/scripted.py", "_written", "_chosen"),
-    "asks counted": ("model/counting.py", "_count"),
-    "files read and written": ("storage/place.py", "read", "write_table", "write_json"),
-    "records to tables": ("storage/tables.py", "_table", "read_cases", "read_briefs"),
+PARTS: dict[str, list[tuple[Any, str]]] = {
+    "prompts rendered": [(Pack, "render")],
+    "replies scripted": [(Scripted, "_written"), (Scripted, "_chosen")],
+    "files read and written": [(Place, n) for n in ("read", "write", "write_table")],
+    "records to tables and back": [(tables, name) for name in ("_table", "read_cases")],
 }
 
 
@@ -148,27 +148,46 @@ def drive(cases: int) -> dict[str, Any]:
         }
 
 
-def shares_of_a_shard() -> dict[str, float]:
-    """What part of a worker's time on one shard each kind of work takes."""
+def parts_of_a_shard() -> dict[str, float]:
+    """Milliseconds that a worker is busy with each part of one shard, in whichever thread."""
     with tempfile.TemporaryDirectory(prefix="scale-") as name:
         folder = Path(name)
         corpus = folder / "cases.jsonl"
         corpus.write_text("".join(f"{json.dumps(row)}\n" for row in rows(32)))
         config = load_config(configuration(folder, corpus))
         asyncio.run(one_shard(config))  # the first of all imports pyarrow
-        profile = cProfile.Profile()
-        profile.runcall(asyncio.run, one_shard(config))
-    stats = pstats.Stats(profile)
-    total = stats.total_tt  # type: ignore[attr-defined]
-    taken: dict[str, float] = {}
-    for (file, _, function), (*_, cumulative, _) in stats.stats.items():  # type: ignore[attr-defined]
-        for part, (where, *functions) in PARTS.items():
-            if file.endswith(where) and function in functions:
-                taken[part] = taken.get(part, 0.0) + cumulative
-    return {part: round(seconds / total, 3) for part, seconds in taken.items()}
+        shutil.rmtree(folder / "out")
+        with timed() as spent:
+            spent["in all"] = asyncio.run(one_shard(config))
+    return {part: round(1000 * seconds, 1) for part, seconds in spent.items()}
 
 
-async def one_shard(config: Config) -> None:
+@contextmanager
+def timed() -> Iterator[dict[str, float]]:
+    """Adds up the seconds of the parts while the block lasts."""
+    spent, kept = dict.fromkeys(PARTS, 0.0), []
+    for part, functions in PARTS.items():
+        for owner, name in functions:
+            kept.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, timing(kept[-1][2], part, spent))
+    yield spent
+    for owner, name, function in kept:
+        setattr(owner, name, function)
+
+
+def timing(function: Callable[..., Any], part: str, spent: dict[str, float]) -> Callable[..., Any]:
+    def call(*given: Any, **named: Any) -> Any:
+        since = time.perf_counter()
+        try:
+            return function(*given, **named)
+        finally:
+            spent[part] += time.perf_counter() - since
+
+    return call
+
+
+async def one_shard(config: Config) -> float:
+    """The seconds that it takes, once it is cut."""
     engines = ScriptedEngines()
     job, shard = make_job(config, engines), Shard(0, 32, 64)
     assert job.model and job.writer_is
@@ -177,7 +196,9 @@ async def one_shard(config: Config) -> None:
     known = (config.out, None, "bench", job.judges, engines, job.model, job.writer_is)
     assignment = Assignment(*known, job.signatures(), 0)
     here = Here("", "", "", lambda node: True)
+    since = time.perf_counter()
     await ShardWork(assignment, here).do(Order(shard, ["prepare", "judge"], {}))
+    return time.perf_counter() - since
 
 
 def tell(found: Mapping[str, Any]) -> None:
@@ -195,8 +216,8 @@ def main(sizes: list[int]) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         seen["runs"].append(json.loads(done.stdout.splitlines()[-1]))
         tell(seen["runs"][-1])
-    seen["shares_of_a_shard"] = shares_of_a_shard()
-    print("of a worker's time on a shard:", seen["shares_of_a_shard"])
+    seen["milliseconds_of_a_shard"] = parts_of_a_shard()
+    print("a worker's milliseconds with a shard of 32 cases:", seen["milliseconds_of_a_shard"])
     (HERE / "scale.json").write_text(json.dumps(seen, indent=1) + "\n")
 
 

@@ -18,7 +18,7 @@ from evaljudge.errors import UserError
 from evaljudge.job import Job
 from evaljudge.records import Candidate, Case
 from evaljudge.signature import Fingerprint, differences, short
-from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage import Claim, Output, Shard, ahead
 
 MOST_CASES = 32
 PIECES_PER_WORKER = 8
@@ -26,7 +26,7 @@ PIECES_PER_WORKER = 8
 Listing = dict[str, Any]
 
 
-def bind_and_cut(job: Job, *, extend: bool = False) -> Output:
+def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
     """The run's output folder, bound to its fingerprint, with every case in a shard."""
     config = job.config
     with open_corpus(job.corpus, config.bad_rows) as corpus:
@@ -41,14 +41,14 @@ def bind_and_cut(job: Job, *, extend: bool = False) -> Output:
         if listing is None:
             _refuse_remains(output, output.committed("prepare"), "shards.json")
             _refuse(output, differences(bound["fingerprint"], now))
-            _cut(output, corpus, job, {}, corpus)
+            _cut(output, corpus, job, {}, corpus, claim)
         else:
             _check(output, bound, listing, now, extend)
-            _take_over(output, corpus, job, listing)
+            _take_over(output, corpus, job, listing, claim)
     return output
 
 
-def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing) -> None:
+def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:
     """What the corpus says anew, of a run whose shards are listed: cases, ratings, or nothing."""
     known, grown = output.shards(), listing["corpus"] != corpus.digest
     if grown:
@@ -59,7 +59,7 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing) -> No
         return
     if grown:
         output.write_run((output.run() or {}) | {"state": "begun"})
-    _cut(output, corpus, job, listing, corpus.unmarked() if grown else ())
+    _cut(output, corpus, job, listing, corpus.unmarked() if grown else (), claim)
 
 
 def _refuse_remains(output: Output, remains: object, gone: str) -> None:
@@ -121,7 +121,9 @@ def _refuse_unfinished(output: Output) -> None:
         )
 
 
-def _cut(output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case]) -> None:
+def _cut(
+    output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case], claim: Claim
+) -> None:
     """Append shards of these cases to those listed, and list them all."""
     pieces = PIECES_PER_WORKER * job.config.workers.max
     size = min(MOST_CASES, max(1, ceil(corpus.cases / pieces)))
@@ -135,6 +137,7 @@ def _cut(output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iter
         return shard
 
     new = list(ahead(write, enumerate(_pieces(cases, size), start=first)))
+    claim.check()
     shards = known + new
     output.keep_cases(shards)  # a cut that was killed may have cut otherwise
     cuts = listing.get("cuts", [0])

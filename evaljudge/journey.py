@@ -87,9 +87,9 @@ def run(
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
     job = make_job(_config(given, changes), engines)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        output = _bind(job, extend, watching)
+        output = _bind(job, extend, watching, claim)
         _ask(job, output, ("prepare", "judge"), watching, claim)
-        return _report(job, output, watching)
+        return _report(job, output, watching, claim)
 
 
 def prepare(
@@ -99,7 +99,7 @@ def prepare(
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        output = _bind(job, extend, watching)
+        output = _bind(job, extend, watching, claim)
         _ask(job, output, ("prepare",), watching, claim)
         _write_run(job, output, _accounts(output))
     return output.uri
@@ -131,8 +131,8 @@ def make_report(
     bound = (Output(config.out).run() or {}).get("fingerprint", {})
     job = make_job(config, engines, bound)
     output = open_bound(job)
-    with watcher or Watcher() as watching, claimed(config.out):
-        return _report(job, output, watching)
+    with watcher or Watcher() as watching, claimed(config.out) as claim:
+        return _report(job, output, watching, claim)
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
@@ -158,9 +158,9 @@ def _ready(job: Job) -> Iterator[Claim]:
         yield claim
 
 
-def _bind(job: Job, extend: bool, watching: Watcher) -> Output:
+def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
     watching.entering(f"reading {job.config.corpus_name}")
-    return bind_and_cut(job, extend=extend)
+    return bind_and_cut(job, claim, extend=extend)
 
 
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
@@ -182,11 +182,12 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
         do_stages(job, output, stages, seen)
     finally:
         watcher.done()
-    output.forget_attempts()
+    output.tidy()
 
 
-def _report(job: Job, output: Output, watching: Watcher) -> Outcome:
+def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcome:
     watching.entering("scoring and reporting")
+    claim.check()
     shards = output.shards()
     if job.judges:
         judged = output.committed("judge")
@@ -200,6 +201,7 @@ def _report(job: Job, output: Output, watching: Watcher) -> Outcome:
     place.write_json("report/agreement.json", rows)
     place.write("report/agreement.md", agreement_markdown(findings))
     place.write("report/index.html", page(findings))
+    claim.check()
     _write_run(job, output, accounts, findings)
     return Outcome(output.uri, findings)
 

@@ -140,3 +140,28 @@ def test_denied_access_is_said_before_an_engine_is_loaded(
 ) -> None:
     s3_proxy.add("denied")
     assert "access is denied" in said(**{key: f"{s3.uri}/x.jsonl"})
+
+
+@pytest.mark.parametrize(
+    ("uri", "variables", "words"),
+    [
+        ("s3://key:secret@bucket/run", {}, "credentials: they belong in the environment"),
+        ("s3://my bucket/run", {}, "Invalid bucket name"),
+        ("s3://bucket//run", {}, "a folder in it has no name"),
+        ("s3://bucket/run", {"AWS_PROFILE": "typo"}, "The config profile (typo) could not be"),
+        ("s3://bucket/run", {"AWS_ENDPOINT_URL": "127.0.0.1:1"}, "Invalid endpoint: 127.0.0.1:1"),
+        ("s3://bucket/run", {"AWS_ACCESS_KEY_ID": ""}, "Unable to locate credentials"),
+    ],
+)
+def test_what_no_waiting_mends_is_said_at_once(
+    uri: str, variables: dict[str, str], words: str, said: Said, s3: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if "AWS_ACCESS_KEY_ID" in variables:
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    line = said(out=uri)
+    assert words in line
+    assert "secret" not in line

@@ -1,12 +1,14 @@
 """What a worker notes for its successors, so that a case that kills its workers is found.
 
-    attempts/00003.json  {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 2,
-                          "alone": "d17", "killed": {"d17": 1}}
+    attempts/00003.json  {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 1,
+                          "killed": {"d17": 1}, "well": 5}
+    attempts/alone-host-71.json  {"session": "1f0c…", "shard": "00003", "doc_id": "d17"}
 
 A shard is begun with all its cases at once. If its worker dies, on a node that lives on, it is done
 again with care: one case at a time and nothing else open over the engine, noting which. So the
 third death that befalls a case, two of them with it alone, is laid at its door: it is set aside. A
-node that is gone (preempted, say) took its workers with it: that is no case's doing.
+node that is gone (preempted, say) took its workers with it: that is no case's doing; nor is a death
+while another shard's case was alone any of this shard's.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from evaljudge.storage import Output
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
 MOST_DEATHS = 10
-"""One shard is not tried for ever."""
+"""Of a shard, by which no case is to blame."""
+MOST_KILLERS = 8
+"""In a row, none of a shard's cases ending well: then it is the engine, not the cases."""
 MOST_LOADS = 3
 Lives = Callable[[str], bool]
 """Whether a node does."""
@@ -35,13 +39,9 @@ class Note:
     worker: str
     node: str
     deaths: int = 0
-    alone: str | None = None
     killed: dict[str, int] = field(default_factory=dict)
-
-    def count_death(self) -> None:
-        self.deaths += 1
-        if self.alone:
-            self.killed[self.alone] = self.killed.get(self.alone, 0) + 1
+    well: int = 0
+    """Cases that were alone and ended well."""
 
 
 @dataclass(frozen=True)
@@ -60,32 +60,47 @@ class Here:
             return None
         note = Note(**left)
         if note.worker != self.worker and self.lives(note.node):
-            note.count_death()
+            self._count_death(output, name, note)
         return note
+
+    def _count_death(self, output: Output, name: str, note: Note) -> None:
+        alone = output.attempt(_alone(note.worker))
+        if alone.get("session") != self.session:
+            note.deaths += 1
+        elif alone["shard"] == name:
+            note.killed[alone["doc_id"]] = note.killed.get(alone["doc_id"], 0) + 1
 
     def succeed(self, before: Note | None) -> Note:
         mine = Note(self.session, self.worker, self.node)
-        return replace(mine, deaths=before.deaths, killed=before.killed) if before else mine
+        if before is None:
+            return mine
+        return replace(mine, deaths=before.deaths, killed=before.killed, well=before.well)
+
+
+def _alone(worker: str) -> str:
+    return f"alone-{worker}"
 
 
 class Attempt:
     """One try of a shard."""
 
     def __init__(self, output: Output, name: str, here: Here) -> None:
-        self._output, self._name = output, name
+        self._output, self._name, self._here = output, name, here
         before = here.predecessor(output, name)
         self.is_first, self._note = before is None, here.succeed(before)
-        if self._note.deaths >= MOST_DEATHS:
+        hopeless = len(self.aside) >= MOST_KILLERS and not self._note.well
+        if hopeless or self._note.deaths >= MOST_DEATHS:
+            times = self._note.deaths + sum(self._note.killed.values())
             raise GivenUp(
-                f"{output.uri}: shard {name}: its worker died {MOST_DEATHS} times, so the work was "
-                "given up; what was committed is kept, and a rerun resumes. Ray's logs of the "
-                "workers say why they died"
+                f"{output.uri}: shard {name}: its worker died {times} times, so the work was given "
+                "up; what was committed is kept, and a rerun resumes. Ray's logs of the workers "
+                "say why they died"
             )
-        output.note_attempt(name, asdict(self._note))
+        self._write()
 
     @property
     def is_careful(self) -> bool:
-        return bool(self._note.deaths)
+        return bool(self._note.deaths or self._note.killed)
 
     @property
     def aside(self) -> set[str]:
@@ -100,16 +115,24 @@ class Attempt:
                 yield
             return
         async with room.alone():
-            await self._note_alone(doc_id)
+            await asyncio.to_thread(self._begin_alone, doc_id)
             yield
-            await self._note_alone(None)
+            await asyncio.to_thread(self._end_alone)
 
     def end(self) -> None:
         self._output.forget_attempt(self._name)
 
-    async def _note_alone(self, doc_id: str | None) -> None:
-        self._note.alone = doc_id
-        await asyncio.to_thread(self._output.note_attempt, self._name, asdict(self._note))
+    def _begin_alone(self, doc_id: str) -> None:
+        note = {"session": self._here.session, "shard": self._name, "doc_id": doc_id}
+        self._output.note_attempt(_alone(self._here.worker), note)
+
+    def _end_alone(self) -> None:
+        self._note.well += 1
+        self._write()
+        self._output.forget_attempt(_alone(self._here.worker))
+
+    def _write(self) -> None:
+        self._output.note_attempt(self._name, asdict(self._note))
 
 
 class Loading:

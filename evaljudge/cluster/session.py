@@ -71,8 +71,11 @@ def _connect(workers: WorkersConfig) -> None:
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     if named := os.environ.get("RAY_ADDRESS"):
         _refuse_silence(named)
-        with _hushed():
-            ray.init(address="auto", **quiet)
+        try:
+            with _hushed():
+                ray.init(address="auto", **quiet)
+        except (RuntimeError, ConnectionError) as error:  # another Ray or Python, say
+            raise UserError(f"RAY_ADDRESS: {named}: {error}") from error
         return
     cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
     try:

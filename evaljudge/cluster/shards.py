@@ -72,8 +72,12 @@ class ShardWork:
         return receipts
 
     async def _receipt_left(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
-        """Of an attempt that committed the stage and died thereafter."""
-        return await asyncio.to_thread(self._output.receipt, stage, shard)
+        """Of an attempt that committed the stage and died thereafter.
+
+        An older one does not count: what it speaks of may be gone, which is why it is ordered anew.
+        """
+        left = await asyncio.to_thread(self._output.receipt, stage, shard)
+        return left if left and left["session"] == self._here.session else None
 
     async def _prepare(
         self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Briefs], attempt: Attempt
@@ -171,6 +175,7 @@ class ShardWork:
             "unscored": unscored,
             "asked": {judge: asdict(of) for judge, of in asked.items()},
             "seconds": round(now - started, 3),
+            "session": self._here.session,
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),
             "gpus": self._gpus,

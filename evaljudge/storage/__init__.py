@@ -4,7 +4,7 @@ from evaljudge.storage.ahead import ahead
 from evaljudge.storage.claim import Claim, claimed
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read
 from evaljudge.storage.output import Output, Shard, Stage
-from evaljudge.storage.place import Place, locate
+from evaljudge.storage.place import Place
 
 __all__ = [
     "Claim",
@@ -17,6 +17,5 @@ __all__ = [
     "expand",
     "fetch_folder",
     "listing",
-    "locate",
     "open_to_read",
 ]

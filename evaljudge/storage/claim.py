@@ -6,7 +6,7 @@
 On this machine the claim is a lock, which the system drops with the process that held it. On object
 storage it is an object that its holder writes anew every few seconds, each time on the condition
 that it is still the one it wrote before. Who finds one takes it over when its holder is seen to be
-dead (a process of this machine) or has not written for a while, as the finder's own clock has it.
+dead (a process of this machine) or does not write for a while, as the finder's own clock has it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class _Lock:
         """Nobody can take it from a process that lives."""
 
     def release(self) -> None:
-        os.unlink(self._path)
+        with suppress(FileNotFoundError):  # gone with its folder
+            os.unlink(self._path)
         os.close(self._file)
         if self._is_new:  # and nothing came of it: leave no trace
             with suppress(OSError):
@@ -112,17 +113,16 @@ class _Lease:
         self._end.set()
         self._beating.join(timeout=2 * BEAT)
         if self._lost is None:
-            with suppress(GivenUp, UserError):  # then it is taken over as a dead job's is
-                self._hastily.remove(NAME)
+            with suppress(GivenUp, UserError):  # then it is taken over when nobody renews it
+                there = self._hastily.read(NAME)
+                if there and self._is_mine(there):
+                    self._hastily.remove(NAME)
 
     def _taken(self) -> bool:
         there = self._objects.read(NAME)
         if there is None:
             return self._objects.create(NAME, self._text())
-        lives = _lives(there)
-        if lives is None:
-            lives = self._is_renewed(there)
-        if lives:
+        if not _is_dead(there) and self._is_renewed(there):
             raise UserError(_held(self._uri, _read(there)["name"]))
         return self._objects.swap(NAME, there.mark, self._text())
 
@@ -130,21 +130,24 @@ class _Lease:
         for _ in range(LOOKS):
             time.sleep(LOOK)
             there = self._objects.read(NAME)
-            if there is not None and there.mark != first.mark:
-                return True
+            if there is None or there.mark != first.mark:
+                return there is not None
         return False
 
     def _beat(self) -> None:
         while not self._end.wait(BEAT):
             try:
                 there = self._hastily.read(NAME)
-                if there is None or _read(there).get("token") != self._mine["token"]:
+                if there is None or not self._is_mine(there):
                     self._lost = _read(there)["name"] if there else "its claim was removed"
                     return
                 self._mine["beat"] += 1
                 self._hastily.swap(NAME, there.mark, self._text())
             except (GivenUp, UserError):
                 continue  # the run itself says what storage refuses; the claim goes on trying
+
+    def _is_mine(self, there: Held) -> bool:
+        return bool(_read(there).get("token") == self._mine["token"])
 
     def _text(self) -> bytes:
         return json.dumps(self._mine).encode()
@@ -173,17 +176,19 @@ def _machine() -> str:
     return f"{os.uname().nodename} {psutil.boot_time():.0f} {namespace}"
 
 
-def _lives(there: Held) -> bool | None:
-    """Whether its holder does; None where that cannot be seen from here."""
+def _is_dead(there: Held) -> bool:
+    """Whether its holder was seen to be: a process of this machine, that is no more."""
     import psutil
 
     holder = _read(there)
     if holder.get("machine") != _machine():
-        return None
-    try:
-        return bool(psutil.Process(holder["pid"]).create_time() == holder["born"])
-    except psutil.NoSuchProcess:
         return False
+    try:
+        process = psutil.Process(holder["pid"])
+        is_another = process.create_time() != holder["born"]
+        return bool(is_another or process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _read(there: Held) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from evaljudge.errors import UserError
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.reading import PatientFile
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
-from evaljudge.storage.whole import WholeFile, WholeUpload
+from evaljudge.storage.whole import WholeFile, WholeUpload, is_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,9 +70,6 @@ class Place:
         return self._root
 
     # what is there
-
-    def exists(self, name: str) -> bool:
-        return self.kind(name) != "NotFound"
 
     def kind(self, name: str) -> str:
         """`File`, `Directory` or `NotFound`."""
@@ -187,6 +184,13 @@ class Place:
         for name, _ in self.files(folder):
             if name not in names:
                 self.remove(f"{folder}/{name}")
+
+    def sweep(self) -> None:
+        """Remove what writers that were killed have left half-written, here and below."""
+        if self.is_local:
+            for folder, _, files in os.walk(self._root):
+                for name in filter(is_part, files):
+                    os.unlink(f"{folder}/{name}")
 
     def clear(self, folder: str) -> None:
         """Remove the files directly in a folder, and the folder if that was all."""

@@ -38,8 +38,12 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
 
     path = uri.removeprefix(SCHEME)
     bucket = path.partition("/")[0]
+    if "@" in bucket:  # not to be repeated
+        raise UserError("an s3:// URI holds credentials: they belong in the environment")
     if not bucket:
         raise UserError(f"{uri}: names no bucket")
+    if "//" in path:
+        raise UserError(f"{uri}: a folder in it has no name")
     if "?" in path:
         raise UserError(f"{uri}: endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
@@ -86,7 +90,7 @@ class Objects:
         self._uri, self._patience = uri, patience
         self._bucket, _, folder = uri.removeprefix(SCHEME).partition("/")
         self._folder = f"{folder.strip('/')}/" if folder.strip("/") else ""
-        self._client = _client(self._bucket)
+        self._client = _client(self._bucket, patience)
 
     def put(self, name: str, content: bytes) -> None:
         """In one request, so that nothing is begun that may be left unfinished."""
@@ -130,7 +134,13 @@ class Objects:
 
     def _do(self, name: str, work: Callable[[], Any], mild: set[int], otherwise: Any) -> Any:
         """Its result; or `otherwise` where the answer was one of these statuses."""
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import (
+            BotoCoreError,
+            ClientError,
+            NoCredentialsError,
+            ParamValidationError,
+            PartialCredentialsError,
+        )
         from urllib3.exceptions import HTTPError
 
         uri = f"{self._uri}/{name}"
@@ -145,6 +155,8 @@ class Objects:
                 if status in mild:
                     return otherwise
                 raise OSError(str(error)) from None
+            except (NoCredentialsError, PartialCredentialsError, ParamValidationError) as error:
+                raise UserError(f"{uri}: {_one_line(error)}") from None
             except (BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
                 raise OSError(str(error)) from None
 
@@ -154,16 +166,25 @@ class Objects:
         return f"{self._folder}{name}"
 
 
-def _client(bucket: str) -> Any:
+def _client(bucket: str, patience: float | None) -> Any:
+    """Who is not patient does not wait for a silent connection either."""
     try:
         import boto3
         from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
     except ImportError:
         raise UserError(f"{SCHEME}{bucket}: wants boto3: install evaljudge[s3]") from None
     patient = Config(
-        connect_timeout=CONNECT_TIMEOUT,
-        read_timeout=READ_TIMEOUT,
-        retries={"mode": "standard", "total_max_attempts": 3},
+        connect_timeout=patience or CONNECT_TIMEOUT,
+        read_timeout=patience or READ_TIMEOUT,
+        retries={"mode": "standard", "total_max_attempts": 1 if patience else 3},
     )
     region = _region(bucket, _said_region(), _endpoint())
-    return boto3.client("s3", region_name=region, config=patient)
+    try:
+        return boto3.Session().client("s3", region_name=region, config=patient)
+    except (BotoCoreError, ValueError) as error:  # no such profile, no such endpoint
+        raise UserError(f"{SCHEME}{bucket}: {_one_line(error)}") from None
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())

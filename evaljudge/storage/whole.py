@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 IN_MEMORY, PIECE = 8 << 20, 8 << 20
+PART = ".part"
+
+
+def is_part(name: str) -> bool:
+    return name.startswith(".") and name.endswith(PART)
 
 
 class WholeFile:
@@ -28,7 +34,7 @@ class WholeFile:
     def __init__(self, path: str, only_new: bool = False) -> None:
         self._path, self._only_new = path, only_new
         self._folder, _, base = path.rpartition("/")
-        self._beside = f"{self._folder}/.{base}.part"
+        self._beside = f"{self._folder}/.{base}.{uuid.uuid4().hex[:8]}{PART}"
 
     def __enter__(self) -> IO[bytes]:
         try:

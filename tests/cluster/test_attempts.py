@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from evaljudge.cluster.attempts import MOST_DEATHS, MOST_LOADS, Attempt, Here, Loading
+from evaljudge.cluster.attempts import (
+    MOST_DEATHS,
+    MOST_KILLERS,
+    MOST_LOADS,
+    Attempt,
+    Here,
+    Loading,
+)
 from evaljudge.cluster.room import Room
 from evaljudge.errors import GivenUp
 from evaljudge.storage import Output
@@ -61,12 +68,7 @@ def test_the_third_death_sets_a_case_aside(begin: Begin) -> None:
 def test_a_case_that_ended_well_is_not_blamed_for_what_came_after(begin: Begin) -> None:
     begin("w1")
     for worker in ("w2", "w3", "w4"):
-
-        async def open_and_end(attempt: Attempt) -> None:
-            async with attempt.opening("d1", Room(9)):
-                pass
-
-        asyncio.run(open_and_end(begin(worker)))
+        asyncio.run(open_and_end(begin(worker), "d1"))
     assert begin("w5").aside == set()
 
 
@@ -85,6 +87,37 @@ def test_another_session_starts_anew_and_a_worker_that_lives_is_not_mourned(begi
         assert not begin("w1").is_careful
     assert begin("w2").is_careful
     assert not begin("w3", session="rerun").is_careful
+
+
+def test_many_killers_of_one_shard_are_set_aside_one_after_the_other(begin: Begin) -> None:
+    attempt = begin("w0")
+    for number in range(1, 2 * 20 + 1):
+        attempt = begin(f"w{number}")
+        asyncio.run(open_and_end(attempt, "well"))
+        open_alone(attempt, f"d{(number - 1) // 2}")
+    assert begin("last").aside == {f"d{number}" for number in range(20)}
+
+
+def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, output: Output) -> None:
+    begin("w0")
+    for number in range(1, 3 * MOST_DEATHS):
+        mine, other = (Attempt(output, name, here(f"w{number}")) for name in ("00003", "00004"))
+        open_alone(other, f"k{number}")
+    assert mine.aside == set()
+    assert begin("last").is_careful
+
+
+def test_an_engine_that_survives_nothing_is_given_up(begin: Begin) -> None:
+    begin("w0")
+    for number in range(1, 2 * MOST_KILLERS + 1):
+        open_alone(begin(f"w{number}"), f"d{(number - 1) // 2}")
+    with pytest.raises(GivenUp, match=f"its worker died {2 * MOST_KILLERS + 1} times"):
+        begin("last")
+
+
+async def open_and_end(attempt: Attempt, doc_id: str) -> None:
+    async with attempt.opening(doc_id, Room(9)):
+        pass
 
 
 def test_one_shard_is_not_tried_for_ever(begin: Begin, output: Output) -> None:
@@ -108,7 +141,7 @@ def test_notes_are_gone_in_the_end(begin: Begin, output: Output, tmp_path: Path)
     assert json.loads(note.read_text())["worker"] == "w1"
     attempt.end()
     begin("w1")
-    output.forget_attempts()
+    output.tidy()
     assert not (tmp_path / "attempts").exists()
 
 

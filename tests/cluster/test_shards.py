@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evaljudge.asks import Prompt, Writing
-from evaljudge.cluster.attempts import Here
+from evaljudge.cluster.attempts import Here, Note
 from evaljudge.cluster.orders import Assignment, Order, read_order, write_order
 from evaljudge.cluster.shards import ShardWork
 from evaljudge.engines import ModelSource
@@ -139,3 +139,18 @@ def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> No
 def test_an_order_travels_as_text() -> None:
     order = Order(SHARD, ["judge"], {"synthetic": ["a.parquet"]})
     assert read_order(write_order(order)) == order
+
+
+def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Path) -> None:
+    """Its briefs were lost, and then the first worker that was to write them anew."""
+    both = Order(SHARD, ["prepare", "judge"], {})
+    do(assignment(out), Listening(), both)
+    (out / "briefs/synthetic/00003-run1.parquet").unlink()
+    (out / "attempts").mkdir(exist_ok=True)
+    died = Note("later", "host-0", "node")
+    (out / "attempts/00003.json").write_text(json.dumps(asdict(died)))
+    model = Listening()
+    work = ShardWork(assignment(out), here(session="later"), model)
+    receipts = asyncio.run(work.do(both))
+    assert len(model.written) == 2 * 3
+    assert [receipt["unscored"] for receipt in receipts] == [0, 0]

@@ -73,7 +73,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_names_of_what_is_not_there(tmp_path: Path) -> None:
     place = Place(str(tmp_path / "none"))
     assert place.names("x") == []
-    assert not place.exists("x")
+    assert place.kind("x") == "NotFound"
     place.remove("x")
 
 

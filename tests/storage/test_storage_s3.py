@@ -70,15 +70,15 @@ def test_a_block_that_ends_badly_leaves_what_was(
 def test_nothing_is_to_be_seen_before_the_block_ends(place: Place, ground: Any) -> None:
     with place.writing("new") as stream:
         stream.write(BIG)
-        assert not place.exists("new") and place.names("") == []
-    assert place.exists("new") and ground.files() == {"new"}
+        assert place.kind("new") == "NotFound" and place.names("") == []
+    assert place.kind("new") != "NotFound" and ground.files() == {"new"}
 
 
 def test_what_is_there(place: Place, ground: Any) -> None:
     ground.put("folder/a", b"")
-    assert place.exists("folder/a")
-    assert not place.exists("folder/b") and not place.exists("none/a")
-    assert not place.exists("fold") and not place.exists("folder/aa")
+    assert place.kind("folder/a") != "NotFound"
+    assert place.kind("folder/b") == "NotFound" and place.kind("none/a") == "NotFound"
+    assert place.kind("fold") == "NotFound" and place.kind("folder/aa") == "NotFound"
 
 
 def test_names_are_those_of_files_directly_in_a_folder(place: Place, ground: Any) -> None:
