@@ -7,8 +7,9 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from evaljudge.cluster.nodes import ray_cluster
 from evaljudge.cluster.placement import Placement, place
@@ -77,12 +78,22 @@ def _connect(workers: WorkersConfig) -> None:
         except (RuntimeError, ConnectionError) as error:  # another Ray or Python, say
             raise UserError(f"RAY_ADDRESS: {named}: {error}") from error
         return
-    cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
     try:
-        with _hushed():
-            ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
-    except Exception as error:  # Ray's own are of no kind; such as: it took more than 30 s
-        raise GivenUp(f"a local Ray did not start ({error}); is this machine busy?") from error
+        _start(workers, quiet)
+    except Exception:  # Ray's own are of no kind; on a busy machine it gives up after 30 s
+        ray.shutdown()
+        try:
+            _start(workers, quiet)
+        except Exception as error:
+            raise GivenUp(f"a local Ray did not start ({error}); is this machine busy?") from error
+
+
+def _start(workers: WorkersConfig, quiet: Mapping[str, Any]) -> None:
+    import ray
+
+    cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
+    with _hushed():
+        ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
 
 
 def _refuse_silence(address: str) -> None:
