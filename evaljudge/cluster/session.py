@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +25,7 @@ _QUIET = {
     "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
 }
 
+LONGEST_END = 60.0
 _EAGER = {"RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000"}
 """Ray Data would double an autoscaled cluster again and again, each time after its machines came;
 how much work there is for them is known from the start."""
@@ -42,7 +44,15 @@ def ray_session(workers: WorkersConfig) -> Iterator[None]:
         yield
     finally:
         if ours:
+            _let_ray_data_end()
             ray.shutdown()
+
+
+def _let_ray_data_end() -> None:
+    """A thread of its executor that finds Ray gone ends our process, without a word."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("StreamingExecutor"):
+            thread.join(timeout=LONGEST_END)
 
 
 @contextmanager

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import Any
 
 from evaljudge.cluster.orders import Assignment, Order, write_order
 from evaljudge.cluster.placement import Placement
 from evaljudge.cluster.session import placement, ray_session
 from evaljudge.cluster.shards import MOST_OPEN_CASES
-from evaljudge.cluster.worker import GIVEN_UP, REFUSED, Worker
+from evaljudge.cluster.worker import GIVEN_UP, OF_ALL, REFUSED, Worker
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
 
@@ -35,12 +36,21 @@ def do_orders(
     workers = _no_idlers(workers, len(orders))
     with ray_session(workers):
         taking = placement(workers, assignment.source.gpus_per_engine)
-        for receipt in _receipts(assignment, orders, workers, taking):
-            if REFUSED in receipt:
-                raise UserError(receipt[REFUSED])
-            if GIVEN_UP in receipt:
-                raise GivenUp(receipt[GIVEN_UP])
-            watch(receipt)
+        ending: UserError | GivenUp | None = None
+        with closing(_receipts(assignment, orders, workers, taking)) as receipts:
+            for receipt in receipts:
+                if REFUSED not in receipt and GIVEN_UP not in receipt:
+                    watch(receipt)
+                    continue
+                ending = ending or _error(receipt)
+                if not receipt.get(OF_ALL):
+                    raise ending
+        if ending:  # a worker that never began refuses all its orders at once: let it, since a
+            raise ending  # thread of Ray Data's that outlives Ray ends our process without a word
+
+
+def _error(receipt: Receipt) -> UserError | GivenUp:
+    return UserError(receipt[REFUSED]) if REFUSED in receipt else GivenUp(receipt[GIVEN_UP])
 
 
 def _no_idlers(workers: WorkersConfig, orders: int) -> WorkersConfig:
@@ -51,7 +61,7 @@ def _no_idlers(workers: WorkersConfig, orders: int) -> WorkersConfig:
 
 def _receipts(
     assignment: Assignment, orders: Sequence[Order], workers: WorkersConfig, taking: Placement
-) -> Iterator[Receipt]:
+) -> Generator[Receipt, None, None]:
     import ray
 
     _hush()

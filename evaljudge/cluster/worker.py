@@ -18,16 +18,16 @@ from evaljudge.cluster.shards import ShardWork
 from evaljudge.errors import EngineDead, GivenUp, UserError
 
 DEAD_ENGINE = 70
-REFUSED, GIVEN_UP = "refused", "given up"
+REFUSED, GIVEN_UP, OF_ALL = "refused", "given up", "of all"
 
 
 class Worker:
     def __init__(self, assignment: Assignment, gpus: float) -> None:
-        self._ending: dict[str, str] = {}
+        self._ending: dict[str, Any] = {}
         try:
             self._work = _begin(assignment, gpus)
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not mend it
-            self._ending = _ending(error)
+            self._ending = _ending(error) | {OF_ALL: True}
 
     async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         if self._ending:
@@ -62,5 +62,5 @@ def _lives(node: str) -> bool:
     return any(known["Alive"] for known in ray.nodes() if known["NodeID"] == node)
 
 
-def _ending(error: UserError | GivenUp) -> dict[str, str]:
+def _ending(error: UserError | GivenUp) -> dict[str, Any]:
     return {REFUSED if isinstance(error, UserError) else GIVEN_UP: str(error)}
