@@ -35,7 +35,7 @@ def test_one_works_and_the_other_is_refused(
     (worked,) = [job for job in jobs if job.returncode == 0]
     (refused,) = [line for job, line in zip(jobs, said, strict=True) if job is not worked]
     assert sorted(job.returncode for job in jobs) == [0, 2]
-    assert refused.startswith(f"evaljudge: {config['out']}: another job is at work there (process ")
+    assert refused.startswith(f"evaljudge: {config['out']}: another job is at work there (")
     assert refused.count("\n") == 1
     if bucket:
         bucket.download("out", Path(out))
