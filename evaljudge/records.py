@@ -42,6 +42,8 @@ class Candidate:
     system: str
     text: str
     ratings: Mapping[str, float] = field(default_factory=dict)
+    raters: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Of axes rated by several, each rating; the axis' mean is in `ratings`."""
 
 
 @dataclass(frozen=True, slots=True)

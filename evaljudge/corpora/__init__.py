@@ -5,24 +5,50 @@ with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     for case in corpus: ...
 
 A format of one's own is one file with a function that yields rows in the generic form, and a line
-in `FORMATS`.
+in `FORMATS`. One whose files leave the documents out may take `sources`, where those lie.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from evaljudge.corpora.corpus import BadRows, Corpus, gather
 from evaljudge.corpora.generic import read_generic
-from evaljudge.corpora.rows import Format
+from evaljudge.corpora.hanna import read_hanna
+from evaljudge.corpora.longdocs import read_arxiv, read_govreport
+from evaljudge.corpora.newsroom import read_newsroom
+from evaljudge.corpora.rose import read_rose
+from evaljudge.corpora.rows import BadRow, Format, Row, SourcedFormat
+from evaljudge.corpora.summeval import TURKERS, read_summeval
+from evaljudge.corpora.usr import read_personachat, read_topicalchat
 from evaljudge.errors import UserError, unknown
 
-FORMATS: dict[str, Format] = {"generic": read_generic}
 
-__all__ = ["FORMATS", "BadRows", "Corpus", "CorpusSource", "open_corpus"]
+def _without(read: SourcedFormat) -> Format:
+    return lambda paths: read(paths, None)
+
+
+SOURCED: Mapping[str, SourcedFormat] = {
+    "summeval": read_summeval,
+    "summeval-turkers": partial(read_summeval, raters=TURKERS),
+    "arxiv": read_arxiv,
+    "govreport": read_govreport,
+}
+FORMATS: dict[str, Format] = {
+    "generic": read_generic,
+    "topicalchat": read_topicalchat,
+    "personachat": read_personachat,
+    "hanna": read_hanna,
+    "newsroom": read_newsroom,
+    "rose": read_rose,
+    **{name: _without(read) for name, read in SOURCED.items()},
+}
+
+__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corpus"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +57,25 @@ class CorpusSource:
 
     path: str | tuple[str, ...]
     format: str = "generic"
+    sources: str | None = None
+    """Where the documents lie that a benchmark's own files leave out."""
 
 
 @contextmanager
 def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Corpus]:
     """Reads everything once; its cases can then be iterated until the block ends."""
+    rows = _rows(source)
+    with closing(sqlite3.connect("")) as base:
+        yield gather(rows, base, bad_rows)
+
+
+def _rows(source: CorpusSource) -> Iterator[Row | BadRow]:
     if source.format not in FORMATS:
         raise UserError(unknown("corpus format", source.format, FORMATS))
     paths = (source.path,) if isinstance(source.path, str) else tuple(source.path)
-    with closing(sqlite3.connect("")) as base:
-        yield gather(FORMATS[source.format](paths), base, bad_rows)
+    if source.sources is None:
+        return FORMATS[source.format](paths)
+    if source.format not in SOURCED:
+        known = ", ".join(SOURCED)
+        raise UserError(f"corpus format {source.format!r} takes no `sources`; these do: {known}")
+    return SOURCED[source.format](paths, source.sources)

@@ -11,9 +11,10 @@ from sqlite3 import Connection
 from typing import Literal
 
 from evaljudge.corpora.digest import digests
-from evaljudge.corpora.fragment import Fragment, fragment_of, shown
+from evaljudge.corpora.fragment import Fragment, fragment_of
 from evaljudge.corpora.grouping import Grouping
 from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.values import shown
 from evaljudge.errors import UserError
 from evaljudge.records import Case
 

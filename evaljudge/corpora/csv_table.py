@@ -82,7 +82,7 @@ def _fields(record: dict[str, str]) -> dict[str, Any]:
     if fields.get("ratings"):
         fields["ratings"] = ratings_in(fields["ratings"])
     dotted = {
-        column.removeprefix(DOTTED): _number(cell)
+        column.removeprefix(DOTTED): _rating(cell)
         for column, cell in record.items()
         if cell and column.startswith(DOTTED)
     }
@@ -94,8 +94,9 @@ def _references(cell: str) -> list[Any]:
     return held if isinstance(held, list) else [cell]
 
 
-def _number(cell: str) -> float | str:
+def _rating(cell: str) -> Any:
+    """A number, or a JSON list of them; what is neither is left for the row's check to refuse."""
     try:
         return float(cell)
     except ValueError:
-        return cell
+        return json_or_text(cell) if cell.lstrip().startswith("[") else cell

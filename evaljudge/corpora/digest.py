@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from evaljudge.records import Case
+from evaljudge.records import Candidate, Case
 
 BYTES = 32
 
@@ -39,8 +39,14 @@ def _content(case: Case) -> int:
 
 def _ratings(case: Case) -> int:
     """Nothing for a case without ratings: an unrated candidate more is no other rating."""
-    rated = sorted((c.system, sorted(c.ratings.items())) for c in case.candidates if c.ratings)
+    rated = sorted(_rated(c) for c in case.candidates if c.ratings)
     return _hash([case.document.doc_id, rated]) if rated else 0
+
+
+def _rated(candidate: Candidate) -> tuple[Any, ...]:
+    """Without raters as before there were any: a corpus of old keeps its digest."""
+    raters = (sorted(candidate.raters.items()),) if candidate.raters else ()
+    return (candidate.system, sorted(candidate.ratings.items()), *raters)
 
 
 def _hash(value: Any) -> int:

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
 
-from evaljudge.corpora.fragment import Fragment, shown
+from evaljudge.corpora.fragment import Fragment
+from evaljudge.corpora.values import shown
 from evaljudge.records import Candidate, Case, Document
 
 CACHE_KIB = 65_536
@@ -30,7 +31,7 @@ CREATE TABLE document (
 );
 CREATE TABLE candidate (
     number INTEGER PRIMARY KEY, document INTEGER NOT NULL, system TEXT NOT NULL,
-    text TEXT NOT NULL, ratings TEXT NOT NULL, place TEXT NOT NULL,
+    text TEXT NOT NULL, ratings TEXT NOT NULL, raters TEXT, place TEXT NOT NULL,
     marked INTEGER NOT NULL DEFAULT 0,
     UNIQUE (document, system)
 );
@@ -41,9 +42,9 @@ _START = "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)"
 _FILL = 'UPDATE document SET "{0}" = ?, {0}_place = ? WHERE number = ?'
 _PLACE_OF_PART = "SELECT {0}_place FROM document WHERE number = ?"
 _PLACE_OF_CANDIDATE = "SELECT place FROM candidate WHERE document = ? AND system = ?"
-_KEEP = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, 0)"
+_KEEP = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
 _DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document'
-_CANDIDATES = "SELECT system, text, ratings FROM candidate WHERE document = ?"
+_CANDIDATES = "SELECT system, text, ratings, raters FROM candidate WHERE document = ?"
 _MARK_DOCUMENT = "UPDATE document SET marked = 1 WHERE number = ?"
 _MARK_CANDIDATE = "UPDATE candidate SET marked = 1 WHERE document = ? AND system = ?"
 _WITH_NEWS = """NOT marked OR EXISTS
@@ -102,8 +103,8 @@ class Grouping:
         number, doc_id, source, context, references = row
         texts = tuple(json.loads(references)) if references else ()
         kept = self._base.execute(f"{candidates_of} ORDER BY number", (number,))
-        candidates = (Candidate(system, text, json.loads(r)) for system, text, r in kept)
-        return Case(Document(doc_id, source or "", texts, context), tuple(candidates))
+        document = Document(doc_id, source or "", texts, context)
+        return Case(document, tuple(_candidate(*columns) for columns in kept))
 
     def _one(self, query: str, *values: Any) -> Any:
         return self._base.execute(query, values).fetchone()
@@ -138,7 +139,8 @@ class Grouping:
         problem = None
         for candidate in fragment.candidates:
             ratings = json.dumps(candidate.ratings) if candidate.ratings else "{}"
-            kept = (number, candidate.system, candidate.text, ratings, fragment.place)
+            raters = json.dumps(candidate.raters) if candidate.raters else None
+            kept = (number, candidate.system, candidate.text, ratings, raters, fragment.place)
             if not self._base.execute(_KEEP, kept).rowcount:
                 problem = problem or _again(fragment, candidate, fragment.place)
         return problem
@@ -147,6 +149,11 @@ class Grouping:
 def _said(fragment: Fragment) -> dict[str, str | None]:
     references = json.dumps(fragment.references) if fragment.references else None
     return {"source": fragment.source, "context": fragment.context, "references": references}
+
+
+def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
+    listed: dict[str, list[float]] = json.loads(raters) if raters else {}
+    return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 
 
 def _again(fragment: Fragment, candidate: Candidate, place: str) -> str:

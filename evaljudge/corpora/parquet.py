@@ -3,12 +3,13 @@
 doc_id: string, source: string, references: list<string>,
 candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
 
-`ratings` may as well be a map, a JSON string, or columns `ratings.coherence`.
+`ratings` may as well be a map, a JSON string, or columns `ratings.coherence`; a rating may be a
+list of doubles, one a rater.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from evaljudge.corpora.rows import (
@@ -27,14 +28,17 @@ from evaljudge.errors import UserError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_READ = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
+PARQUET = ".parquet"
+GENERIC = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
 ROWS_AT_A_TIME = 256
 """Few, because a row may hold an article with all its candidates."""
 
 
-def read_parquet(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
+def read_parquet(
+    stream: IO[bytes], name: str, wanted: Collection[str] = GENERIC
+) -> Iterator[Row | BadRow]:
     number = 0
-    for batch, unread in _batches(stream, name):
+    for batch, unread in _batches(stream, name, wanted):
         for fields in _unpacked(batch):
             number += 1
             place = f"{name}: row {number}"
@@ -44,7 +48,9 @@ def read_parquet(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
                 yield Row(place, _row(fields) | unread)
 
 
-def _batches(stream: IO[bytes], name: str) -> Iterator[tuple[pa.RecordBatch, dict[str, None]]]:
+def _batches(
+    stream: IO[bytes], name: str, wanted: Collection[str]
+) -> Iterator[tuple[pa.RecordBatch, dict[str, None]]]:
     """Each batch, beside the names of the columns left unread."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -52,7 +58,7 @@ def _batches(stream: IO[bytes], name: str) -> Iterator[tuple[pa.RecordBatch, dic
     try:
         table = pq.ParquetFile(stream)
         names = table.schema_arrow.names
-        columns = [c for c in names if c in _READ or _is_dotted(c)]
+        columns = [c for c in names if c in wanted or _is_dotted(c)]
         unread = dict.fromkeys(c for c in names if c not in columns)
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=columns):
             yield batch, unread

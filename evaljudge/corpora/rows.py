@@ -30,6 +30,9 @@ Reader = Callable[[IO[bytes], str], Iterator[Row | BadRow]]
 Format = Callable[[tuple[str, ...]], Iterator[Row | BadRow]]
 """Reads all files that a corpus' paths name, as rows of the generic form (nested or flat)."""
 
+SourcedFormat = Callable[[tuple[str, ...], str | None], Iterator[Row | BadRow]]
+"""Reads them with the documents that lie elsewhere, or without."""
+
 KNOWN_FIELDS = (
     "doc_id",
     "source",

@@ -21,7 +21,10 @@ def _schemas() -> dict[str, pa.Schema]:
     text, tokens = pa.string(), pa.struct([(n, pa.int64()) for n in asdict(Tokens())])
     outcome = [("status", text), ("reason", text)]
     candidate = pa.struct(
-        [("system", text), ("text", text), ("ratings", pa.map_(text, pa.float64()))]
+        [
+            *(("system", text), ("text", text), ("ratings", pa.map_(text, pa.float64()))),
+            ("raters", pa.map_(text, pa.list_(pa.float64()))),
+        ]
     )
     return {
         "cases": pa.schema(
@@ -73,10 +76,13 @@ def read_cases(table: pa.Table) -> Iterator[Case]:
         document = Document(
             row["doc_id"], row["source"], tuple(row["references"] or ()), row["context"]
         )
-        candidates = (
-            Candidate(c["system"], c["text"], dict(c["ratings"] or ())) for c in row["candidates"]
-        )
-        yield Case(document, tuple(candidates))
+        yield Case(document, tuple(_candidate(columns) for columns in row["candidates"]))
+
+
+def _candidate(columns: Mapping[str, Any]) -> Candidate:
+    """Runs of before raters were kept have no such column."""
+    raters = {axis: tuple(numbers) for axis, numbers in columns.get("raters") or ()}
+    return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)
 
 
 def read_briefs(table: pa.Table) -> Iterator[Brief]:
@@ -112,13 +118,15 @@ def _row(record: Any) -> dict[str, Any]:
 
 
 def _case_row(case: Case) -> dict[str, Any]:
-    candidates = [
-        {"system": c.system, "text": c.text, "ratings": list(c.ratings.items())}
-        for c in case.candidates
-    ]
     return _row(case.document) | {
         "references": list(case.document.references),
-        "candidates": candidates,
+        "candidates": [
+            {
+                **{"system": c.system, "text": c.text},
+                **{"ratings": list(c.ratings.items()), "raters": list(c.raters.items())},
+            }
+            for c in case.candidates
+        ],
     }
 
 

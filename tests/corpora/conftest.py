@@ -1,7 +1,8 @@
 """Corpora written down for a test, and what is read from them."""
 
+import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +30,14 @@ class Read:
         return {c.document.doc_id: [(k.system, k.text) for k in c.candidates] for c in self.cases}
 
 
-def read_corpus(path: str | Path | tuple[str, ...], bad_rows: BadRows = "fail") -> Read:
+def read_corpus(
+    path: str | Path | tuple[str, ...],
+    bad_rows: BadRows = "fail",
+    form: str = "generic",
+    sources: str | None = None,
+) -> Read:
     named = str(path) if isinstance(path, Path) else path
-    with open_corpus(CorpusSource(named), bad_rows) as corpus:
+    with open_corpus(CorpusSource(named, form, sources), bad_rows) as corpus:
         cases = list(corpus)
         assert cases == list(corpus)
         assert corpus.cases == len(cases)
@@ -60,6 +66,21 @@ def lines(tmp_path: Path) -> Callable[..., Path]:
         made = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
         path = tmp_path / name
         path.write_bytes(b"\n".join(made) + b"\n")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[..., Path]:
+    """Writes rows of one header as a CSV file."""
+
+    def write(rows: Sequence[Mapping[str, object]], name: str = "cases.csv") -> Path:
+        path = tmp_path / name
+        with path.open("w", newline="", encoding="utf-8") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
         return path
 
     return write

@@ -54,9 +54,12 @@ BAD = [
     (flat(references=["r", None]), "`references` must be a list of strings"),
     (flat(ratings=[]), "`ratings` must be an object, not list"),
     (flat(ratings="{}"), "`ratings` must be an object, not str"),
-    (flat(ratings={"x": True}), "rating 'x' must be a number, not bool"),
-    (flat(ratings={"x": "4"}), "rating 'x' must be a number, not str"),
-    (flat(ratings={"x\n": [4]}), "rating 'x\\n' must be a number, not list"),
+    (flat(ratings={"x": True}), "rating 'x' must be a number or a list, not bool"),
+    (flat(ratings={"x": "4"}), "rating 'x' must be a number or a list, not str"),
+    (flat(ratings={"x\n": {}}), "rating 'x\\n' must be a number or a list, not dict"),
+    (flat(ratings={"x": [4, True]}), "rating 'x' must be a list of numbers, not of bool"),
+    (flat(ratings={"x": [4, None, "4"]}), "rating 'x' must be a list of numbers, not of str"),
+    (flat(ratings={"x": [[4]]}), "rating 'x' must be a list of numbers, not of list"),
 ]
 
 

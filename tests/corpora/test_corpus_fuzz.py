@@ -25,20 +25,20 @@ likely = st.sampled_from(["d", "e", "", None, 1, [], {}, {"x": 1}, [{"system": "
 rows = st.dictionaries(st.sampled_from(FIELDS), likely | anything)
 
 
-def outcome(read, path):
+def outcome(read, path, form="generic"):
     try:
-        got = read(path, "skip")
+        got = read(path, "skip", form)
     except UserError as error:
         return str(error)
     assert len(got.skipped) == min(got.skipped_rows, 20)
     return ", ".join(got.skipped)
 
 
-def read_or_refuse(read, name, content):
+def read_or_refuse(read, name, content, form="generic"):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(content)
-        said = outcome(read, path)
+        said = outcome(read, path, form)
     assert "\n" not in said
 
 
@@ -47,6 +47,45 @@ def read_or_refuse(read, name, content):
 def test_any_json_lines(read, found):
     content = "".join(json.dumps(row) + "\n" for row in found)
     read_or_refuse(read, "c.jsonl", content.encode())
+
+
+NAMES = {
+    "summeval": "id decoded expert_annotations references model_id filepath text coherence",
+    "topicalchat": "context fact responses response model Natural Overall Engaging",
+    "rose": "example_id source reference annotations system_outputs bart acu prior",
+    "govreport": "dataset dataset_id model_type model_summary relevance a1 a2 document_id summary",
+}
+texts = st.sampled_from(["GovReport", "bart", "4", "", "a\nb"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(sorted(NAMES)), st.data())
+def test_any_json_in_a_published_form(read, form, chance):
+    names = st.sampled_from(NAMES[form].split()) | st.just("x\ny")
+    values = st.recursive(
+        texts | anything,
+        lambda inner: st.dictionaries(names, inner) | st.lists(inner, max_size=3),
+        max_leaves=8,
+    )
+    found = chance.draw(st.lists(st.dictionaries(names, values), max_size=4))
+    read_or_refuse(read, "c.jsonl", "\n".join(map(json.dumps, found)).encode(), form)
+
+
+HEADS = {
+    "hanna": b"Story ID,Prompt,Human,Story,Model,Relevance,Coherence,Empathy,Surprise,Engagement,"
+    b"Complexity\n",
+    "newsroom": b"ArticleID,System,ArticleText,SystemSummary,CoherenceRating,FluencyRating,"
+    b"InformativenessRating,RelevanceRating\n",
+    "arxiv": b"dataset,dataset_id,model_type,model_summary,relevance,factual_consistency\n",
+}
+cells = st.sampled_from([b"1", b"2", b"x", b"", b"nan", b"arXiv", b"\xff", b'"a\nb"', b"&lt;<p>"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(sorted(HEADS)), st.lists(st.lists(cells, min_size=5, max_size=12)))
+def test_any_cells_in_a_published_form(read, form, found):
+    content = HEADS[form] + b"\n".join(map(b",".join, found))
+    read_or_refuse(read, "c.csv", content, form)
 
 
 pieces = st.lists(st.sampled_from([b'"', b",", b"\n", b"\r", b"\xff", b"\0", b"a", b"{", b"["]))

@@ -1,7 +1,6 @@
 """What a row may be, and what is made of it."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
@@ -164,6 +163,5 @@ def test_a_format_is_a_line_in_the_table(monkeypatch, read):
     from evaljudge.corpora.rows import Row
 
     monkeypatch.setitem(corpora.FORMATS, "mine", lambda paths: [Row(p, ROW) for p in paths])
-    source = SimpleNamespace(path=["x"], format="mine")
-    with corpora.open_corpus(source) as corpus:
+    with corpora.open_corpus(corpora.CorpusSource(("x",), "mine")) as corpus:
         assert [case.document.doc_id for case in corpus] == ["d1"]

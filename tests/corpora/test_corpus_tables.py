@@ -80,9 +80,9 @@ GOOD = "g,s,A,t,,\n"
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'd,"s\n",A,t,,good\n', "rating 'x' must be a number, not str"),
+        (b'd,"s\n",A,t,,good\n', "rating 'x' must be a number or a list, not str"),
         (b"d,s,A,t,good,\n", "`ratings` must be an object, not str"),
-        (b'd,s,A,t,"{""x"": ""4""}",\n', "rating 'x' must be a number, not str"),
+        (b'd,s,A,t,"{""x"": ""4""}",\n', "rating 'x' must be a number or a list, not str"),
         (b",s,A,t,,\n", "no `doc_id`"),
         (b"d,s,,t,,\n", "no `system`"),
         (b"d,s\n", "neither `candidates` nor `system`"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from evaljudge.errors import UserError
@@ -27,7 +28,10 @@ TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
 def test_records_come_back_as_they_went() -> None:
     case = Case(
         Document("d", TEXT, ("r1", "r2"), None),
-        (Candidate("A", TEXT, {"fluency": 4.5}), Candidate("B", "")),
+        (
+            Candidate("A", TEXT, {"fluency": 4.5, "relevance": 1.0}, {"fluency": (4.0, 5.0)}),
+            Candidate("B", ""),
+        ),
     )
     brief = Brief(
         "d", "k", "j", "a", "1.5", {"text": TEXT}, "ok", "", "s", Tokens(1, 2, 3, 4, 5, 6)
@@ -40,6 +44,28 @@ def test_records_come_back_as_they_went() -> None:
     assert list(read_scores(scores_table(scores))) == scores
     assert scores_table(scores)["status"].to_pylist() == ["ok", "unscored"]
     assert list(read_cases(cases_table([]))) == []
+
+
+def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None:
+    texts = {"system": pa.string(), "text": pa.string()}
+    candidate = pa.struct(texts | {"ratings": pa.map_(pa.string(), pa.float64())})
+    candidates = [
+        {"system": "A", "text": "a", "ratings": [("fluency", 4.5)]},
+        {"system": "B", "text": "b", "ratings": None},
+    ]
+    old = {
+        **{"doc_id": ["d"], "source": ["s"], "references": [["r"]]},
+        **{"context": pa.array([None], pa.string())},
+        **{"candidates": pa.array([candidates], pa.list_(candidate))},
+    }
+    place = Place(str(tmp_path))
+    place.write_table("cases.parquet", pa.table(old))
+    assert list(read_cases(place.read_table("cases.parquet"))) == [
+        Case(
+            Document("d", "s", ("r",)),
+            (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b")),
+        )
+    ]
 
 
 def test_the_columns_are_the_contract() -> None:

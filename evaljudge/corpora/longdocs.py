@@ -1,0 +1,111 @@
+"""Annotated summaries of long documents (Koh et al. 2022): arXiv papers and government reports.
+
+[{"dataset": "arXiv", "dataset_id": "ID_1603.04792", "model_type": "BART (LEAD 1K)",
+  "model_summary": "We study rivers.", "relevance": 0.38, "factual_consistency": 0.93}, …]
+
+in robust_long_abstractive_human_annotation_dataset.jsonl (one list) or .csv; or, rater by rater,
+
+[{"a1": {"dataset": "arXiv", "document_id": "ID_1603.04792", "model": "BART (LEAD 1K)",
+         "summary": "We study rivers.", "relevance_score": 0.4, "factual_score": 0.9, …},
+  "a2": {…}, "a3": {…}}, …]
+
+in annotation_data.jsonl. `arxiv` and `govreport` each take their part of it. The documents are not
+in it: `sources` names generic rows {"doc_id", "source", "references"} of theirs (and of others),
+`doc_id` with or without `ID_`; or sources stay empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from evaljudge.corpora.files import read_files
+from evaljudge.corpora.generic import read_generic
+from evaljudge.corpora.published import CSV, JSON, Fields, given, number, turned
+from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.values import RefusedError, shown
+from evaljudge.errors import UserError
+
+DATASETS = ("arXiv", "GovReport")
+FIRST_RATER = "a1"
+PREFIX = "ID_"
+
+
+def read_arxiv(paths: tuple[str, ...], sources: str | None = None) -> Iterator[Row | BadRow]:
+    return _part("arXiv", paths, sources)
+
+
+def read_govreport(paths: tuple[str, ...], sources: str | None = None) -> Iterator[Row | BadRow]:
+    return _part("GovReport", paths, sources)
+
+
+def _part(dataset: str, paths: tuple[str, ...], sources: str | None) -> Iterator[Row | BadRow]:
+    annotated = set()
+    for row in read_files(paths, {**JSON, **CSV}):
+        summary = turned(row, _summary)
+        if isinstance(summary, BadRow):
+            yield summary
+        elif summary.fields["dataset"] == dataset:
+            annotated.add(summary.fields["doc_id"])
+            yield summary
+    if sources:
+        yield from _documents(sources, annotated)
+
+
+def _summary(fields: Fields) -> dict[str, Any]:
+    return _by_raters(fields) if FIRST_RATER in fields else _by_means(fields)
+
+
+def _by_means(fields: Fields) -> dict[str, Any]:
+    return {
+        "dataset": _dataset(fields),
+        "doc_id": given(fields, "dataset_id", str),
+        "source": None,
+        "system": given(fields, "model_type", str),
+        "text": given(fields, "model_summary", str),
+        "ratings": {axis: number(fields, axis) for axis in ("relevance", "factual_consistency")},
+    }
+
+
+def _by_raters(fields: Fields) -> dict[str, Any]:
+    raters = {f" of {rater}": given(fields, rater, dict) for rater in fields}
+    first, where = fields[FIRST_RATER], f" of {FIRST_RATER}"
+    return {
+        "dataset": _dataset(first, where),
+        "doc_id": given(first, "document_id", str, where),
+        "source": None,
+        "system": given(first, "model", str, where),
+        "text": given(first, "summary", str, where),
+        "ratings": {
+            "relevance": [number(said, "relevance_score", of) for of, said in raters.items()],
+            "factual_consistency": [
+                number(said, "factual_score", of) for of, said in raters.items()
+            ],
+        },
+    }
+
+
+def _dataset(fields: Fields, where: str = "") -> str:
+    dataset = given(fields, "dataset", str, where)
+    if dataset not in DATASETS:
+        known = " or ".join(map(repr, DATASETS))
+        raise RefusedError(f"`dataset`{where} must be {known}, not {shown(dataset)}")
+    return dataset
+
+
+def _documents(sources: str, annotated: Collection[str]) -> Iterator[Row | BadRow]:
+    """The rows of annotated documents, as cases without candidates."""
+    found = False
+    for row in read_generic((sources,)):
+        name = "" if isinstance(row, BadRow) else str(row.fields.get("doc_id"))
+        known = next((n for n in (name, PREFIX + name) if n in annotated), None)
+        if isinstance(row, BadRow):
+            yield row
+        elif known:
+            found = True
+            yield Row(row.place, {**row.fields, "doc_id": known, "candidates": []})
+    if annotated and not found:
+        one = shown(min(annotated))
+        raise UserError(
+            f"{sources}: no row's `doc_id` is one of the annotated documents', as {one}"
+        )

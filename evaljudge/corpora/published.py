@@ -1,0 +1,96 @@
+"""What the readers of published forms share: fields that must be there, ratings rater by rater.
+
+    turned(Row("a.csv:2", {"Story": "A flood.", …}), turn) -> Row("a.csv:2", {"text": "A flood."…})
+    turned(Row("a.csv:3", {"Model": "GPT", …}), turn)      -> BadRow("a.csv:3", "no `Story`")
+
+Each reader turns a row of its authors' form into one of the generic form. Where the form leaves
+the documents out, their source is empty: enough for agreement and for metrics against references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from evaljudge.corpora.csv_table import read_csv
+from evaljudge.corpora.files import Readers
+from evaljudge.corpora.jsonl import read_json
+from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.values import RefusedError, is_number, kind, shown
+
+Fields = Mapping[str, Any]
+T = TypeVar("T")
+
+JSON: Readers = dict.fromkeys((".json", ".jsonl", ".json.gz", ".jsonl.gz"), read_json)
+CSV: Readers = dict.fromkeys((".csv", ".csv.gz"), read_csv)
+_WORDS: Mapping[type, str] = {str: "a string", list: "a list", dict: "an object"}
+
+
+def turned(row: Row | BadRow, turn: Callable[[Fields], Fields]) -> Row | BadRow:
+    if isinstance(row, BadRow):
+        return row
+    try:
+        return Row(row.place, turn(row.fields))
+    except RefusedError as refused:
+        return BadRow(row.place, " ".join(str(refused).split()))  # names of theirs may hold lines
+
+
+def given(fields: Fields, name: str, of: type[T], where: str = "") -> T:
+    """The field of this name, which must be there; `where` says in which part of the row."""
+    value = fields.get(name)
+    if value is None:
+        raise RefusedError(f"no `{name}`{where}")
+    if not isinstance(value, of):
+        raise RefusedError(f"`{name}`{where} must be {_WORDS[of]}, not {kind(value)}")
+    return value
+
+
+def objects(fields: Fields, name: str, where: str = "") -> list[dict[str, Any]]:
+    """The field's list, each item an object."""
+    items: list[Any] = given(fields, name, list, where)
+    for item in items:
+        if not isinstance(item, dict):
+            raise RefusedError(f"`{name}`{where} must be a list of objects, not of {kind(item)}")
+    return items
+
+
+def number(fields: Fields, name: str, where: str = "") -> Any:
+    """A rating, as it is or in a cell; None where it is null or the cell is empty."""
+    if name not in fields:
+        raise RefusedError(f"no `{name}`{where}")
+    value = fields[name]
+    if value is None or value == "" or is_number(value):
+        return None if value == "" else value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        said = shown(value) if isinstance(value, str) else kind(value)
+        raise RefusedError(f"`{name}`{where} must be a number, not {said}") from None
+
+
+def rater_by_rater(rows: Iterable[Row | BadRow]) -> Iterator[Row | BadRow]:
+    """Flat rows of a candidate, one from each rater, as one row with lists of ratings.
+
+    All are held, without the texts that repeat: a candidate's rows may lie anywhere.
+    """
+    candidates: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        if isinstance(row, BadRow):
+            yield row
+        else:
+            key = row.fields["doc_id"], row.fields["system"]
+            first = candidates.setdefault(key, Row(row.place, {**row.fields, "ratings": {}}))
+            problem = _added(row, first)
+            if problem:
+                yield BadRow(row.place, problem)
+    yield from candidates.values()
+
+
+def _added(row: Row, first: Row) -> str | None:
+    """Puts the row's ratings to the first row's lists; or says how their texts differ."""
+    for name, said in first.fields.items():
+        if name != "ratings" and row.fields[name] != said:
+            return f"`{name}` of this candidate is another than in {first.place}"
+    for axis, rating in row.fields["ratings"].items():
+        first.fields["ratings"].setdefault(axis, []).append(rating)
+    return None

@@ -1,0 +1,63 @@
+"""USR's annotated responses (Mehri and Eskenazi 2020), Topical-Chat's and PersonaChat's: JSON.
+
+[{"context": "do you like rivers ?\\ni do .\\n", "fact": "the rhine is a river .\\n",
+  "annotators": ["ab", "cd", "ef"],
+  "responses": [{"response": "which one ?\\n", "model": "Argmax Decoding",
+                 "Understandable": [1, 1, 1], "Natural": [3, 2, 3], "Maintains Context": [3, 3, 2],
+                 "Engaging": [2, 2, 1], "Uses Knowledge": [0, 0, 1], "Overall": [4, 3, 3]}, …]}, …]
+
+A conversation has no name but its place in the file: tc-00, tc-01, … (PersonaChat's pc-00, …).
+The fact, or persona, is the document's context. White space around texts is taken off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from evaljudge.corpora.files import read_files
+from evaljudge.corpora.published import JSON, Fields, given, objects, turned
+from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.values import shown
+
+AXES = {
+    "Understandable": "understandability",
+    "Natural": "naturalness",
+    "Maintains Context": "coherence",
+    "Engaging": "engagingness",
+    "Uses Knowledge": "groundedness",
+    "Overall": "overall",
+}
+
+
+def read_topicalchat(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
+    return _conversations(paths, "tc")
+
+
+def read_personachat(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
+    return _conversations(paths, "pc")
+
+
+def _conversations(paths: tuple[str, ...], prefix: str) -> Iterator[Row | BadRow]:
+    for number, row in enumerate(read_files(paths, JSON)):
+        yield turned(row, partial(_case, f"{prefix}-{number:02}"))
+
+
+def _case(doc_id: str, fields: Fields) -> dict[str, Any]:
+    return {
+        "doc_id": doc_id,
+        "source": given(fields, "context", str).strip(),
+        "context": given(fields, "fact", str).strip(),
+        "candidates": [_response(response) for response in objects(fields, "responses")],
+    }
+
+
+def _response(fields: Fields) -> dict[str, Any]:
+    system = given(fields, "model", str, " in a response")
+    where = f" in the response of {shown(system)}"
+    return {
+        "system": system,
+        "text": given(fields, "response", str, where).strip(),
+        "ratings": {axis: given(fields, name, list, where) for name, axis in AXES.items()},
+    }

@@ -1,0 +1,152 @@
+"""SummEval's annotations: paired, unpaired with story files, and unpaired alone."""
+
+import json
+
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.records import Candidate, Case, Document
+
+AXES = ("coherence", "consistency", "fluency", "relevance")
+EXPERTS = [(4, 5, 5, 3), (5, 5, 4, 3), (3, 5, 5, 4)]
+TURKERS = [(1, 2, 3, 4), (2, 2, 3, 4), (1, 2, 4, 4), (1, 3, 3, 4), (1, 2, 3, 5)]
+STORY = "River town (WTN)\n\n  The river rose.  \n\nIt rained.\n\n@highlight\n\nA flood came\n"
+
+
+def annotations(ratings):
+    return [dict(zip(AXES, of, strict=True)) for of in ratings]
+
+
+def summary(system="M0", **fields):
+    return {
+        "id": "dm-test-1a",
+        "decoded": f"a flood , says {system} .",
+        "expert_annotations": annotations(EXPERTS),
+        "turker_annotations": annotations(TURKERS),
+        "references": ["A flood came.", "Rain fell."],
+        "model_id": system,
+        "filepath": "cnndm/dailymail/stories/1a.story",
+    } | fields
+
+
+def without(name, row):
+    return {k: v for k, v in row.items() if k != name}
+
+
+def candidate(system):
+    return Candidate(
+        system,
+        f"a flood , says {system} .",
+        {"coherence": 4.0, "consistency": 5.0, "fluency": 14 / 3, "relevance": 10 / 3},
+        {
+            "coherence": (4.0, 5.0, 3.0),
+            "consistency": (5.0, 5.0, 5.0),
+            "fluency": (5.0, 4.0, 5.0),
+            "relevance": (3.0, 3.0, 4.0),
+        },
+    )
+
+
+def document(source):
+    return Document("dm-test-1a", source, ("A flood came.", "Rain fell."))
+
+
+def test_paired(read, lines):
+    text = "The river rose."
+    got = read(lines(summary(text=text), summary("M1", text=text)), form="summeval")
+    assert got.cases == [Case(document(text), (candidate("M0"), candidate("M1")))]
+    assert (got.rated, got.absent_ratings) == (2, 0)
+
+
+def test_unpaired_with_story_files(read, lines, tmp_path):
+    story = tmp_path / "stories/cnndm/dailymail/stories/1a.story"
+    story.parent.mkdir(parents=True)
+    story.write_text(STORY)
+    path = lines(summary(), summary("M1"))
+    got = read(path, form="summeval", sources=f"{tmp_path}/stories/")
+    source = "River town (WTN) The river rose. It rained."
+    assert got.cases == [Case(document(source), (candidate("M0"), candidate("M1")))]
+
+
+def test_unpaired_alone_has_empty_sources(read, lines):
+    got = read(lines(summary()), form="summeval")
+    assert got.cases == [Case(document(""), (candidate("M0"),))]
+
+
+def test_a_paired_text_needs_no_story(read, lines, tmp_path):
+    path = lines(summary(text="The river rose."))
+    got = read(path, form="summeval", sources=str(tmp_path))
+    assert got.cases[0].document.source == "The river rose."
+
+
+def test_the_crowd_workers_ratings(read, lines):
+    got = read(lines(summary()), form="summeval-turkers").cases[0].candidates[0]
+    assert got.raters == {
+        "coherence": (1.0, 2.0, 1.0, 1.0, 1.0),
+        "consistency": (2.0, 2.0, 2.0, 3.0, 2.0),
+        "fluency": (3.0, 3.0, 4.0, 3.0, 3.0),
+        "relevance": (4.0, 4.0, 4.0, 4.0, 5.0),
+    }
+    assert got.ratings == {"coherence": 1.2, "consistency": 2.2, "fluency": 3.2, "relevance": 4.2}
+
+
+@pytest.mark.parametrize("name", ["id", "decoded", "expert_annotations", "references", "model_id"])
+def test_a_field_that_is_missing_is_named(read, lines, name):
+    got = read(lines(summary(), without(name, summary("M1"))), "skip", "summeval")
+    assert got.skipped == (f"cases.jsonl:2: no `{name}`",)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_an_axis_that_one_rater_lacks_is_named(read, lines, axis):
+    one, *others = annotations(EXPERTS)
+    row = summary(expert_annotations=[*others, without(axis, one)])
+    got = read(lines(row), "skip", "summeval")
+    assert got.skipped == (f"cases.jsonl:1: no `{axis}` in `expert_annotations`",)
+
+
+def test_a_null_rating_is_absent(read, lines):
+    given = annotations(EXPERTS)
+    given[1]["fluency"] = None
+    got = read(lines(summary(expert_annotations=given)), form="summeval")
+    assert got.cases[0].candidates[0].raters["fluency"] == (5.0, 5.0)
+    assert got.absent_ratings == 1
+
+
+WRONG = [
+    ({"expert_annotations": {}}, "`expert_annotations` must be a list, not dict"),
+    ({"expert_annotations": [4]}, "`expert_annotations` must be a list of objects, not of int"),
+    ({"references": "A flood came."}, "`references` must be a list, not str"),
+    ({"id": 7}, "`id` must be a string, not int"),
+    ({"decoded": ["a", "flood"]}, "`decoded` must be a string, not list"),
+    ({"text": 7}, "`source` must be a string, not int"),
+]
+
+
+@pytest.mark.parametrize(("fields", "problem"), WRONG)
+def test_a_field_of_another_kind_is_refused(read, lines, fields, problem):
+    assert read(lines(summary(**fields)), "skip", "summeval").skipped == (
+        f"cases.jsonl:1: {problem}",
+    )
+
+
+def test_without_a_filepath_no_story_is_found(read, lines, tmp_path):
+    path = lines(without("filepath", summary()))
+    got = read(path, "skip", "summeval", str(tmp_path))
+    assert got.skipped == ("cases.jsonl:1: no `filepath`",)
+
+
+def test_a_story_that_is_not_there_is_named(read, lines, tmp_path):
+    with pytest.raises(UserError, match=r"cnndm/dailymail/stories/1a\.story: no such file"):
+        read(lines(summary()), "skip", "summeval", str(tmp_path))
+
+
+def test_a_story_that_is_not_utf8_is_named(read, lines, tmp_path):
+    (tmp_path / "1a.story").write_bytes(b"\xff")
+    with pytest.raises(UserError, match=r"1a\.story: not UTF-8"):
+        read(lines(summary(filepath="1a.story")), "skip", "summeval", str(tmp_path))
+
+
+def test_another_ending_is_refused(read, tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps(summary()))
+    with pytest.raises(UserError, match=r"unknown ending; a corpus file ends in one of \.jsonl"):
+        read(tmp_path / "a.json", form="summeval")

@@ -1,0 +1,134 @@
+"""USR's JSON lists of conversations, Topical-Chat's and PersonaChat's."""
+
+import copy
+import json
+
+import pytest
+
+from evaljudge.records import Candidate, Case, Document
+
+RATINGS = {
+    "Understandable": [1, 1, 0],
+    "Natural": [3, 2, 3],
+    "Maintains Context": [3, 3, 2],
+    "Engaging": [2, 2, 1],
+    "Uses Knowledge": [0, 0, 1],
+    "Overall": [4, 3, 5],
+}
+RATERS = {
+    "understandability": (1.0, 1.0, 0.0),
+    "naturalness": (3.0, 2.0, 3.0),
+    "coherence": (3.0, 3.0, 2.0),
+    "engagingness": (2.0, 2.0, 1.0),
+    "groundedness": (0.0, 0.0, 1.0),
+    "overall": (4.0, 3.0, 5.0),
+}
+MEANS = {
+    "understandability": 2 / 3,
+    "naturalness": 8 / 3,
+    "coherence": 8 / 3,
+    "engagingness": 5 / 3,
+    "groundedness": 1 / 3,
+    "overall": 4.0,
+}
+CONVERSATION = {
+    "context": "do you like rivers ? \n i do . \n\n",
+    "fact": "the rhine is a river .\n",
+    "annotators": ["ab", "cd", "ef"],
+    "responses": [
+        {"response": "which one ?\n", "model": "Argmax Decoding", **RATINGS},
+        {"response": "the rhine .", "model": "New Human Generated", **RATINGS},
+    ],
+}
+CANDIDATES = (
+    Candidate("Argmax Decoding", "which one ?", MEANS, RATERS),
+    Candidate("New Human Generated", "the rhine .", MEANS, RATERS),
+)
+
+
+@pytest.fixture
+def listed(tmp_path):
+    def write(*conversations, indent=None):
+        path = tmp_path / "usr.json"
+        path.write_text(json.dumps(conversations, indent=indent))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(("form", "prefix"), [("topicalchat", "tc"), ("personachat", "pc")])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_conversations_are_named_by_their_place(read, listed, form, prefix, indent):
+    got = read(listed(CONVERSATION, CONVERSATION, indent=indent), form=form)
+    source, fact = "do you like rivers ? \n i do .", "the rhine is a river ."
+    assert got.cases == [
+        Case(Document(f"{prefix}-{number}", source, (), fact), CANDIDATES)
+        for number in ("00", "01")
+    ]
+
+
+def test_json_lines_are_read_as_well(read, lines):
+    got = read(lines(CONVERSATION, CONVERSATION), form="topicalchat")
+    assert [case.document.doc_id for case in got.cases] == ["tc-00", "tc-01"]
+
+
+def test_a_bad_conversation_keeps_its_number(read, listed):
+    got = read(listed(CONVERSATION, {}, CONVERSATION), "skip", "topicalchat")
+    assert [case.document.doc_id for case in got.cases] == ["tc-00", "tc-02"]
+
+
+@pytest.mark.parametrize("name", ["context", "fact", "responses"])
+def test_a_field_that_is_missing_is_named(read, listed, name):
+    row = {k: v for k, v in CONVERSATION.items() if k != name}
+    got = read(listed(CONVERSATION, row), "skip", "topicalchat")
+    assert got.skipped == (f"usr.json: item 2: no `{name}`",)
+
+
+@pytest.mark.parametrize("name", ["response", *RATINGS])
+def test_a_field_that_a_response_lacks_is_named(read, listed, name):
+    row = copy.deepcopy(CONVERSATION)
+    del row["responses"][1][name]
+    got = read(listed(row), "skip", "personachat")
+    where = "in the response of 'New Human Generated'"
+    assert got.skipped == (f"usr.json: item 1: no `{name}` {where}",)
+
+
+def test_a_response_without_a_model(read, listed):
+    row = copy.deepcopy(CONVERSATION)
+    del row["responses"][1]["model"]
+    got = read(listed(row), "skip", "topicalchat")
+    assert got.skipped == ("usr.json: item 1: no `model` in a response",)
+
+
+def test_ratings_that_are_no_lists_or_no_numbers(read, listed):
+    single, worded = copy.deepcopy(CONVERSATION), copy.deepcopy(CONVERSATION)
+    single["responses"][0]["Natural"] = 3
+    worded["responses"][0]["Natural"] = [3, "good", 2]
+    got = read(listed(single, worded), "skip", "topicalchat")
+    where = "`Natural` in the response of 'Argmax Decoding'"
+    assert got.skipped == (
+        f"usr.json: item 1: {where} must be a list, not int",
+        "usr.json: item 2: rating 'naturalness' must be a list of numbers, not of str",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'[{"context": ', "usr.json: not valid JSON (a list of objects)"),
+        (b'["a"]', "usr.json: item 1: not an object but str"),
+        (b'["\xff"]', "usr.json: not UTF-8"),
+        (b"\n \n[{}]", "usr.json: item 1: no `context`"),
+        (b"\xef\xbb\xbf[{}]", "usr.json: item 1: no `context`"),
+        (b"\n{}", "usr.json:2: no `context`"),
+    ],
+)
+def test_files_that_hold_something_else(read, tmp_path, content, problem):
+    (tmp_path / "usr.json").write_bytes(content)
+    assert read(tmp_path / "usr.json", "skip", "topicalchat").skipped == (problem,)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\n"])
+def test_no_conversations(read, tmp_path, content):
+    (tmp_path / "usr.json").write_bytes(content)
+    assert read(tmp_path / "usr.json", form="topicalchat").cases == []
