@@ -4,9 +4,10 @@
     ...            scores=[1, 2, 3, 1, 3, 2], human=[1, 2, 3, 1, 2, 3])[0]
     Agreement(level='sample', coefficient='spearman', value=0.75, low=0.5, high=1.0, n=2, ...)
 
-Levels: `sample` is the mean over documents of the correlation across a document's candidates;
-`system` the correlation of the systems' means; `summary` the correlation over all candidates
-pooled. Coefficients: Spearman (tied values share their mean rank), Kendall (tau-b), Pearson.
+Levels: `sample` is the mean over documents of the statistic across a document's candidates;
+`system` that of the systems' means; `summary` that of all candidates pooled. Coefficients:
+Spearman (tied values share their mean rank), Kendall (tau-b, and Stuart's tau-c as `kendall_c`),
+Pearson, and pairwise accuracy with tie calibration (see accuracy.py for it).
 
 Policy:
 - A pair is a candidate whose score and rating are both finite; only pairs count, anywhere.
@@ -16,29 +17,43 @@ Policy:
 - `summary`: a rated candidate without a score is counted in `skipped`.
 - A vector that does not vary at system or summary level, or no document left at sample level,
   makes the value None, never 0.
+- `accuracy` asks only for two candidates: where nothing varies all are tied, and ties can agree.
+  So documents with equal ratings count. Every pair is looked at, wherefore a document with more
+  than MAX_COMPARED pairs is skipped, and more systems than that have no accuracy.
+- `epsilon`, up to which scores are tied for `accuracy`, is chosen once for a level, over all its
+  documents: the smallest that makes the value greatest. Every resample keeps it.
 
-Intervals are 95% percentile bootstraps that resample whole documents with replacement, because
-the candidates of one document are not independent. Only documents with a pair are resampled, and
-all nine statistics see the same resamples. An interval is over the resamples where its statistic
-is defined; it is None where that is fewer than half, or with fewer than two documents, or where
-the value itself is None. A resample that lacks a system correlates the systems it has. Resampling
-adds noise to every system's mean, so at system level intervals lean towards 0 and need not hold
-a value near 1.
+Intervals are 95% percentile bootstraps. By default whole documents are resampled with
+replacement, because the candidates of one document are not independent: what other documents
+would have shown. `resample="systems"` asks what other systems would have shown, and "both" draws
+either independently (Deutsch, Dror and Roth 2021). A candidate counts as often as its document and
+its system were drawn, and its repetitions are tied. Only documents and systems with a pair are
+resampled, and all statistics see the same resamples. An interval is over the resamples where its
+statistic is defined; it is None where that is fewer than half, or with fewer than two of what is
+resampled, or where the value itself is None. A resample that lacks a system correlates the systems
+it has. Resampling adds noise to every system's mean, so at system level intervals lean towards 0
+and need not hold a value near 1. A system drawn twice is tied with itself for scorer and people
+alike, which `accuracy` counts as agreement: resampling systems raises it. With systems resampled,
+a document with more than MAX_COMPARED pairs leaves the sample level without intervals.
 
-`sampled=True` marks a pooled statistic on more than MAX_POOLED pairs: its value is still exact;
-its interval comes from a seeded sample of documents (see summary.py for what it then means).
+`sampled=True` marks a pooled statistic on more than MAX_POOLED pairs: correlations are still
+exact; their intervals, and accuracy altogether, come from a seeded sample of documents (see
+summary.py for what they then mean).
 """
 
+from .accuracy import MAX_COMPARED
 from .agree import Agreement, agreements
-from .estimate import COEFFICIENTS, LEVELS, Coefficient, Level
+from .estimate import COEFFICIENTS, LEVELS, Coefficient, Level, Resampled
 from .summary import MAX_POOLED
 
 __all__ = [
     "COEFFICIENTS",
     "LEVELS",
+    "MAX_COMPARED",
     "MAX_POOLED",
     "Agreement",
     "Coefficient",
     "Level",
+    "Resampled",
     "agreements",
 ]

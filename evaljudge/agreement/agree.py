@@ -1,4 +1,4 @@
-"""All three levels and coefficients of one scorer against one human axis."""
+"""All levels and coefficients of one scorer against one human axis."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import interval, multiplicities, replicated
+from .bootstrap import drawn, interval, replicated
 from .coefficients import BUDGET
-from .estimate import COEFFICIENTS, Coefficient, Estimate, Level
+from .estimate import COEFFICIENTS, Coefficient, Estimate, Level, Resampled
 from .pairs import Floats, Pairs, paired
 from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
@@ -20,11 +20,12 @@ class Agreement:
     level: Level
     coefficient: Coefficient
     value: float | None  # None where undefined
-    low: float | None  # 95% bootstrap interval over documents
+    low: float | None  # 95% bootstrap interval
     high: float | None
     n: int  # documents (sample), systems (system) or candidates (summary) behind the value
     skipped: int  # units left out, as the package's policy says
-    sampled: bool = False  # the interval comes from a seeded sample of documents
+    sampled: bool = False  # the interval, and all of accuracy, come from a sample of documents
+    epsilon: float | None = None  # accuracy: scores no further apart are tied
 
 
 def agreements(
@@ -33,43 +34,60 @@ def agreements(
     scores: ArrayLike,
     human: ArrayLike,
     *,
+    resample: Resampled = "documents",
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[Agreement]:
-    """Nine results from one row per rated candidate, in any order.
+    """One result per level and coefficient, from one row per rated candidate, in any order.
 
     documents, systems: integer codes; scores: NaN where unscored; human: NaN where unrated.
     """
     pairs = paired(documents, systems, scores, human)
-    estimates = sample_level(pairs), system_level(pairs), summary_level(pairs, seed)
-    replicates = _replicates(pairs, estimates, resamples, seed)
+    estimates = (
+        sample_level(pairs, resample),
+        system_level(pairs),
+        summary_level(pairs, seed, resample),
+    )
+    replicates = _replicates(pairs, estimates, resample, resamples, seed)
     return [
         agreement
         for estimate, values in zip(estimates, replicates, strict=True)
-        for agreement in _named(estimate, values)
+        for agreement in _named(estimate, values, pairs.exponent)
     ]
 
 
-def _replicates(pairs: Pairs, estimates: Sequence[Estimate], resamples: int, seed: int) -> Floats:
-    if pairs.document_count < 2 or resamples < 1:
+def _replicates(
+    pairs: Pairs, estimates: Sequence[Estimate], resample: Resampled, resamples: int, seed: int
+) -> Floats:
+    shape = pairs.document_count, pairs.system_count
+    fewest = {"documents": shape[0], "systems": shape[1], "both": min(shape)}[resample]
+    if fewest < 2 or resamples < 1:
         return np.full((len(estimates), len(COEFFICIENTS), 1), np.nan)
-    widest = max(pairs.document_count, pairs.system_count, min(pairs.documents.size, MAX_POOLED))
-    block = max(1, BUDGET // widest)
-    weights = multiplicities(pairs.document_count, resamples, seed, block)
-    return replicated([estimate.replicate for estimate in estimates], weights)
+    block = max(1, BUDGET // max(*shape, min(pairs.documents.size, MAX_POOLED)))
+    blocks = drawn(shape, resample, resamples, seed, block)
+    return replicated([estimate.replicate for estimate in estimates], blocks)
 
 
-def _named(estimate: Estimate, replicates: Floats) -> Iterator[Agreement]:
+def _named(estimate: Estimate, replicates: Floats, exponent: int) -> Iterator[Agreement]:
     for index, coefficient in enumerate(COEFFICIENTS):
         value = float(estimate.values[index])
-        low, high = (None, None) if np.isnan(value) else interval(replicates[index])
+        defined = not np.isnan(value)
+        low, high = interval(replicates[index]) if defined else (None, None)
+        calibrated = defined and coefficient == "accuracy"
         yield Agreement(
             level=estimate.level,
             coefficient=coefficient,
-            value=None if np.isnan(value) else value,
+            value=value if defined else None,
             low=low,
             high=high,
             n=estimate.units[index],
             skipped=estimate.skipped[index],
             sampled=estimate.sampled,
+            epsilon=_unscaled(estimate.epsilon, exponent) if calibrated else None,
         )
+
+
+def _unscaled(epsilon: float, exponent: int) -> float:
+    """Infinite where scores are further apart than a float can say."""
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(epsilon, exponent))

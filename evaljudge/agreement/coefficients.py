@@ -1,35 +1,64 @@
-"""Spearman, Kendall's tau-b and Pearson, in that order: of one list, and of many rows at once.
+"""Spearman, Kendall's tau-b, Pearson and Kendall's tau-c, in that order: of one list, or of many.
 
-All three are one cosine, sum(ab) / sqrt(sum(aa) sum(bb)): of centred values (Pearson), of centred
-mean ranks (Spearman), of the signs of all differences (tau-b). A vector that does not vary has no
-direction: NaN.
+The first three are one cosine, sum(ab) / sqrt(sum(aa) sum(bb)): of centred mean ranks (Spearman),
+of the signs of all differences (tau-b), of centred values (Pearson). Tau-c (Stuart's) divides the
+same balance of signs by its greatest value for lists of n with m distinct values in the poorer
+one, n^2 (m - 1) / m. A vector that does not vary has no direction: NaN.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from .pairs import Floats
 
 BUDGET = 2**18  # numbers in one temporary array: small enough to stay in cache
 WIDE = 256  # from this many columns on, sorting each row beats comparing all its pairs
+COUNT = 4
 
 
 def correlations(x: Floats, y: Floats) -> Floats:
-    """The three coefficients of one list of pairs."""
-    return _narrow(x[None], y[None])[:, 0] if x.size < WIDE else _sorted(x, y)
+    """The coefficients of one list of pairs."""
+    if x.size >= WIDE:
+        return _sorted(x, y)
+    return repeated_correlations(x[None], y[None], np.ones((1, 1, x.size)))[:, 0, 0]
 
 
-def row_correlations(x: Floats, y: Floats) -> Floats:
-    """(3, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y."""
+def row_correlations(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
+    """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y.
+
+    Weights, of the shape of x, are whole numbers: how often each pair is repeated.
+    """
     rows, columns = x.shape
-    found = np.full((3, rows), np.nan)
+    repeats = np.where(np.isfinite(x), 1.0 if weights is None else weights, 0.0)
+    found = np.full((COUNT, rows), np.nan)
     step = 1 if columns >= WIDE else max(1, BUDGET // max(1, columns**2))
     for start in range(0, rows, step):
         part = slice(start, start + step)
-        found[:, part] = (
-            _present(x[part], y[part]) if columns >= WIDE else _narrow(x[part], y[part])
-        )
+        if columns >= WIDE:
+            times = repeats[start].astype(np.intp)
+            found[:, start] = correlations(np.repeat(x[start], times), np.repeat(y[start], times))
+        else:
+            found[:, part] = repeated_correlations(x[part], y[part], repeats[part, None])[..., 0]
     return found
+
+
+def repeated_correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """(4, lists, resamples) from (lists, columns), and whole (lists, resamples, columns).
+
+    Exactly the coefficients of the lists in which every pair is repeated as often as it weighs.
+    """
+    signs_x, signs_y = _among(x), _among(y)
+    # Weighed sums of signs count what is above less what is below: twice the centred mean rank.
+    spearman = _whole_cosine(weights @ signs_x, weights @ signs_y, weights)
+    balance = _weighed(signs_x * signs_y, weights)
+    untied = _weighed(np.abs(signs_x), weights), _weighed(np.abs(signs_y), weights)
+    kendall = ratio(balance, np.sqrt(untied[0] * untied[1]))
+    pearson = cosine(_centred(x, weights), _centred(y, weights), weights)
+    # Centring a constant leaves rounding noise; the signs know exactly.
+    pearson = np.where(np.isnan(kendall), np.nan, pearson)
+    kendall_c = stuart(balance, weights.sum(axis=2), _distinct(x, weights), _distinct(y, weights))
+    return np.stack([spearman, kendall, pearson, kendall_c])
 
 
 def cosine(a: Floats, b: Floats, weights: Floats | float = 1.0) -> Floats:
@@ -39,6 +68,12 @@ def cosine(a: Floats, b: Floats, weights: Floats | float = 1.0) -> Floats:
     return ratio((weighted_a * b).sum(axis=-1), np.sqrt(lengths))
 
 
+def stuart(balance: Floats, sizes: Floats, distinct_x: Floats, distinct_y: Floats) -> Floats:
+    """Tau-c from concordant less discordant ordered pairs."""
+    distinct = np.maximum(np.minimum(distinct_x, distinct_y), 1.0)
+    return ratio(balance, sizes**2 * (distinct - 1.0) / distinct)
+
+
 def ratio(above: Floats, below: Floats) -> Floats:
     """A correlation from its two halves: NaN where it is undefined, never past 1 by rounding."""
     found = np.full(np.shape(below), np.nan)
@@ -46,38 +81,55 @@ def ratio(above: Floats, below: Floats) -> Floats:
     return np.clip(found, -1.0, 1.0)
 
 
-def _present(x: Floats, y: Floats) -> Floats:
-    present = np.isfinite(x)
-    return correlations(x[present], y[present])[:, None]
+def signs(x: Floats, y: Floats) -> NDArray[np.int8]:
+    """Of x - y; 0 where either is absent."""
+    compared: NDArray[np.int8] = np.subtract(x > y, x < y, dtype=np.int8)
+    return compared
 
 
-def _narrow(x: Floats, y: Floats) -> Floats:
-    signs_x, signs_y = _signs(x), _signs(y)
-    # A row sum counts the values below less those above: twice the centred mean rank.
-    spearman = cosine(signs_x.sum(axis=2), signs_y.sum(axis=2))
-    kendall = cosine(signs_x.reshape(len(x), -1), signs_y.reshape(len(y), -1))
-    pearson = cosine(_centred(x), _centred(y))
-    # Centring a constant leaves rounding noise; the signs know exactly.
-    return np.stack([spearman, kendall, np.where(np.isnan(kendall), np.nan, pearson)])
+def _among(x: Floats) -> Floats:
+    return signs(x[:, :, None], x[:, None, :]).astype(np.float64)
 
 
-def _signs(x: Floats) -> Floats:
-    above = (x[:, :, None] > x[:, None, :]).astype(np.float64)
-    return above - above.transpose(0, 2, 1)
+def _whole_cosine(a: Floats, b: Floats, weights: Floats) -> Floats:
+    lengths = _whole_sums(weights * a * a) * _whole_sums(weights * b * b)
+    return ratio(_whole_sums(weights * a * b), np.sqrt(lengths))
 
 
-def _centred(x: Floats) -> Floats:
-    present = np.isfinite(x)
-    counts = np.maximum(present.sum(axis=1, keepdims=True), 1)
-    means = np.where(present, x, 0.0).sum(axis=1, keepdims=True) / counts
-    return np.where(present, x - means, 0.0)
+def _weighed(table: Floats, weights: Floats) -> Floats:
+    return _whole_sums((weights @ table) * weights)
+
+
+def _whole_sums(values: Floats) -> Floats:
+    """Along the last axis; exact in any order, so in the fastest."""
+    sums: Floats = values @ np.ones(values.shape[-1])
+    return sums
+
+
+def _distinct(x: Floats, weights: Floats) -> Floats:
+    """How many values have weight: each is counted where it comes first."""
+    equal = x[:, :, None] == x[:, None, :]
+    first = 1.0 - np.triu(equal, 1).max(axis=1, initial=False)
+    drawn = weights @ equal.astype(np.float64) > 0
+    return _whole_sums(drawn * first[:, None, :])
+
+
+def _centred(x: Floats, weights: Floats) -> Floats:
+    present = np.where(np.isfinite(x), x, 0.0)[:, None, :]
+    sizes = np.maximum(weights.sum(axis=2, keepdims=True), 1.0)
+    means = (weights * present).sum(axis=2, keepdims=True) / sizes
+    return np.where(weights > 0, present - means, 0.0)
 
 
 def _sorted(x: Floats, y: Floats) -> Floats:
     """In O(n log n)."""
     if x.min() == x.max() or y.min() == y.max():
-        return np.full(3, np.nan)
+        return np.full(COUNT, np.nan)
     ranks_x, ranks_y = stats.rankdata(x), stats.rankdata(y)
     spearman = cosine(ranks_x - ranks_x.mean(), ranks_y - ranks_y.mean())
-    kendall = stats.kendalltau(ranks_x, ranks_y, variant="b", method="asymptotic").statistic
-    return np.array([spearman, kendall, cosine(x - x.mean(), y - y.mean())])
+    kendall, kendall_c = (
+        stats.kendalltau(ranks_x, ranks_y, variant=variant, method="asymptotic").statistic
+        for variant in ("b", "c")
+    )
+    pearson = cosine(x - x.mean(), y - y.mean())
+    return np.array([spearman, kendall, pearson, kendall_c])

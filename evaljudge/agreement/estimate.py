@@ -7,12 +7,25 @@ from typing import Literal
 from .pairs import Floats
 
 Level = Literal["sample", "system", "summary"]
-Coefficient = Literal["spearman", "kendall", "pearson"]
+Coefficient = Literal["spearman", "kendall", "pearson", "kendall_c", "accuracy"]
+Resampled = Literal["documents", "systems", "both"]
 LEVELS: tuple[Level, ...] = ("sample", "system", "summary")
-COEFFICIENTS: tuple[Coefficient, ...] = ("spearman", "kendall", "pearson")
+COEFFICIENTS: tuple[Coefficient, ...] = ("spearman", "kendall", "pearson", "kendall_c", "accuracy")
 
-# How often each document was drawn, (resamples, documents) -> (coefficients, resamples).
-Replicate = Callable[[Floats], Floats]
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How often each document and each system was drawn: 1 throughout where not resampled."""
+
+    documents: Floats  # (resamples, documents)
+    systems: Floats  # (resamples, systems)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+# A candidate weighs what its document and its system were drawn -> (coefficients, resamples).
+Replicate = Callable[[Draws], Floats]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +34,6 @@ class Estimate:
     values: Floats  # one per coefficient; NaN where undefined
     units: tuple[int, ...]  # one per coefficient: what is behind the value
     skipped: tuple[int, ...]  # one per coefficient: what was left out
+    epsilon: float  # scaled scores no further apart are tied for `accuracy`
     replicate: Replicate
     sampled: bool = False

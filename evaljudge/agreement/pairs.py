@@ -26,6 +26,7 @@ class Pairs:
     lost_documents: int  # without a pair
     lost_systems: int  # without a pair
     unscored: int  # rated candidates without a score
+    exponent: int  # scores were divided by 2 to this power
 
 
 def paired(documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike) -> Pairs:
@@ -39,16 +40,18 @@ def paired(documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: A
     kept = [column[both][order] for column in columns]
     kept_documents, document_codes = np.unique(kept[0], return_inverse=True)
     kept_systems, system_codes = np.unique(kept[1], return_inverse=True)
+    exponents = _exponent(kept[2]), _exponent(kept[3])
     return Pairs(
         documents=document_codes,
         systems=system_codes,
-        scores=_scaled(kept[2]),
-        human=_scaled(kept[3]),
+        scores=np.ldexp(kept[2], -exponents[0]),
+        human=np.ldexp(kept[3], -exponents[1]),
         document_count=kept_documents.size,
         system_count=kept_systems.size,
         lost_documents=np.unique(columns[0]).size - kept_documents.size,
         lost_systems=np.unique(columns[1]).size - kept_systems.size,
         unscored=int(np.sum(rated & ~both)),
+        exponent=exponents[0],
     )
 
 
@@ -56,8 +59,7 @@ def _floats(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _scaled(values: Floats) -> Floats:
-    """Divided by a power of two so that none exceeds 1: exact, and squares cannot overflow."""
+def _exponent(values: Floats) -> int:
+    """Divided by two to this power none exceeds 1: exact, and squares cannot overflow."""
     _, exponent = np.frexp(np.max(np.abs(values), initial=0.0))
-    scaled: Floats = np.ldexp(values, -exponent)
-    return scaled
+    return int(exponent)

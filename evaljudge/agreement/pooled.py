@@ -1,94 +1,80 @@
-"""Pooled correlations of many resamples at once, without building one.
+"""Pooled statistics of many resamples at once, without building one.
 
-A candidate of a document that was drawn w times weighs w. Weights are whole numbers, so weighted
-ranks, ties and concordances are exactly those of the list with repetitions.
+A candidate whose document was drawn twice and whose system three times weighs six. Weights are
+whole numbers, so weighted ranks, ties and concordances are exactly those of the list with
+repetitions. Candidates that are always drawn together (those of a document, where documents are
+resampled) are one group.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .coefficients import cosine, ratio
+from .accuracy import calibrated, gaps, share
+from .coefficients import cosine, ratio, stuart
+from .crossed import Crossed, crossed
+from .estimate import Draws, Resampled
+from .orders import compared
 from .pairs import Codes, Floats, Pairs
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """Scores or ratings, sorted once: candidate i ties with order[first[i]:last[i]]."""
-
-    values: Floats
-    order: Codes
-    first: Codes
-    last: Codes
+from .standing import Side, side, standing
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    documents: Codes
+    groups: Codes  # each candidate's
+    documents: Codes  # each group's, and where groups are not of one document, its first
+    systems: Codes
     scores: Side
     human: Side
-    concordance: Floats  # (documents, documents): concordant less discordant pairs of candidates
+    concordance: Crossed  # concordant less discordant pairs of candidates
+    agreement: Crossed  # pairs on which scorer and people agree, epsilon being fixed
+    epsilon: float
+
+    def weights(self, draws: Draws) -> Floats:
+        """(resamples, groups); what is not resampled was drawn once throughout."""
+        return draws.documents[:, self.documents] * draws.systems[:, self.systems]
 
 
-def pool(pairs: Pairs, chosen: Codes) -> Pool:
-    """The candidates of the chosen documents, which are renumbered from 0."""
-    kept = np.isin(pairs.documents, chosen)
-    documents = np.searchsorted(chosen, pairs.documents[kept])
-    scores, human = pairs.scores[kept], pairs.human[kept]
-    return Pool(documents, _side(scores), _side(human), concordance(documents, scores, human))
+def pool(pairs: Pairs, chosen: Codes, resampled: Resampled = "documents") -> Pool:
+    """The candidates of the chosen documents."""
+    kept = np.flatnonzero(np.isin(pairs.documents, chosen))
+    codes = _drawn_together(pairs, resampled)[kept]
+    kept = kept[np.argsort(codes, kind="stable")]
+    _, first, groups = np.unique(np.sort(codes), return_index=True, return_inverse=True)
+    x, y = pairs.scores[kept], pairs.human[kept]
+    orders = compared(x, y)
+    epsilon = calibrated([gaps(orders)])
+    return Pool(
+        groups=groups,
+        documents=pairs.documents[kept][first],
+        systems=pairs.systems[kept][first],
+        scores=side(x, groups),
+        human=side(y, groups),
+        concordance=crossed(groups, orders.balance()),
+        agreement=crossed(groups, orders.agreeing(epsilon)),
+        epsilon=epsilon,
+    )
 
 
-def pooled_correlations(pool: Pool, weights: Floats) -> Floats:
-    """(3, resamples) from how often each document was drawn, (resamples, documents)."""
-    drawn = weights[:, pool.documents]
-    ranks_x, untied_x = _standing(pool.scores, drawn)
-    ranks_y, untied_y = _standing(pool.human, drawn)
-    balance = ((weights @ pool.concordance) * weights).sum(axis=1)
-    kendall = ratio(balance, np.sqrt(untied_x * untied_y))
-    pearson = cosine(_centred(pool.scores, drawn), _centred(pool.human, drawn), drawn)
+def pooled_coefficients(pool: Pool, draws: Draws) -> Floats:
+    """(5, resamples)."""
+    weights = pool.weights(draws)
+    drawn = weights[:, pool.groups]
+    sizes = drawn.sum(axis=1)
+    x, y = standing(pool.scores, weights, sizes), standing(pool.human, weights, sizes)
+    balance = pool.concordance.weighed(weights)
+    kendall = ratio(balance, np.sqrt(x.untied * y.untied))
+    products = np.einsum("rc,rc,rc->r", drawn, x.ranks, y.ranks)
+    spearman = ratio(products, np.sqrt(x.squares * y.squares))
+    pearson = cosine(pool.scores.centred(drawn), pool.human.centred(drawn), drawn)
     # Centring a constant leaves rounding noise; counting its ties does not.
     pearson = np.where(np.isnan(kendall), np.nan, pearson)
-    return np.stack([cosine(ranks_x, ranks_y, drawn), kendall, pearson])
+    kendall_c = stuart(balance, sizes, x.distinct, y.distinct)
+    accuracy = share(pool.agreement.weighed(weights), sizes)
+    return np.stack([spearman, kendall, pearson, kendall_c, accuracy])
 
 
-def concordance(documents: Codes, x: Floats, y: Floats) -> Floats:
-    """C[d, e] = sum over i in d, j in e of sign(x_i - x_j) sign(y_i - y_j); documents sorted."""
-    bounds = np.append(np.flatnonzero(np.diff(documents, prepend=-1)), documents.size)
-    found = np.empty((bounds.size - 1, bounds.size - 1))
-    for document, (start, end) in enumerate(pairwise(bounds)):
-        agreeing = _signs(x[start:end], x) * _signs(y[start:end], y)
-        found[document] = np.add.reduceat(agreeing.sum(axis=0), bounds[:-1])
-    return found
-
-
-def _side(values: Floats) -> Side:
-    order = np.argsort(values, kind="stable")
-    ranked = values[order]
-    first = np.searchsorted(ranked, values, side="left")
-    return Side(values, order, first, np.searchsorted(ranked, values, side="right"))
-
-
-def _standing(side: Side, drawn: Floats) -> tuple[Floats, Floats]:
-    """Each candidate's weight below less weight above, and each resample's untied pairs.
-
-    The former is twice the mean rank, (weight below + (weight tied + 1) / 2), centred.
-    """
-    heaped = np.zeros((len(drawn), drawn.shape[1] + 1))
-    np.cumsum(drawn[:, side.order], axis=1, out=heaped[:, 1:])
-    below, up_to = heaped[:, side.first], heaped[:, side.last]
-    total = heaped[:, -1:]
-    untied = total[:, 0] ** 2 - (drawn * (up_to - below)).sum(axis=1)
-    return below + up_to - total, untied
-
-
-def _centred(side: Side, drawn: Floats) -> Floats:
-    means: Floats = (drawn @ side.values) / np.maximum(drawn.sum(axis=1), 1.0)
-    return side.values - means[:, None]
-
-
-def _signs(x: Floats, y: Floats) -> NDArray[np.int8]:
-    above, below = x[:, None] > y, x[:, None] < y
-    signs: NDArray[np.int8] = np.subtract(above, below, dtype=np.int8)
-    return signs
+def _drawn_together(pairs: Pairs, resampled: Resampled) -> Codes:
+    if resampled == "documents":
+        return pairs.documents
+    return pairs.systems + (pairs.documents * pairs.system_count if resampled == "both" else 0)

@@ -1,30 +1,39 @@
-"""Summary level: the correlation over all candidates pooled.
+"""Summary level: the statistics of all candidates pooled.
 
-On more than MAX_POOLED pairs the value stays exact, and the interval comes from a seeded sample of
-whole documents. It then estimates the interval that resampling all documents would give: the
-sample's own spread, narrowed from its D' documents to all D, around the exact value. The width is
-as noisy as any estimated from D' documents: by about one part in sqrt(2 D').
+On more than MAX_POOLED pairs correlations stay exact, and intervals come from a seeded sample of
+whole documents. They then estimate the intervals that all documents would give: the sample's own
+spread around the exact value, narrowed from its D' documents to all D as far as it comes from
+resampling documents, not systems. The width is as noisy as any estimated from D' documents: by
+about one part in sqrt(2 D'). Accuracy, which needs all pairs, is that of the sample, with the
+sample's own interval, and `n` counts the sample's candidates.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
 from .coefficients import correlations
-from .estimate import Estimate, Replicate
+from .estimate import Draws, Estimate, Replicate, Resampled
 from .pairs import Codes, Floats, Pairs
-from .pooled import pool, pooled_correlations
+from .pooled import Pool, pool, pooled_coefficients
 
-MAX_POOLED = 4000  # candidates: tau-b in a resample needs every pair of them
+MAX_POOLED = 4000  # candidates: tau and accuracy in a resample need every pair of them
 
 
-def summary_level(pairs: Pairs, seed: int) -> Estimate:
-    values = correlations(pairs.scores, pairs.human)
+def summary_level(pairs: Pairs, seed: int, resampled: Resampled = "documents") -> Estimate:
     chosen = sampled_documents(pairs, seed)
+    pooled = pool(pairs, chosen, resampled) if chosen.size else None
+    once = Draws(np.ones((1, pairs.document_count)), np.ones((1, pairs.system_count)))
+    accuracy = pooled_coefficients(pooled, once)[-1, 0] if pooled else np.nan
+    values = np.append(correlations(pairs.scores, pairs.human), accuracy)
+    whole = pairs.documents.size
     return Estimate(
         level="summary",
         values=values,
-        units=(pairs.documents.size,) * 3,
-        skipped=(pairs.unscored,) * 3,
-        replicate=_replicate(pairs, chosen, values),
+        units=(whole, whole, whole, whole, pooled.groups.size if pooled else 0),
+        skipped=(pairs.unscored,) * len(values),
+        epsilon=pooled.epsilon if pooled else np.nan,
+        replicate=_replicate(pooled, values, chosen.size, once),
         sampled=chosen.size < pairs.document_count,
     )
 
@@ -39,24 +48,24 @@ def sampled_documents(pairs: Pairs, seed: int) -> Codes:
     return np.sort(shuffled[np.cumsum(sizes) <= MAX_POOLED])
 
 
-def _replicate(pairs: Pairs, chosen: Codes, values: Floats) -> Replicate:
-    if chosen.size < 2:
-        return _undefined
-    drawn = pool(pairs, chosen)
-    if chosen.size == pairs.document_count:
-        return lambda weights: pooled_correlations(drawn, weights)
-    centre = pooled_correlations(drawn, np.ones((1, chosen.size)))
-    # A mean over documents varies as one over the root of their number.
-    narrowing = np.sqrt(chosen.size / pairs.document_count)
+def _replicate(pooled: Pool | None, values: Floats, chosen: int, once: Draws) -> Replicate:
+    """`once`: every document and every system, as they are."""
+    documents = once.documents.size
+    if pooled is None or chosen < min(2, documents):
+        return lambda draws: np.full((len(values), len(draws)), np.nan)
+    if chosen == documents:
+        return lambda draws: pooled_coefficients(pooled, draws)
+    # A mean over documents varies as one over the root of their number; accuracy is the sample's.
+    narrowing = np.full((len(values), 1), np.sqrt(chosen / documents))
+    narrowing[-1] = 1.0
+    centre = pooled_coefficients(pooled, once)
 
-    def around_exact(weights: Floats) -> Floats:
+    def around_exact(draws: Draws) -> Floats:
         # A resample of all documents, restricted to the chosen ones, is a resample of those.
-        spread = pooled_correlations(drawn, weights[:, chosen]) - centre
-        moved: Floats = np.clip(values[:, None] + narrowing * spread, -1.0, 1.0)
+        found = pooled_coefficients(pooled, draws)
+        by_systems = pooled_coefficients(pooled, replace(draws, documents=once.documents))
+        spread = by_systems - centre + narrowing * (found - by_systems)
+        moved: Floats = np.clip(values[:, None] + spread, -1.0, 1.0)
         return moved
 
     return around_exact
-
-
-def _undefined(weights: Floats) -> Floats:
-    return np.full((3, len(weights)), np.nan)

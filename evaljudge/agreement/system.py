@@ -1,4 +1,4 @@
-"""System level: the correlation of the systems' mean score with their mean rating."""
+"""System level: how the systems' mean scores agree with their mean ratings."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,8 +6,10 @@ from functools import partial
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
+from .accuracy import MAX_COMPARED, calibrated, gaps, row_accuracies
 from .coefficients import row_correlations
-from .estimate import Estimate
+from .estimate import COEFFICIENTS, Draws, Estimate
+from .orders import compared
 from .pairs import Floats, Pairs
 
 ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
@@ -21,26 +23,53 @@ class Sums:
     typical: Floats  # each system's mean magnitude: what rounding errors are relative to
 
 
+@dataclass(frozen=True, slots=True)
+class Sides:
+    scores: Sums
+    human: Sums
+    counts: sparse.csr_array
+
+    def means(self, weights: Floats) -> tuple[Floats, Floats]:
+        """(resamples, systems), from how often each document was drawn; NaN without a pair."""
+        drawn = weights @ self.counts
+        return _means(self.scores, drawn, weights), _means(self.human, drawn, weights)
+
+
 def system_level(pairs: Pairs) -> Estimate:
-    counts = _table(pairs, np.ones(pairs.documents.size))
-    replicate = partial(
-        mean_correlations, _sums(pairs, pairs.scores), _sums(pairs, pairs.human), counts
+    sides = Sides(
+        _sums(pairs, pairs.scores),
+        _sums(pairs, pairs.human),
+        _table(pairs, np.ones(pairs.documents.size)),
     )
+    once = Draws(np.ones((1, pairs.document_count)), np.ones((1, pairs.system_count)))
+    epsilon = _epsilon(*sides.means(once.documents))
+    replicate = partial(mean_coefficients, sides, epsilon)
     return Estimate(
         level="system",
-        values=replicate(np.ones((1, pairs.document_count)))[:, 0],
-        units=(pairs.system_count,) * 3,
-        skipped=(pairs.lost_systems,) * 3,
+        values=replicate(once)[:, 0],
+        units=(pairs.system_count,) * len(COEFFICIENTS),
+        skipped=(pairs.lost_systems,) * len(COEFFICIENTS),
+        epsilon=epsilon,
         replicate=replicate,
     )
 
 
-def mean_correlations(
-    scores: Sums, human: Sums, counts: sparse.csr_array, weights: Floats
-) -> Floats:
-    """(3, resamples): a system that a resample lacks is absent from its row."""
-    drawn = weights @ counts
-    return row_correlations(_means(scores, drawn, weights), _means(human, drawn, weights))
+def mean_coefficients(sides: Sides, epsilon: float, draws: Draws) -> Floats:
+    """(5, resamples): a system that a resample lacks is absent from its row."""
+    scores, human = sides.means(draws.documents)
+    correlations = row_correlations(scores, human, draws.systems)
+    if scores.shape[1] > MAX_COMPARED:
+        accuracies = np.full(len(draws), np.nan)
+    else:
+        weights = np.where(np.isfinite(scores), draws.systems, 0.0)
+        accuracies = row_accuracies(scores, human, weights, epsilon)
+    return np.vstack([correlations, accuracies])
+
+
+def _epsilon(scores: Floats, human: Floats) -> float:
+    if scores.size > MAX_COMPARED:
+        return np.nan
+    return calibrated([gaps(compared(scores[0], human[0]))])
 
 
 def _sums(pairs: Pairs, values: Floats) -> Sums:

@@ -42,6 +42,7 @@ class AgreementRow:
     n: int
     skipped: int
     sampled: bool
+    epsilon: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

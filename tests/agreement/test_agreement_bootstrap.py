@@ -1,22 +1,27 @@
 """Draws, intervals, and the sample that stands in for very many candidates."""
 
+from math import sqrt
+from typing import get_args
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement import MAX_POOLED, agreements
-from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement import MAX_COMPARED, MAX_POOLED, Resampled, agreements
+from evaljudge.agreement.bootstrap import drawn, interval, multiplicities
+from evaljudge.agreement.estimate import Draws
 from evaljudge.agreement.pairs import Floats, paired
-from evaljudge.agreement.pooled import pool, pooled_correlations
+from evaljudge.agreement.pooled import pool, pooled_coefficients
 from evaljudge.agreement.summary import sampled_documents
 
 
-def long_form(documents: int, systems: int) -> tuple[Floats, ...]:
+def long_form(documents: int, systems: int, apart: float = 0.0) -> tuple[Floats, ...]:
     """Documents that differ in level, so that candidates of one are not independent."""
     stream = np.random.default_rng(1)
     level = np.repeat(stream.normal(size=documents), systems)
     human = np.round(level + stream.normal(size=level.size), 1)
     scores = human + stream.normal(size=level.size)
+    scores += apart * np.tile(np.arange(systems) % 3, documents)
     document = np.repeat(np.arange(documents), systems)
     return document, np.tile(np.arange(systems), documents), scores, human
 
@@ -31,8 +36,9 @@ def test_a_resample_of_equal_scores_is_undefined_though_their_mean_rounds() -> N
     scores, human = [0.1, 0.1, 0.1, 0.5], [1.0, 2.0, 3.0, 3.0]
     pairs = paired([0, 0, 0, 1], [0, 1, 2, 0], scores, human)
     only_the_first = np.array([[float(times), 0.0] for times in range(1, 20)])
-    replicate = pooled_correlations(pool(pairs, np.arange(2)), only_the_first)
-    assert np.isnan(replicate).all()
+    draws = Draws(only_the_first, np.ones((19, 3)))
+    replicate = pooled_coefficients(pool(pairs, np.arange(2)), draws)
+    assert np.isnan(replicate[:-1]).all()
 
 
 def test_draws_do_not_depend_on_the_block() -> None:
@@ -72,26 +78,46 @@ def test_above_the_limit_whole_documents_are_sampled() -> None:
     assert len(set(chosen)) == chosen.size
 
 
-def test_a_sampled_interval_estimates_that_of_all_documents() -> None:
-    columns = long_form(900, 8)
-    found = [one for one in agreements(*columns) if one.level == "summary"]
+@pytest.mark.parametrize("resample", get_args(Resampled))
+def test_a_sampled_interval_estimates_that_of_all_documents(resample: Resampled) -> None:
+    columns = long_form(540, 8, apart=2.0)
+    found = agreements(*columns, resample=resample, resamples=150)[-5:]
     pairs = paired(*columns)
-    (weights,) = multiplicities(900, resamples=1000, seed=0, block=1000)
-    complete = pooled_correlations(pool(pairs, np.arange(900)), weights)
+    (draws,) = drawn((540, 8), resample, resamples=150, seed=0, block=150)
+    complete = pooled_coefficients(pool(pairs, np.arange(540), resample), draws)
     for one, values in zip(found, complete, strict=True):
         low, high = np.percentile(values, [2.5, 97.5])
+        # Accuracy is known no better than from the sample's documents.
+        widening = sqrt(540 * 8 / MAX_POOLED) if one.coefficient == "accuracy" else 1.0
         assert one.sampled
         assert one.low is not None and one.high is not None
-        assert one.high - one.low == pytest.approx(high - low, rel=0.2)
-        assert one.low == pytest.approx(low, abs=0.2 * (high - low))
+        if resample == "documents" or one.coefficient != "accuracy":
+            assert one.high - one.low == pytest.approx(widening * (high - low), rel=0.2)
+        assert one.low == pytest.approx(low, abs=0.6 * widening * (high - low))
 
 
 def test_values_of_very_many_candidates_stay_exact() -> None:
     columns = long_form(900, 8)
     scores, human = columns[2:]
-    values = [one.value for one in agreements(*columns, resamples=0) if one.level == "summary"]
-    expected = [test(scores, human)[0] for test in (stats.spearmanr, stats.kendalltau)]
-    assert values == pytest.approx([*expected, np.corrcoef(scores, human)[0, 1]], abs=1e-12)
+    found = [one for one in agreements(*columns, resamples=0) if one.level == "summary"]
+    expected = [
+        stats.spearmanr(scores, human).statistic,
+        stats.kendalltau(scores, human).statistic,
+        np.corrcoef(scores, human)[0, 1],
+        stats.kendalltau(scores, human, variant="c").statistic,
+    ]
+    assert [one.value for one in found[:-1]] == pytest.approx(expected, abs=1e-12)
+    assert {one.n for one in found[:-1]} == {7200}
+
+
+def test_accuracy_of_very_many_candidates_is_that_of_a_sample() -> None:
+    columns = long_form(900, 8)
+    pooled = agreements(*columns, resamples=100)[-1]
+    chosen = np.isin(columns[0], sampled_documents(paired(*columns), seed=0))
+    alone = agreements(*(column[chosen] for column in columns), resamples=100)[-1]
+    assert (pooled.value, pooled.epsilon, pooled.n) == (alone.value, alone.epsilon, MAX_POOLED)
+    assert pooled.low is not None and pooled.high is not None
+    assert pooled.low < pooled.value < pooled.high
 
 
 def test_only_pooled_statistics_are_sampled() -> None:
@@ -101,5 +127,47 @@ def test_only_pooled_statistics_are_sampled() -> None:
 
 def test_documents_too_large_to_sample_leave_no_interval() -> None:
     for one in agreements(*long_form(3, MAX_POOLED), resamples=20):
-        assert one.value is not None
-        assert (one.low is None) == (one.level == "summary")
+        if one.coefficient != "accuracy":
+            assert one.value is not None
+            assert (one.low is None) == (one.level == "summary")
+
+
+def test_documents_too_large_to_compare_have_no_accuracy() -> None:
+    found = [
+        one
+        for one in agreements(*long_form(3, MAX_COMPARED + 1), resamples=5)
+        if one.coefficient == "accuracy"
+    ]
+    assert [one.value is None for one in found] == [True, True, False]
+    assert (found[0].n, found[0].skipped) == (0, 3)
+
+
+def test_documents_too_large_to_compare_leave_no_interval_over_systems() -> None:
+    found = agreements(*long_form(2, MAX_COMPARED + 1), resample="systems", resamples=2)
+    for one in found:
+        if one.coefficient != "accuracy":
+            assert (one.low is None) == (one.level == "sample")
+
+
+def test_one_system_leaves_no_interval_over_systems() -> None:
+    columns = [0, 0, 1, 1], [5, 5, 5, 5], [1, 2, 2, 1], [1, 2, 1, 2]
+    for resample in get_args(Resampled):
+        found = agreements(*columns, resample=resample)
+        assert {one.value is None for one in found if one.level != "system"} == {False}
+        assert any(one.low is not None for one in found) == (resample == "documents")
+
+
+def test_one_document_has_an_interval_over_systems() -> None:
+    columns = [0] * 6, [*range(6)], [1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5]
+    assert all(one.low is not None for one in agreements(*columns, resample="systems"))
+    assert all(one.low is None for one in agreements(*columns, resample="both"))
+
+
+def test_documents_and_systems_are_drawn_apart() -> None:
+    (both,) = drawn((9, 9), "both", resamples=50, seed=3, block=50)
+    (documents,) = drawn((9, 9), "documents", resamples=50, seed=3, block=50)
+    (systems,) = drawn((9, 9), "systems", resamples=50, seed=3, block=50)
+    np.testing.assert_array_equal(both.documents, documents.documents)
+    np.testing.assert_array_equal(both.systems, systems.systems)
+    assert (both.documents != both.systems).any()
+    assert set(documents.systems.flat) == set(systems.documents.flat) == {1.0}

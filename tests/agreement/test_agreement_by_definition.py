@@ -1,15 +1,17 @@
 """Against loops written from the definitions, which build every resampled list."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import isfinite, nan, sqrt
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from evaljudge.agreement import COEFFICIENTS, LEVELS, agreements
-from evaljudge.agreement.bootstrap import interval, multiplicities
-from evaljudge.agreement.pairs import paired
+from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements
+from evaljudge.agreement.bootstrap import drawn, interval
+from evaljudge.agreement.estimate import Draws, Estimate
+from evaljudge.agreement.pairs import Pairs, paired
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
@@ -47,28 +49,70 @@ def kendall(x: Sequence[Number], y: Sequence[Number]) -> float:
     return balance / sqrt(untied_x * untied_y) if untied_x and untied_y else nan
 
 
+def kendall_c(x: Sequence[Number], y: Sequence[Number]) -> float:
+    balance = 0
+    for i in range(len(x)):
+        for j in range(i):
+            balance += ((x[i] > x[j]) - (x[i] < x[j])) * ((y[i] > y[j]) - (y[i] < y[j]))
+    distinct = min(len(set(x)), len(set(y)))
+    return 2 * balance / (len(x) ** 2 * (distinct - 1) / distinct) if distinct > 1 else nan
+
+
+def accuracy(x: Sequence[Number], y: Sequence[Number], epsilon: Number) -> Fraction | None:
+    agreed = pairs = 0
+    for i in range(len(x)):
+        for j in range(i):
+            tied = abs(x[i] - x[j]) <= epsilon
+            sign = 0 if tied else (x[i] > x[j]) - (x[i] < x[j])
+            agreed += sign == (y[i] > y[j]) - (y[i] < y[j])
+            pairs += 1
+    return Fraction(agreed, pairs) if pairs else None
+
+
 CORRELATE: dict[str, Callable[[Sequence[Number], Sequence[Number]], float]] = {
     "spearman": spearman,
     "kendall": kendall,
     "pearson": pearson,
+    "kendall_c": kendall_c,
 }
 
 
-def statistic(level: str, coefficient: str, rows: Sequence[Row]) -> float:
+def statistic(level: str, coefficient: str, rows: Sequence[Row], epsilon: Number = 0) -> float:
     """Of rows that are all pairs; a document drawn twice comes as two documents."""
-    correlate = CORRELATE[coefficient]
-    if level == "summary":
-        return correlate([row[2] for row in rows], [row[3] for row in rows])
-    if level == "system":
-        systems = sorted({row[1] for row in rows})
-        sides = [[exact_mean(rows, system, side) for system in systems] for side in (2, 3)]
-        return correlate(*sides)
-    found = []
-    for document in sorted({row[0] for row in rows}):
-        own = [row for row in rows if row[0] == document]
-        found.append(correlate([row[2] for row in own], [row[3] for row in own]))
+    if coefficient == "accuracy":
+        return float(mean_accuracy(level, rows, epsilon))
+    found = [CORRELATE[coefficient](x, y) for x, y in lists(level, rows)]
     defined = [value for value in found if isfinite(value)]
     return sum(defined) / len(defined) if defined else nan
+
+
+def mean_accuracy(level: str, rows: Sequence[Row], epsilon: Number) -> Fraction | float:
+    found = [accuracy(x, y, epsilon) for x, y in lists(level, rows)]
+    defined = [value for value in found if value is not None]
+    return sum(defined, Fraction(0)) / len(defined) if defined else nan
+
+
+def best_epsilon(level: str, rows: Sequence[Row]) -> Number:
+    """Of all distances there are, the smallest that none beats."""
+    epsilons = {abs(a - b) for x, _ in lists(level, rows) for a in x for b in x} | {Fraction(0)}
+    return max(sorted(epsilons), key=lambda epsilon: mean_accuracy(level, rows, epsilon))
+
+
+def lists(level: str, rows: Sequence[Row]) -> Iterator[tuple[list[Number], list[Number]]]:
+    if level == "summary":
+        yield [exact(row[2]) for row in rows], [exact(row[3]) for row in rows]
+    elif level == "system":
+        systems = sorted({row[1] for row in rows})
+        x, y = ([exact_mean(rows, system, side) for system in systems] for side in (2, 3))
+        yield [*x], [*y]
+    else:
+        for document in sorted({row[0] for row in rows}):
+            own = [row for row in rows if row[0] == document]
+            yield [exact(row[2]) for row in own], [exact(row[3]) for row in own]
+
+
+def exact(value: float) -> Number:
+    return int(value) if value.is_integer() else Fraction(str(value))
 
 
 def exact_mean(rows: Sequence[Row], system: int, side: int) -> Fraction:
@@ -77,23 +121,26 @@ def exact_mean(rows: Sequence[Row], system: int, side: int) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
 
 
-def resampled(rows: Sequence[Row], multiplicity: Sequence[float]) -> list[Row]:
-    documents = sorted({row[0] for row in rows})
-    drawn: list[Row] = []
-    copy = 0
-    for document, times in zip(documents, multiplicity, strict=True):
-        for _ in range(int(times)):
-            drawn += [(copy, *row[1:]) for row in rows if row[0] == document]
-            copy += 1
-    return drawn
+def resampled(rows: Sequence[Row], draws: Draws) -> Iterator[list[Row]]:
+    """A document drawn twice becomes two documents; a system drawn twice, two systems."""
+    codes = [sorted({row[column] for row in rows}) for column in (0, 1)]
+    for documents, systems in zip(draws.documents, draws.systems, strict=True):
+        copies = dict(zip(codes[0], documents, strict=True))
+        repeats = dict(zip(codes[1], systems, strict=True))
+        yield [
+            (100 * document + copy, 100 * system + repeat, score, human)
+            for document, system, score, human in rows
+            for copy in range(int(copies[document]))
+            for repeat in range(int(repeats[system]))
+        ]
 
 
 def ragged_rows(seed: int) -> list[Row]:
-    """Ties, missing scores and ratings, and one to six candidates a document."""
+    """Ties, gaps, and one to six candidates a document, of which a system may have several."""
     stream = np.random.default_rng(seed)
     rows: list[Row] = []
     for document in range(int(stream.integers(2, 10))):
-        for system in stream.permutation(6)[: stream.integers(1, 7)]:
+        for system in stream.choice(6, size=stream.integers(1, 7)):
             human = float(stream.choice([1.0, 2.0, 2.3333, 3.6667, 4.0]))
             score = round(human / 10 + float(stream.choice([-0.1, 0.0, 0.1, 0.4])), 4)
             lost = stream.random(2) < 0.1
@@ -106,59 +153,75 @@ def pairs_of(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if isfinite(row[2]) and isfinite(row[3])]
 
 
+def estimates(pairs: Pairs, resample: Resampled = "documents") -> tuple[Estimate, ...]:
+    return sample_level(pairs, resample), system_level(pairs), summary_level(pairs, 0, resample)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_values(seed: int) -> None:
     rows = ragged_rows(seed)
     for one in agreements(*zip(*rows, strict=True), resamples=0):
-        expected = statistic(one.level, one.coefficient, pairs_of(rows))
+        epsilon = best_epsilon(one.level, pairs_of(rows))
+        expected = statistic(one.level, one.coefficient, pairs_of(rows), epsilon)
         assert (nan if one.value is None else one.value) == pytest.approx(
             expected, abs=1e-9, nan_ok=True
         ), one
+        if one.coefficient == "accuracy" and one.value is not None:
+            assert one.epsilon == pytest.approx(float(epsilon), rel=1e-6)
+        else:
+            assert one.epsilon is None
 
 
+@pytest.mark.parametrize("resample", get_args(Resampled))
 @pytest.mark.parametrize("seed", range(12))
-def test_every_resample(seed: int) -> None:
+def test_every_resample(seed: int, resample: Resampled) -> None:
     rows = ragged_rows(seed)
     pairs = paired(*zip(*rows, strict=True))
-    (weights,) = multiplicities(pairs.document_count, resamples=30, seed=seed, block=30)
-    drawn = [resampled(pairs_of(rows), multiplicity) for multiplicity in weights]
-    for estimate in (sample_level(pairs), system_level(pairs), summary_level(pairs, seed)):
-        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(weights), strict=True):
-            expected = [statistic(estimate.level, coefficient, one) for one in drawn]
+    shape = pairs.document_count, pairs.system_count
+    (draws,) = drawn(shape, resample, resamples=20, seed=seed, block=20)
+    built = list(resampled(pairs_of(rows), draws))
+    for estimate in estimates(pairs, resample):
+        epsilon = best_epsilon(estimate.level, pairs_of(rows))
+        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws), strict=True):
+            expected = [statistic(estimate.level, coefficient, one, epsilon) for one in built]
             np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_intervals_end_to_end(seed: int) -> None:
+@pytest.mark.parametrize("resample", get_args(Resampled))
+@pytest.mark.parametrize("seed", range(4))
+def test_intervals_end_to_end(seed: int, resample: Resampled) -> None:
     rows = ragged_rows(seed)
-    count = len({row[0] for row in pairs_of(rows)})
-    (weights,) = multiplicities(count, resamples=50, seed=seed, block=50)
-    drawn = [resampled(pairs_of(rows), multiplicity) for multiplicity in weights]
-    for one in agreements(*zip(*rows, strict=True), resamples=50, seed=seed):
-        values = np.array([statistic(one.level, one.coefficient, rows) for rows in drawn])
-        expected = (None, None) if one.value is None else interval(values)
+    shape = tuple(len({row[column] for row in pairs_of(rows)}) for column in (0, 1))
+    (draws,) = drawn((shape[0], shape[1]), resample, resamples=30, seed=seed, block=30)
+    built = list(resampled(pairs_of(rows), draws))
+    columns = zip(*rows, strict=True)
+    for one in agreements(*columns, resample=resample, resamples=30, seed=seed):
+        epsilon = best_epsilon(one.level, pairs_of(rows))
+        values = [statistic(one.level, one.coefficient, some, epsilon) for some in built]
+        expected = (None, None) if one.value is None else interval(np.array(values))
         assert (one.low, one.high) == pytest.approx(expected, abs=1e-9)
 
 
-def test_many_candidates_of_a_document_and_many_systems() -> None:
+@pytest.mark.parametrize("resample", get_args(Resampled))
+def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> None:
     stream = np.random.default_rng(4)
-    sizes = [300, 280, 2, 300]
     rows = [
         (document, int(system), float(stream.integers(30)), float(stream.integers(5)))
-        for document, size in enumerate(sizes)
-        for system in stream.permutation(400)[:size]
+        for document, size in enumerate([260, 270, 2, 260])
+        for system in stream.permutation(420)[:size]
     ]
     pairs = paired(*zip(*rows, strict=True))
-    (weights,) = multiplicities(pairs.document_count, resamples=2, seed=0, block=2)
-    drawn = [resampled(rows, multiplicity) for multiplicity in weights]
-    assert len({row[1] for row in drawn[0]}) >= 256
-    for estimate in (sample_level(pairs), system_level(pairs)):
-        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(weights), strict=True):
-            expected = [statistic(estimate.level, coefficient, one) for one in drawn]
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+    shape = pairs.document_count, pairs.system_count
+    (draws,) = drawn(shape, resample, resamples=1, seed=0, block=1)
+    (built,) = resampled(rows, draws)
+    assert len({row[1] for row in built}) >= 256
+    for estimate in estimates(pairs, resample)[:2]:
+        # In single precision; the next distance is further off.
+        epsilon = estimate.epsilon * 2**pairs.exponent * (1 + 1e-6)
+        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws), strict=True):
+            expected = statistic(estimate.level, coefficient, built, epsilon)
+            np.testing.assert_allclose(found, [expected], atol=1e-9)
 
 
 def test_levels_are_those_of_the_package() -> None:
-    pairs = paired([0], [0], [1.0], [1.0])
-    levels = sample_level(pairs).level, system_level(pairs).level, summary_level(pairs, 0).level
-    assert levels == LEVELS
+    assert tuple(one.level for one in estimates(paired([0], [0], [1.0], [1.0]))) == LEVELS

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from math import inf, isfinite, nan
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaljudge.agreement import Agreement, agreements
+from evaljudge.agreement import Agreement, Resampled, agreements
 
 Row = tuple[int, int, float, float]
 
@@ -21,9 +23,10 @@ rows = st.lists(
 wild_rows = st.lists(st.tuples(documents, systems, st.floats(), st.floats()), max_size=12)
 
 
-def found(rows: Sequence[Row], resamples: int = 30) -> list[Agreement]:
+def found(rows: Sequence[Row], *without: str, resample: Resampled = "documents") -> list[Agreement]:
     columns = [[row[column] for row in rows] for column in range(4)]
-    return agreements(*columns, resamples=resamples)
+    all_of_them = agreements(*columns, resample=resample, resamples=30)
+    return [one for one in all_of_them if one.coefficient not in without]
 
 
 def same(first: Sequence[Agreement], second: Sequence[Agreement]) -> None:
@@ -39,11 +42,10 @@ def numbers(one: Agreement) -> tuple[float | None, float | None, float | None]:
 @given(rows)
 def test_a_monotone_transform_changes_no_rank_correlation_of_candidates(rows: list[Row]) -> None:
     moved = [(*row[:2], row[2] ** 3 + 5, row[3]) for row in rows]
-    pairs = zip(found(rows), found(moved), strict=True)
-    kept = [
-        pair for pair in pairs if pair[0].level != "system" and pair[0].coefficient != "pearson"
-    ]
-    assert len(kept) == 4
+    by_value = "pearson", "accuracy"
+    pairs = zip(found(rows, *by_value), found(moved, *by_value), strict=True)
+    kept = [pair for pair in pairs if pair[0].level != "system"]
+    assert len(kept) == 6
     same([one for one, _ in kept], [other for _, other in kept])
 
 
@@ -54,8 +56,8 @@ def test_another_scale_changes_nothing(rows: list[Row]) -> None:
 
 @given(rows)
 def test_the_opposite_score_has_the_opposite_agreement(rows: list[Row]) -> None:
-    opposite = found([(*row[:2], -row[2], row[3]) for row in rows])
-    same(found(rows), [turned(one) for one in opposite])
+    opposite = found([(*row[:2], -row[2], row[3]) for row in rows], "accuracy")
+    same(found(rows, "accuracy"), [turned(one) for one in opposite])
 
 
 def turned(one: Agreement) -> Agreement:
@@ -65,19 +67,49 @@ def turned(one: Agreement) -> Agreement:
 
 @given(rows.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
 def test_the_order_of_rows_changes_not_one_bit(orders: tuple[list[Row], list[Row]]) -> None:
-    assert found(orders[0]) == found(orders[1])
+    for resample in get_args(Resampled):
+        assert found(orders[0], resample=resample) == found(orders[1], resample=resample)
 
 
 @given(complete_rows)
 def test_scores_and_ratings_are_alike(rows: list[Row]) -> None:
-    same(found(rows), found([(*row[:2], row[3], row[2]) for row in rows]))
+    turned = [(*row[:2], row[3], row[2]) for row in rows]
+    same(found(rows, "accuracy"), found(turned, "accuracy"))
 
 
 @given(rows)
 def test_scores_that_are_the_ratings_agree_wholly(rows: list[Row]) -> None:
-    for one in found([(*row[:2], row[3], row[3]) for row in rows]):
-        for number in numbers(one):
-            assert number is None or number == pytest.approx(1.0)
+    alike = [(*row[:2], row[3], row[3]) for row in rows]
+    for resample in get_args(Resampled):
+        # Tau-c falls short of 1 where values are not equally frequent.
+        for one in found(alike, "kendall_c", resample=resample):
+            for number in numbers(one):
+                assert number is None or number == pytest.approx(1.0)
+
+
+@given(rows)
+def test_what_is_resampled_changes_no_value(rows: list[Row]) -> None:
+    values = [
+        [replace(one, low=None, high=None) for one in found(rows, resample=resample)]
+        for resample in get_args(Resampled)
+    ]
+    assert values[0] == values[1] == values[2]
+
+
+@given(complete_rows)
+def test_no_fixed_epsilon_is_more_accurate(rows: list[Row]) -> None:
+    pooled = found(rows)[-1]
+    for epsilon in range(7):
+        agreed = [
+            (0 if abs(a[2] - b[2]) <= epsilon else (a[2] > b[2]) - (a[2] < b[2]))
+            == (a[3] > b[3]) - (a[3] < b[3])
+            for a, b in combinations(rows, 2)
+        ]
+        if pooled.value is None:
+            assert not agreed
+        else:
+            assert sum(agreed) / len(agreed) <= pooled.value + 1e-12
+            assert epsilon != pooled.epsilon or sum(agreed) / len(agreed) == pooled.value
 
 
 @given(rows)
@@ -102,13 +134,15 @@ def test_everything_is_behind_a_value_or_skipped(rows: list[Row]) -> None:
 @given(wild_rows)
 @settings(max_examples=300)
 def test_any_numbers_give_correlations_or_none(rows: list[Row]) -> None:
-    for one in found(rows):
-        assert one.value is None or -1 <= one.value <= 1
-        if one.low is not None and one.high is not None:
-            assert -1 <= one.low <= one.high <= 1
+    for resample in get_args(Resampled):
+        for one in found(rows, resample=resample):
+            least = 0 if one.coefficient == "accuracy" else -1
+            assert one.value is None or least <= one.value <= 1
+            if one.low is not None and one.high is not None:
+                assert least <= one.low <= one.high <= 1
 
 
 def test_infinite_scores_are_unscored() -> None:
     scores, human = [1.0, 2.0, inf, -inf], [1.0, 2.0, 3.0, 4.0]
-    pooled = agreements([0, 0, 1, 1], [0, 1, 0, 1], scores, human)[-1]
+    pooled = agreements([0, 0, 1, 1], [0, 1, 0, 1], scores, human)[-3]
     assert (pooled.value, pooled.n, pooled.skipped) == (1.0, 2, 2)

@@ -34,6 +34,12 @@ def test_levels_and_coefficients_come_in_one_order() -> None:
         ("summary", "spearman", 3 / 4, 6),  # ranks 1.5, 3.5, 5.5: linear in the values
         ("summary", "kendall", 8 / 12, 6),  # 15 pairs, 3 tied on either side, 9 less 1
         ("summary", "pearson", 3 / 4, 6),
+        ("sample", "kendall_c", (1 + 1 / 3) / 2, 2),  # 2 * 1 / (3^2 * 2 / 3), as nothing is tied
+        ("system", "kendall_c", 2 * 2 / (3**2 / 2), 3),  # two pairs agree; two distinct means
+        ("summary", "kendall_c", 2 * 8 / (6**2 * 2 / 3), 6),
+        ("sample", "accuracy", (1 + 2 / 3) / 2, 2),
+        ("system", "accuracy", 2 / 3, 3),  # the third pair is tied for the scorer alone
+        ("summary", "accuracy", 10 / 15, 6),  # 9 agree in order, 1 in being tied: 1-1
     ],
 )
 def test_values(level: str, coefficient: str, value: float, n: int) -> None:
@@ -60,7 +66,8 @@ def test_what_is_left_out_is_counted() -> None:
 
 def test_vectors_that_do_not_vary_have_no_value() -> None:
     for one in agreements(DOCUMENTS, SYSTEMS, [0.1] * 6, HUMAN):
-        assert (one.value, one.low, one.high) == (None, None, None)
+        if one.coefficient != "accuracy":
+            assert (one.value, one.low, one.high) == (None, None, None)
 
 
 def test_equal_means_are_constant_though_their_sums_round_differently() -> None:

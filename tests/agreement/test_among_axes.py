@@ -1,0 +1,52 @@
+"""Axes among themselves: every pair once, with the numbers of `agreements`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaljudge.agreement import LEVELS, agreements
+from evaljudge.agreement.among import among
+from evaljudge.agreement.shared import CORRELATIONS
+
+NEWSROOM = Path(__file__).parents[2].parent / "shared" / "data" / "newsroom.jsonl"
+DOCUMENTS, SYSTEMS = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
+AXES = {"a": [1, 2, 3, 1, 3, 2], "b": [1, 2, 3, 1, 2, 3], "c": [3, 2, 1, 3, 1, 2], "d": [1] * 6}
+
+
+def test_every_pair_comes_once() -> None:
+    found = among(DOCUMENTS, SYSTEMS, AXES)
+    pairs = dict.fromkeys((one.axis, one.other) for one in found)
+    assert list(pairs) == [*(("a", x) for x in "bcd"), ("b", "c"), ("b", "d"), ("c", "d")]
+    assert len(found) == len(pairs) * len(LEVELS) * len(CORRELATIONS)
+
+
+def test_numbers_are_those_of_agreement() -> None:
+    found = among(DOCUMENTS, SYSTEMS, {"a": AXES["a"], "b": AXES["b"]}, resamples=50, seed=2)
+    expected = agreements(DOCUMENTS, SYSTEMS, AXES["a"], AXES["b"], resamples=50, seed=2)
+    numbers = [(e.level, e.coefficient, e.value, e.low, e.high, e.n) for e in expected]
+    kept = [row for row in numbers if row[1] in CORRELATIONS]
+    assert [(f.level, f.coefficient, f.value, f.low, f.high, f.n) for f in found] == kept
+    assert (found[0].value, found[0].low, found[0].high) == (0.75, 0.5, 1.0)
+
+
+def test_opposite_and_constant_axes() -> None:
+    found = {(f.axis, f.other, f.level, f.coefficient): f for f in among(DOCUMENTS, SYSTEMS, AXES)}
+    assert found["a", "c", "sample", "kendall"].value == pytest.approx(-1)
+    assert found["a", "d", "summary", "pearson"].value is None
+
+
+@pytest.mark.skipif(not NEWSROOM.is_file(), reason=f"no human ratings at {NEWSROOM}")
+def test_newsroom() -> None:
+    cases = [json.loads(line) for line in NEWSROOM.read_text(encoding="utf-8").splitlines()]
+    rows = [(d, s, c) for d, case in enumerate(cases) for s, c in enumerate(case["candidates"])]
+    values = {
+        axis: [candidate["ratings"][axis] for _, _, candidate in rows]
+        for axis in ("informativeness", "relevance")
+    }
+    systems = sorted({candidate["system"] for _, _, candidate in rows})
+    codes = [systems.index(candidate["system"]) for _, _, candidate in rows]
+    found = among([d for d, _, _ in rows], codes, values)
+    (pooled,) = (f for f in found if (f.level, f.coefficient) == ("summary", "spearman"))
+    assert pooled.value == pytest.approx(0.787, abs=0.001)
+    assert pooled.n == 420

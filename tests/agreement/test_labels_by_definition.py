@@ -1,0 +1,205 @@
+"""Kappa and alpha: published and hand-worked examples, scikit-learn, and loops."""
+
+from collections.abc import Sequence
+from itertools import permutations
+from math import isfinite, isnan, nan
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement.krippendorff import Metric, krippendorff_alpha
+from evaljudge.agreement.labels import LabelAgreement, Weights, cohen_kappa
+
+WEIGHTS: tuple[Weights | None, ...] = (None, "linear", "quadratic")
+METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
+# Krippendorff's own example: four observers, twelve units.
+OBSERVED = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3],
+    [nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan],
+]
+
+
+@pytest.mark.parametrize(
+    ("metric", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_krippendorffs_example(metric: Metric, published: float) -> None:
+    units = [list(unit) for unit in zip(*OBSERVED, strict=True)]
+    found = krippendorff_alpha(units, range(12), metric=metric)
+    assert found.value == pytest.approx(published, abs=0.0005)
+    assert (found.n, found.skipped) == (11, 1)
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        # Marginals 2 1 1 and 3 1 0: of 16 pairs dealt at random, 2 + 3 + 1 are apart by one place
+        # and 3 by two.
+        (None, 1 - (1 / 4) / (9 / 16)),
+        ("linear", 1 - (2 / 4) / (12 / 16)),
+        ("quadratic", 1 - (4 / 4) / (18 / 16)),
+    ],
+)
+def test_kappa_by_hand(weights: Weights | None, expected: float) -> None:
+    found = cohen_kappa([1, 1, 2, 3], [1, 1, 2, 1], range(4), weights=weights)
+    assert found.value == pytest.approx(expected)
+
+
+def random_labels(seed: int) -> tuple[list[float], list[float], list[int]]:
+    stream = np.random.default_rng(seed)
+    size = int(stream.integers(6, 40))
+    truth = stream.integers(1, 5, size=size)
+    sides = [
+        np.where(stream.random(size) < 0.6, truth, stream.integers(1, 5, size=size)).astype(float)
+        for _ in range(2)
+    ]
+    for side in sides:
+        side[stream.random(size) < 0.1] = nan
+    return list(sides[0]), list(sides[1]), [int(code) for code in stream.integers(0, 5, size=size)]
+
+
+def kappa_by_loops(a: Sequence[float], b: Sequence[float], weights: Weights | None) -> float:
+    pairs = [(x, y) for x, y in zip(a, b, strict=True) if isfinite(x) and isfinite(y)]
+    power = {None: 0, "linear": 1, "quadratic": 2}[weights]
+
+    def apart(x: float, y: float) -> float:
+        return 0.0 if x == y else abs(x - y) ** power
+
+    observed = sum(apart(x, y) for x, y in pairs) / len(pairs)
+    expected = sum(apart(x, y) for x, _ in pairs for _, y in pairs) / len(pairs) ** 2
+    return 1 - observed / expected if expected else nan
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("seed", range(15))
+def test_kappa(weights: Weights | None, seed: int) -> None:
+    a, b, documents = random_labels(seed)
+    found = cohen_kappa(a, b, documents, weights=weights, labels=[1, 2, 3, 4], resamples=0)
+    both = np.isfinite(a) & np.isfinite(b)
+    expected = cohen_kappa_score(
+        np.array(a)[both], np.array(b)[both], weights=weights, labels=[1, 2, 3, 4]
+    )
+    assert found.value == pytest.approx(expected)
+    assert found.value == pytest.approx(kappa_by_loops(a, b, weights))
+    assert (found.n, found.skipped) == (both.sum(), (~both).sum())
+
+
+def alpha_by_loops(units: Sequence[Sequence[float]], metric: Metric) -> float:
+    kept = [[v for v in unit if isfinite(v)] for unit in units]
+    kept = [unit for unit in kept if len(unit) > 1]
+    everyone = [value for unit in kept for value in unit]
+
+    def apart(x: float, y: float) -> float:
+        if metric == "nominal":
+            return float(x != y)
+        if metric == "interval":
+            return (x - y) ** 2
+        low, high = min(x, y), max(x, y)
+        between = sum(low <= value <= high for value in everyone)
+        return (between - (everyone.count(x) + everyone.count(y)) / 2) ** 2 if x != y else 0.0
+
+    observed = sum(apart(*two) / (len(unit) - 1) for unit in kept for two in permutations(unit, 2))
+    expected = sum(apart(*two) for two in permutations(everyone, 2))
+    if expected == 0:
+        return nan
+    return 1 - (observed / len(everyone)) / (expected / (len(everyone) * (len(everyone) - 1)))
+
+
+def random_ratings(seed: int) -> tuple[list[list[float]], list[int]]:
+    stream = np.random.default_rng(seed)
+    size, raters = int(stream.integers(5, 20)), int(stream.integers(2, 6))
+    truth = stream.integers(0, 4, size=(size, 1)) / 3
+    noise = stream.choice([-1 / 3, 0, 0, 0, 2 / 3], size=(size, raters))
+    table = np.round(truth + noise, 3)
+    table[stream.random(table.shape) < 0.3] = nan
+    return table.tolist(), [int(code) for code in stream.integers(0, 4, size=size)]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("seed", range(15))
+def test_alpha(metric: Metric, seed: int) -> None:
+    units, documents = random_ratings(seed)
+    found = krippendorff_alpha(units, documents, metric=metric, resamples=0)
+    value = nan if found.value is None else found.value
+    assert value == pytest.approx(alpha_by_loops(units, metric), nan_ok=True)
+    assert found.n + found.skipped == len(units)
+    assert found.n == sum(sum(map(isfinite, unit)) > 1 for unit in units)
+
+
+def redrawn(documents: Sequence[int], kept: Sequence[bool], resamples: int) -> list[list[int]]:
+    """The rows of each resample, a document's as often as it was drawn."""
+    known = sorted({d for d, keep in zip(documents, kept, strict=True) if keep})
+    (drawn,) = multiplicities(len(known), resamples, seed=4, block=resamples)
+    return [
+        [
+            row
+            for document, times in zip(known, weights, strict=True)
+            for row in [i for i, d in enumerate(documents) if d == document] * int(times)
+        ]
+        for weights in drawn
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_intervals_of_kappa(weights: Weights | None, seed: int) -> None:
+    a, b, documents = random_labels(seed)
+    found = cohen_kappa(a, b, documents, weights=weights, resamples=60, seed=4)
+    kept = [isfinite(x) and isfinite(y) for x, y in zip(a, b, strict=True)]
+    values = [
+        kappa_by_loops([a[i] for i in rows], [b[i] for i in rows], weights)
+        for rows in redrawn(documents, kept, 60)
+    ]
+    assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("metric", METRICS)
+def test_intervals_of_alpha(metric: Metric, seed: int) -> None:
+    units, documents = random_ratings(seed + 20)
+    found = krippendorff_alpha(units, documents, metric=metric, resamples=60, seed=4)
+    kept = [sum(map(isfinite, unit)) > 1 for unit in units]
+    values = [
+        alpha_by_loops([units[i] for i in rows], metric) for rows in redrawn(documents, kept, 60)
+    ]
+    assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
+
+
+def test_labels_in_another_order_are_other_distances() -> None:
+    a, b = [1, 2, 3, 3], [2, 2, 1, 3]
+    by_size = cohen_kappa(a, b, range(4), weights="linear").value
+    renamed = cohen_kappa(
+        [{1: 3, 2: 1, 3: 2}[x] for x in a], [{1: 3, 2: 1, 3: 2}[x] for x in b], range(4),
+        weights="linear", labels=[3, 1, 2],
+    ).value  # fmt: skip
+    assert renamed == by_size
+    assert cohen_kappa(a, b, range(4), weights="linear", labels=[2, 1, 3]).value != by_size
+
+
+def test_a_label_that_is_none_of_them_is_missing() -> None:
+    found = cohen_kappa([1, 2, 0, 2], [1, 2, 1, 9], range(4), labels=[1, 2])
+    assert (found.value, found.n, found.skipped) == (1.0, 2, 2)
+
+
+def test_what_does_not_vary_has_no_value() -> None:
+    nothing = LabelAgreement(None, None, None, n=3, skipped=0)
+    assert cohen_kappa([0.1] * 3, [0.1] * 3, range(3)) == nothing
+    for metric in METRICS:
+        assert krippendorff_alpha([[0.1] * 3] * 3, range(3), metric=metric) == nothing
+
+
+def test_nothing_twice_rated_is_nothing_found() -> None:
+    for metric in METRICS:
+        found = krippendorff_alpha([[1, nan], [nan, 2]], [0, 1], metric=metric)
+        assert found == LabelAgreement(None, None, None, n=0, skipped=2)
+    empty = cohen_kappa([nan], [1], [0])
+    assert empty == LabelAgreement(None, None, None, n=0, skipped=1)
+
+
+def test_no_interval_from_one_document() -> None:
+    found = cohen_kappa([1, 2, 1], [1, 2, 2], [7, 7, 7])
+    assert found.value is not None and not isnan(found.value)
+    assert (found.low, found.high) == (None, None)
