@@ -1,0 +1,132 @@
+"""Does one scorer agree with people better than another? Paired tests on what both scored.
+
+    >>> compare(documents, systems, rouge, judge, human, level="sample")
+    Comparison(level='sample', coefficient='spearman', first=0.26, second=0.44, difference=-0.18,
+               p_permutation=0.001, p_williams=None, n=100, sampled=False)
+
+Correlations are compared as they are, not their magnitudes. Both are of the same candidates and,
+at sample level, of the same documents: one where either is undefined is left out for both.
+
+p_permutation: how often exchanging the scorers' standard scores at random makes a difference at
+least as large, either way: (1 + times) / (1 + permutations). Permutations that leave the difference
+undefined are not counted; where that is more than half, there is no p. On more than MAX_POOLED
+candidates pooled it is the p of a seeded sample of documents, and `sampled` says so.
+
+p_williams: Williams' t of the systems' means or of the candidates pooled, Pearson or (as the field
+does) Spearman. It takes candidates for independent, which those of a document are not.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .coefficients import correlations
+from .estimate import COEFFICIENTS, Level
+from .exchange import Exchange, exchanged, random_swaps
+from .pairs import Floats, Pairs, paired
+from .shared import Correlation, both_scored, group_correlations, level_values
+from .summary import sampled_documents
+from .williams import williams
+
+EQUAL = 1e-9  # differences of correlations that differ by less do so by rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    level: Level
+    coefficient: Correlation
+    first: float | None  # each None where either is undefined
+    second: float | None
+    difference: float | None  # first - second
+    p_permutation: float | None  # two-sided
+    p_williams: float | None  # two-sided; None where it is not defined
+    n: int  # documents (sample), systems (system) or candidates (summary) behind the difference
+    sampled: bool = False  # p_permutation comes from a seeded sample of documents
+
+
+def compare(
+    documents: ArrayLike,
+    systems: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    human: ArrayLike,
+    *,
+    level: Level,
+    coefficient: Correlation = "spearman",
+    exchange: Exchange = "both",
+    permutations: int = 1000,
+    seed: int = 0,
+) -> Comparison:
+    """From one row per candidate, in any order; NaN where unscored or unrated."""
+    both = both_scored(documents, systems, first, second, human)
+    found = _defined(both, level, coefficient)
+    units = {
+        "sample": found.shape[1],
+        "system": both[0].system_count,
+        "summary": both[0].documents.size,
+    }
+    if found.size == 0:
+        return Comparison(level, coefficient, None, None, None, None, None, units[level])
+    one, other = (float(value) for value in found.mean(axis=1))
+    tried = _sampled(both, seed) if level == "summary" else both
+    return Comparison(
+        level=level,
+        coefficient=coefficient,
+        first=one,
+        second=other,
+        difference=one - other,
+        p_permutation=_p(tried, level, coefficient, exchange, permutations, seed),
+        p_williams=_williams(both, level, coefficient, one, other),
+        n=units[level],
+        sampled=tried is not both,
+    )
+
+
+def _defined(both: tuple[Pairs, Pairs], level: Level, coefficient: Correlation) -> Floats:
+    """(2, groups where both are defined)"""
+    found = np.stack([group_correlations(side, level, coefficient) for side in both])
+    return found[:, np.isfinite(found).all(axis=0)]
+
+
+def _sampled(both: tuple[Pairs, Pairs], seed: int) -> tuple[Pairs, Pairs]:
+    chosen = sampled_documents(both[0], seed)
+    if chosen.size == both[0].document_count:
+        return both
+    kept = np.isin(both[0].documents, chosen)
+    one, other = (
+        paired(side.documents[kept], side.systems[kept], side.scores[kept], side.human[kept])
+        for side in both
+    )
+    return one, other
+
+
+def _p(
+    both: tuple[Pairs, Pairs],
+    level: Level,
+    coefficient: Correlation,
+    exchange: Exchange,
+    permutations: int,
+    seed: int,
+) -> float | None:
+    seen = _defined(both, level, coefficient)
+    if seen.size == 0:
+        return None
+    swaps = random_swaps(both[0], exchange, permutations, seed)
+    by_chance = exchanged(*both, level, coefficient, swaps)
+    defined = int(np.isfinite(by_chance).sum())
+    if 2 * defined < permutations:
+        return None
+    difference = abs(float(np.subtract(*seen.mean(axis=1))))
+    extreme = int(np.count_nonzero(np.abs(by_chance) > difference - EQUAL))
+    return (1 + extreme) / (1 + defined)
+
+
+def _williams(
+    both: tuple[Pairs, Pairs], level: Level, coefficient: Correlation, first: float, second: float
+) -> float | None:
+    if level == "sample" or coefficient == "kendall":
+        return None
+    ones, others = (level_values(side, level)[0] for side in both)
+    between = correlations(ones, others)[COEFFICIENTS.index(coefficient)]
+    return williams(first, second, float(between), ones.size)
