@@ -43,7 +43,7 @@ $(READY): pyproject.toml .constraints.txt .overrides.txt
 	@$(VENV)/bootstrap/bin/pip install -q --disable-pip-version-check "uv>=0.9"
 	@$(VENV)/bootstrap/bin/uv venv -q --allow-existing --python $(PYTHON) $(VENV)
 	@UV_FIND_LINKS="$(FIND_LINKS)" VIRTUAL_ENV=$(VENV) $(VENV)/bootstrap/bin/uv pip install -q \
-	  --constraints .constraints.txt --overrides .overrides.txt $(TORCH) -e ".[cpu,s3,dev]"
+	  --constraints .constraints.txt --overrides .overrides.txt $(TORCH) -e ".[cpu,s3,embeddings,dev]"
 	@touch $(READY)
 
 clean:

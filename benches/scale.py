@@ -194,7 +194,7 @@ async def one_shard(config: Config) -> float:
     with open_corpus(job.corpus) as corpus:
         Output(config.out).write_cases(shard, corpus)
     known = (config.out, None, "bench", job.judges, engines, job.model, job.writer_is)
-    assignment = Assignment(*known, job.signatures(), 0)
+    assignment = Assignment(*known, job.judge_signatures(), 0)
     here = Here("", "", "", lambda node: True)
     since = time.perf_counter()
     await ShardWork(assignment, here).do(Order(shard, ["prepare", "judge"], {}))

@@ -18,6 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
 from evaljudge.errors import UserError
+from evaljudge.metrics import metrics_spec
 from evaljudge.settings import Settings, read_settings
 
 Name = Annotated[str, Field(min_length=1)]
@@ -27,6 +28,7 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 class CorpusConfig(Settings):
     path: str | list[str]
     format: str = "generic"
+    sources: str | None = None
 
 
 class ModelConfig(Settings):
@@ -120,7 +122,7 @@ class Config(Settings):
     model: ModelConfig | None = None
     writer: ModelConfig | None = None
     judges: dict[str, dict[str, Any]] = {"synthetic": {}}
-    metrics: list[str] = []
+    metrics: dict[str, dict[str, Any]] = {}
     workers: WorkersConfig = WorkersConfig()
     select: list[Selection] = []
     seed: Annotated[int, Field(ge=0)] = 0
@@ -146,6 +148,11 @@ class Config(Settings):
         if isinstance(given, dict):
             return {name: settings or {} for name, settings in given.items()}
         return given
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _names_are_defaults(cls, given: Any) -> Any:
+        return metrics_spec(given)
 
     @model_validator(mode="after")
     def _names_differ(self) -> Config:

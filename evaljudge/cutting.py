@@ -43,7 +43,7 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             _refuse(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, {}, corpus, claim)
         else:
-            _check(output, bound, listing, now, extend)
+            _check(job, output, bound, listing, now, extend)
             _take_over(output, corpus, job, listing, claim)
     return output
 
@@ -89,14 +89,19 @@ def _bind(output: Output, now: Fingerprint) -> dict[str, Any]:
 
 
 def _check(
-    output: Output, bound: Mapping[str, Any], listing: Listing, now: Fingerprint, extend: bool
+    job: Job,
+    output: Output,
+    bound: Mapping[str, Any],
+    listing: Listing,
+    now: Fingerprint,
+    extend: bool,
 ) -> None:
     there = bound["fingerprint"] | {"corpus": listing["corpus"]}
     differs = differences(there, now)
     if extend and there["corpus"] != now["corpus"]:
         differs = differences(there | {"corpus": now["corpus"]}, now)
         _refuse(output, differs)
-        _refuse_unfinished(output)
+        _refuse_unfinished(job, output)
     _refuse(output, differs)
 
 
@@ -112,7 +117,9 @@ def _refuse(output: Output, differs: list[str]) -> None:
     )
 
 
-def _refuse_unfinished(output: Output) -> None:
+def _refuse_unfinished(job: Job, output: Output) -> None:
+    if not job.judges:  # metrics measure what they lack, whatever was there before
+        return
     missing = {shard.number for shard in output.shards()} - output.committed("judge")
     if missing:
         raise UserError(
@@ -201,8 +208,7 @@ def _refresh_ratings(output: Output, corpus: Corpus) -> None:
 
 
 def _rated(known: Case, now: Case | None) -> Case:
-    ratings = {candidate.system: candidate.ratings for candidate in now.candidates} if now else {}
-    candidates = (
-        Candidate(c.system, c.text, ratings.get(c.system, c.ratings)) for c in known.candidates
-    )
+    rated = {candidate.system: candidate for candidate in now.candidates} if now else {}
+    sources = ((c, rated.get(c.system, c)) for c in known.candidates)
+    candidates = (Candidate(c.system, c.text, s.ratings, s.raters) for c, s in sources)
     return Case(known.document, tuple(candidates))

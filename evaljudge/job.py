@@ -45,7 +45,7 @@ class Job:
         if not isinstance(given, CorpusConfig):
             given = CorpusConfig(path=given)
         path = given.path if isinstance(given.path, str) else tuple(given.path)
-        return CorpusSource(path, given.format)
+        return CorpusSource(path, given.format, given.sources)
 
     @property
     def scorers(self) -> dict[str, list[str]]:
@@ -65,11 +65,21 @@ class Job:
             self.config.seed,
         )
 
-    def signatures(self) -> dict[str, str]:
-        """Each scorer's signature."""
-        made = {
-            metric.name: metric_signature(metric.name, metric.version) for metric in self.metrics
+    def signatures(self, corpus: str) -> dict[str, str]:
+        """Each scorer's signature; `corpus`: its digest."""
+        return self.judge_signatures() | self.metric_signatures(corpus)
+
+    def metric_signatures(self, corpus: str) -> dict[str, str]:
+        spec, seed = self.config.metrics, self.config.seed
+        return {
+            metric.name: metric_signature(
+                metric, spec[metric.name].get("metric", metric.name), corpus, seed
+            )
+            for metric in self.metrics
         }
+
+    def judge_signatures(self) -> dict[str, str]:
+        made: dict[str, str] = {}
         for judge in self.judges:
             assert self.model_is is not None, "judges need a model: Config saw to it"
             assert self.writer_is is not None
@@ -92,6 +102,7 @@ def make_job(
     task = load_task(config.task, config.axes, config.prompts)
     judges = make_judges(config.judges, task)
     metrics = make_metrics(config.metrics)
+    _refuse_doubles(judges, metrics)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
     model = config.model.as_source() if config.model and judges else None
@@ -109,6 +120,13 @@ def make_job(
     job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is, engine)
     _check_selections(job)
     return job
+
+
+def _refuse_doubles(judges: Sequence[Judge], metrics: Sequence[Metric]) -> None:
+    judged = {scorer for judge in judges for scorer in judge.scorers}
+    for metric in metrics:
+        if metric.name in judged:
+            raise UserError(f"metrics.{metric.name}: a judge's scorer has this name; give another")
 
 
 def _refuse_fleeting(out: str) -> None:

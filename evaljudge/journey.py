@@ -10,7 +10,7 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -25,6 +25,7 @@ from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.job import Job, make_job
+from evaljudge.measures import corpus_digest, measure, unmeasured
 from evaljudge.planning import Plan, make_plan
 from evaljudge.report import (
     AgreementRow,
@@ -167,10 +168,6 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
     if not job.judges:
         return
 
-    def seen(receipt: Mapping[str, Any]) -> None:
-        claim.check()
-        watcher.receipt(receipt)
-
     lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
     watcher.starting(
         {
@@ -179,14 +176,35 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
         }
     )
     try:
-        do_stages(job, output, stages, seen)
+        do_stages(job, output, stages, _seen(watcher, claim))
     finally:
         watcher.done()
     output.tidy()
 
 
+def _measure(
+    job: Job, output: Output, shards: Sequence[Shard], watcher: Watcher, claim: Claim
+) -> None:
+    lacking = unmeasured(job, output, shards)
+    if not lacking:
+        return
+    total, left = (sum(shard.cases for shard in some) for some in (shards, lacking))
+    watcher.starting({"measure": (left, total)})
+    try:
+        measure(job, output, lacking, _seen(watcher, claim))
+    finally:
+        watcher.done()
+
+
+def _seen(watcher: Watcher, claim: Claim) -> Callable[[Mapping[str, Any]], None]:
+    def seen(receipt: Mapping[str, Any]) -> None:
+        claim.check()
+        watcher.receipt(receipt)
+
+    return seen
+
+
 def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcome:
-    watching.entering("scoring and reporting")
     claim.check()
     shards = output.shards()
     if job.judges:
@@ -194,6 +212,8 @@ def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcom
         shards = [shard for shard in shards if shard.number in judged]
         if not shards:
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
+    _measure(job, output, shards, watching, claim)
+    watching.entering("scoring and reporting")
     tables, accounts = score_shards(job, output, shards), _accounts(output)
     findings = _findings(job, output, shards, tables, accounts)
     place = output.place
@@ -231,7 +251,7 @@ def _findings(
         agreement=tables.agreement(job.config.seed),
         systems=tables.systems(),
         selections=select(output, shards, job.config.select),
-        signatures=job.signatures(),
+        signatures=job.signatures(corpus_digest(output)),
         tokens=accounts.tokens,
         warnings=warnings,
     )

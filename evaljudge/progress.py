@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 A_MINUTE = 60.0
-DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged"}
+DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"}
 
 
 class Tally:
@@ -79,7 +79,7 @@ class Log(Watcher):
     def starting(self, todo: Todo) -> None:
         self._tally = Tally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
-        self._say(f"to {left} cases; loading the model" if left else "nothing left to ask")
+        self._say(f"to {left} cases{_first(todo)}" if left else "nothing left to ask")
         self._now = self._tally
 
     def receipt(self, receipt: Mapping[str, Any]) -> None:
@@ -125,7 +125,7 @@ class Bar(Watcher):
         self._bar: Progress = Progress(*columns, console=self._console)
         self._bar.start()
         left = self._tally.steps - self._tally.steps_done
-        text = "loading the model" if left else "nothing left to ask"
+        text = f"beginning{_first(todo)}" if left else "nothing left to ask"
         self._task = self._bar.add_task(text, total=self._tally.steps)
         self._bar.update(self._task, completed=self._tally.steps_done)
 
@@ -141,6 +141,10 @@ class Bar(Watcher):
         if self._status:
             self._status.stop()
             self._status = None
+
+
+def _first(todo: Todo) -> str:
+    return "" if todo.keys() == {"measure"} else "; loading the model"
 
 
 def watcher() -> Watcher:

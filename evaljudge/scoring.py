@@ -109,7 +109,7 @@ Found = Mapping[str, Mapping[tuple[str, str, str], Score]]
 
 def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> Tables:
     """Write every shard's score file, and keep what the report needs."""
-    signatures = job.signatures()
+    signatures = job.judge_signatures()
     tables = Tables((scorer, axis) for scorer, axes in job.scorers.items() for axis in axes)
     for cases, found in ahead(partial(_score_shard, job, output, signatures), shards):
         for case in cases:
@@ -121,7 +121,7 @@ def _score_shard(
     job: Job, output: Output, signatures: Mapping[str, str], shard: Shard
 ) -> tuple[list[Case], Found]:
     cases = output.cases(shard)
-    scores = [_signed(s, signatures) for s in _scores(job, output, shard, cases)]
+    scores = list(_scores(job, output, signatures, shard))
     output.write_scores(shard, scores)
     found: dict[str, dict[tuple[str, str, str], Score]] = {}
     for score in scores:
@@ -129,17 +129,14 @@ def _score_shard(
     return cases, found
 
 
-def _scores(job: Job, output: Output, shard: Shard, cases: Sequence[Case]) -> Iterator[Score]:
+def _scores(
+    job: Job, output: Output, signatures: Mapping[str, str], shard: Shard
+) -> Iterator[Score]:
     for judge in job.judges:
         for verdict in output.verdicts(judge.name, shard):
-            yield from judge.score(verdict)
+            yield from (_signed(score, signatures) for score in judge.score(verdict))
     for metric in job.metrics:
-        for case in cases:
-            for candidate in case.candidates:
-                value = metric.measure(case.document, candidate.text)
-                reason = "empty text" if value is None else ""
-                doc_id = case.document.doc_id
-                yield Score(doc_id, candidate.system, metric.name, ANY_AXIS, value, reason)
+        yield from output.measures(metric.name, shard)
 
 
 def _signed(score: Score, signatures: Mapping[str, str]) -> Score:

@@ -10,6 +10,7 @@ from typing import Any
 import evaljudge
 from evaljudge.engines.opening import Identity
 from evaljudge.judges import Judge, Part
+from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.records import Document
 
 Fingerprint = Mapping[str, Any]
@@ -87,5 +88,10 @@ def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str
     )
 
 
-def metric_signature(name: str, version: str) -> str:
-    return f"{name}@{version} | evaljudge {evaljudge.__version__}"
+def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:
+    """`corpus`: the digest of all documents, which some metrics' numbers depend on."""
+    told = ({} if kind == metric.name else {"metric": kind}) | dict(metric.told)
+    if isinstance(metric, CorpusMetric):
+        told |= {"corpus": corpus[:12], "seed": seed}
+    settings = json.dumps(told, sort_keys=True)
+    return f"{metric.name}@{metric.version} | {settings} | evaljudge {evaljudge.__version__}"

@@ -62,7 +62,7 @@ def _assignment(job: Job, output: Output, source: ModelSource) -> Assignment:
         engines=job.engines,
         source=source,
         writer=job.writer_is,
-        signatures=job.signatures(),
+        signatures=job.judge_signatures(),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
     )

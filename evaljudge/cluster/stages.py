@@ -64,7 +64,7 @@ def _receipts(
 ) -> Generator[Receipt, None, None]:
     import ray
 
-    _hush()
+    hush()
     rows = [{"order": write_order(order)} for order in orders]
     with warnings.catch_warnings():  # Ray has no other name yet for `max_task_retries`
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -91,7 +91,7 @@ def _receipts(
         ) from error
 
 
-def _hush() -> None:
+def hush() -> None:
     """Ray Data's own bars and notes; ours say what matters to the user."""
     import ray.data
 

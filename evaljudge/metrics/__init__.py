@@ -1,44 +1,89 @@
 """Metrics: scorers that ask no model. The registry; a new metric is one line here.
 
-A metric takes a document and a candidate's text and gives one number, or None with a reason where
-the text has none.
+    metrics: [importance, rouge1, chrf]                         the metrics' own settings
+    metrics: {importance: {n: 2}, rouge1: {against: source}}    yours
+    metrics: {rouge1: {}, of-source: {metric: rouge1, against: source}}     one metric twice
+
+The names are the scorers' names in every table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import Any
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.records import Document
+from evaljudge.metrics.protocol import CorpusMetric, Make, Metric, Unscored, Value
 
-__all__ = ["METRICS", "Metric", "make_metrics"]
+__all__ = [
+    "METRICS",
+    "CorpusMetric",
+    "Metric",
+    "MetricsSpec",
+    "Unscored",
+    "Value",
+    "make_metrics",
+    "metrics_spec",
+    "read_metrics",
+]
 
-Measure = Callable[[Document, str], float | None]
-"""None: this text has no such number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    name: str
-    version: str
-    measure: Measure
-
+MetricsSpec = Mapping[str, Mapping[str, Any]]
+"""Settings by scorer name."""
 
 METRICS = {
-    "words": "length:WORDS",
-    "compression": "length:COMPRESSION",
+    "importance": "importance:importance",
+    "rouge1": "lexical:rouge1",
+    "rouge2": "lexical:rouge2",
+    "rougeL": "lexical:rouge_l",
+    "bleu": "lexical:bleu",
+    "chrf": "lexical:chrf",
+    "bertscore": "bertscore:bertscore",
+    "mover": "mover:mover",
+    "words": "length:words",
+    "compression": "length:compression",
 }
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
 
-def make_metrics(names: list[str]) -> list[Metric]:
-    return [_make(name) for name in dict.fromkeys(names)]
+def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
+    """A list of names, or a mapping of names to settings, as a mapping; ValueError otherwise."""
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        return {name: {} for name in given}
+    if isinstance(given, Mapping):
+        spec = {str(name): {} if told is None else told for name, told in given.items()}
+        for name, told in spec.items():
+            if not isinstance(told, Mapping):
+                raise ValueError(f"{name}: settings are a mapping of keys to values")
+        return {name: dict(told) for name, told in spec.items()}
+    raise ValueError("a list of metrics, or a mapping of names to settings")
 
 
-def _make(name: str) -> Metric:
-    if name not in METRICS:
-        raise UserError(f"metrics: {unknown('metric', name, METRICS)}")
-    module, _, kind = METRICS[name].partition(":")
-    made: Metric = getattr(import_module(f"evaljudge.metrics.{module}"), kind)
-    return made
+def read_metrics(text: str) -> dict[str, dict[str, Any]]:
+    """`importance,rouge1`, or either form of the configuration, from a command line."""
+    import yaml
+
+    try:
+        given = yaml.safe_load(text)
+        names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+        return metrics_spec(names)
+    except yaml.YAMLError:
+        raise UserError(f"--metrics {text}: not YAML, and no list of names") from None
+    except ValueError as error:
+        raise UserError(f"--metrics {text}: {error}") from None
+
+
+def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
+    return [_make(name, settings) for name, settings in spec.items()]
+
+
+def _make(name: str, settings: Mapping[str, Any]) -> Metric:
+    kind = settings.get("metric", name)
+    if kind not in METRICS:
+        raise UserError(f"metrics: {unknown('metric', str(kind), METRICS)}")
+    if not _NAME.fullmatch(name):
+        raise UserError(f"metrics.{name}: a name may hold letters, digits, `_`, `.`, `@` and `-`")
+    module, _, function = METRICS[kind].partition(":")
+    make: Make = getattr(import_module(f"evaljudge.metrics.{module}"), function)
+    return make(name, {key: told for key, told in settings.items() if key != "metric"})

@@ -6,20 +6,50 @@ of its own. Neither says anything of quality: they are baselines that a judge mu
 
 from __future__ import annotations
 
-from evaljudge.metrics import Metric
-from evaljudge.records import Document
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evaljudge.metrics.protocol import Value
+from evaljudge.metrics.references import EMPTY_TEXT
+from evaljudge.records import Case
+from evaljudge.settings import Settings, read_settings
 
 
-def words(document: Document, text: str) -> float | None:
-    """How many words the text has."""
-    return float(len(text.split())) or None
+@dataclass(frozen=True)
+class Length:
+    """A number of a text's words and its source's; a text without words has none."""
+
+    name: str
+    of: Callable[[int, int], float]
+    version: str = "1"
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        return [self._of_case(case) for case in cases]
+
+    def _of_case(self, case: Case) -> list[Value]:
+        source = len(case.document.source.split())
+        lengths = [len(candidate.text.split()) for candidate in case.candidates]
+        return [self.of(length, source) if length else EMPTY_TEXT for length in lengths]
 
 
-def compression(document: Document, text: str) -> float | None:
-    """Words of the source for each word of the text."""
-    mine = len(text.split())
-    return len(document.source.split()) / mine if mine else None
+def words(name: str, given: Mapping[str, Any]) -> Length:
+    return _made(name, given, _words)
 
 
-WORDS = Metric("words", "1", words)
-COMPRESSION = Metric("compression", "1", compression)
+def compression(name: str, given: Mapping[str, Any]) -> Length:
+    return _made(name, given, _compression)
+
+
+def _made(name: str, given: Mapping[str, Any], of: Callable[[int, int], float]) -> Length:
+    read_settings(Settings, given, f"metrics.{name}")  # there are none
+    return Length(name, of)
+
+
+def _words(length: int, source: int) -> float:
+    return float(length)
+
+
+def _compression(length: int, source: int) -> float:
+    return source / length

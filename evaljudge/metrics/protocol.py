@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from numpy.typing import NDArray
+
 from evaljudge.records import Case
 
 
@@ -24,6 +26,8 @@ class Unscored:
 
 
 Value = float | Unscored
+Part = Mapping[str, NDArray[Any]]
+"""What was counted in some of a corpus' documents: arrays, which travel well."""
 
 
 class Metric(Protocol):
@@ -55,10 +59,10 @@ class CorpusMetric(Metric, Protocol):
     def learnt(self, documents: Iterable[str]) -> CorpusMetric:
         """Made ready to count, by a sample of the documents' texts."""
 
-    def counted(self, documents: Iterable[str]) -> Any:
-        """What these documents add to the corpus' counts; can be pickled."""
+    def counted(self, documents: Iterable[str]) -> Part:
+        """What these documents add to the corpus' counts."""
 
-    def fitted(self, counts: Iterable[Any]) -> Metric:
+    def fitted(self, counts: Iterable[Part]) -> Metric:
         """Made ready to measure, by the counts of all documents."""
 
 

@@ -2,7 +2,7 @@
 
     run.json  shards.json  cases/00003.parquet  commits/judge/00003.json
     briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet  scores/00003.parquet
-    selected/good.jsonl  report/agreement.json  attempts/00003.json
+    measures/rouge1/00003.parquet  selected/good.jsonl  report/agreement.json  attempts/00003.json
 
 Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
 readers see committed shards only. A rerun of a shard overwrites its files under the same names.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evaljudge.errors import UserError
-from evaljudge.records import Brief, Case, Score, Verdict
+from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage.ahead import ahead
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import (
@@ -31,7 +31,7 @@ from evaljudge.storage.tables import (
     verdicts_table,
 )
 
-Stage = Literal["prepare", "judge"]
+Stage = Literal["prepare", "judge", "measure"]
 RUN, SHARDS = "run.json", "shards.json"
 
 
@@ -153,6 +153,17 @@ class Output:
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
         table = verdicts_table(verdicts)
         self.place.write_table(f"verdicts/{judge}/{shard.file}", table)
+
+    def sources(self, shard: Shard) -> list[Document]:
+        """Its documents, with nothing but their ids and sources."""
+        table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id", "source"])
+        return [Document(row["doc_id"], row["source"]) for row in table.to_pylist()]
+
+    def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
+        return read_scores(self.place.read_table(f"measures/{metric}/{shard.file}"))
+
+    def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> None:
+        self.place.write_table(f"measures/{metric}/{shard.file}", scores_table(scores))
 
     def scores(self, shard: Shard) -> Iterator[Score]:
         return read_scores(self.place.read_table(f"scores/{shard.file}"))

@@ -1,0 +1,132 @@
+"""What the metrics over an encoder's token vectors share: the encoder, and what is compared.
+
+    bertscore: {model: roberta-large, layer: 17}
+    mover: {model: /models/minilm, n: 2, against: source}
+
+The encoder is named by the user, as a hub name or a folder: none is downloaded unasked. Its
+revision is settled on the driver, when `told` is first read, and travels with the metric; so all
+workers load what was named. Every distinct text of one `measure` is encoded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.errors import UserError
+from evaljudge.metrics.encoder import Embedded, Encoder, opened
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.references import (
+    Comparison,
+    ReferenceSettings,
+    compared_with,
+    is_empty,
+    measured,
+)
+from evaljudge.records import Case
+
+NO_TOKENS = Unscored("no tokens")
+"""The encoder's vocabulary reads nothing in the text: control signs alone."""
+NOTHING_TO_COMPARE = Unscored("no tokens to compare with")
+_OPERATIONAL = frozenset({"model", "revision", "batch"})
+"""Settings that the signature names otherwise, or that change no number."""
+
+
+class EncoderSettings(ReferenceSettings):
+    model: Annotated[str, Field(validate_default=True)] = ""
+    revision: str | None = None
+    layer: int = -1
+    batch: Annotated[int, Field(gt=0)] = 32
+
+    @field_validator("model")
+    @classmethod
+    def _is_named(cls, model: str) -> str:
+        if not model or "://" in model:
+            raise ValueError("name an encoder, by its hub name or its folder")
+        return model
+
+
+Likeness = Callable[[Embedded, Embedded], float]
+"""Of a candidate's tokens to those of one other text."""
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """A metric that compares a text's token vectors with those of one other text at a time."""
+
+    name: str
+    settings: EncoderSettings
+    library: str
+    likeness: Likeness
+    version: str = "1"
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
+        return {**settings, "model": str(self._identity), "library": self.library}
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        texts = [text for case in cases for text in self._compared(case)]
+        known = self._encoder().embed(texts, self.settings.layer, self.settings.batch)
+        return measured(cases, self.settings.against, partial(self._comparing, known))
+
+    def _compared(self, case: Case) -> Iterator[str]:
+        """The texts of which values are made; none, where there is nothing to compare with."""
+        others = compared_with(case.document, self.settings.against)
+        if not isinstance(others, Unscored):
+            yield from others
+            yield from (c.text for c in case.candidates if not is_empty(c.text))
+
+    def _comparing(self, known: Mapping[str, Embedded], other: str) -> Comparison:
+        return partial(self._value, known, known.get(other))
+
+    def _value(self, known: Mapping[str, Embedded], other: Embedded | None, text: str) -> Value:
+        if text not in known:
+            return NO_TOKENS
+        return NOTHING_TO_COMPARE if other is None else self.likeness(known[text], other)
+
+    @cached_property
+    def _identity(self) -> Identity:
+        with self._at("model"):
+            return VllmEngines().identify(ModelSource(self.settings.model, self.settings.revision))
+
+    def _encoder(self) -> Encoder:
+        commit = self._identity.commit
+        with self._at("model"):
+            encoder = opened(self.settings.model, commit)
+        with self._at("layer"):
+            _check_layer(self.settings.layer, encoder.layers)
+        return encoder
+
+    @contextmanager
+    def _at(self, key: str) -> Iterator[None]:
+        """A mistake says where it was made."""
+        try:
+            yield
+        except UserError as error:
+            raise UserError(f"metrics.{self.name}.{key}: {error}") from None
+
+
+def _check_layer(layer: int, layers: int) -> None:
+    if not -layers - 1 <= layer <= layers:
+        raise UserError(
+            f"the encoder has layers 0 (its input) to {layers}, or -{layers + 1} to -1 from its "
+            f"end; not {layer}"
+        )
+
+
+def libraries(where: str, *packages: str) -> str:
+    """`transformers 5.19.0, torch 2.13.0`: what the numbers were made with."""
+    try:
+        return ", ".join(f"{package} {version(package)}" for package in packages)
+    except PackageNotFoundError as error:
+        raise UserError(
+            f"{where}: the package {error.name} is missing: install evaljudge[embeddings]"
+        ) from None

@@ -1,0 +1,121 @@
+"""Any Hugging Face encoder: texts go in, a unit vector per token comes out.
+
+    opened("models/all-MiniLM-L6-v2", None).embed(["A flood."], layer=-1, batch=32)
+      ->  {"A flood.": Embedded(vectors=<5 x 384>, own=[F, T, T, T, F])}
+
+`layer` counts the encoder's hidden states: 0 are its input embeddings, -1 is the last layer.
+The tokens of a text that takes several windows stand one after the other. A text's vectors do not
+depend on those it is encoded with, but for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.engines.tokens import Ids
+from evaljudge.errors import UserError
+from evaljudge.metrics.windows import Window, Windows
+
+Vectors = NDArray[np.float32]
+_POSITIONS = 512
+"""Read at once by encoders that name no limit: attention takes the square of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A text's tokens as unit vectors; all but its own are the encoder's marks around them."""
+
+    vectors: Vectors
+    own: NDArray[np.bool_]
+
+    @property
+    def words(self) -> Vectors:
+        return self.vectors[self.own]
+
+
+@cache
+def opened(source: str, revision: str | None) -> Encoder:
+    """Loaded once per process."""
+    return Encoder(*_loaded(source, revision or "main"))
+
+
+class Encoder:
+    def __init__(self, hf_tokenizer: Any, model: Any) -> None:
+        import torch
+
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._model = model.float().eval().to(self._device)
+        self._windows = Windows(hf_tokenizer, _positions(hf_tokenizer, model))
+        self._pad = hf_tokenizer.pad_token_id or 0
+
+    @property
+    def layers(self) -> int:
+        return int(self._model.config.num_hidden_layers)
+
+    def embed(self, texts: Collection[str], layer: int, batch: int) -> dict[str, Embedded]:
+        """Each distinct text once; one without any token is not among them."""
+        windows = [(text, w) for text in dict.fromkeys(texts) for w in self._windows.of(text)]
+        vectors = self._vectors([window.ids for _, window in windows], layer, batch)
+        read = zip(windows, vectors, strict=True)
+        return {
+            text: _joined((window, states) for (_, window), states in parts)
+            for text, parts in groupby(read, lambda part: part[0][0])
+        }
+
+    def _vectors(self, windows: Sequence[Ids], layer: int, batch: int) -> list[Vectors]:
+        """Windows of like length go together, so that little is spent on padding."""
+        longest_first = sorted(range(len(windows)), key=lambda i: -len(windows[i]))
+        found: dict[int, Vectors] = {}
+        for start in range(0, len(windows), batch):
+            chosen = longest_first[start : start + batch]
+            states = self._states([windows[i] for i in chosen], layer)
+            found.update(zip(chosen, states, strict=True))
+        return [found[i] for i in range(len(windows))]
+
+    def _states(self, windows: Sequence[Ids], layer: int) -> list[Vectors]:
+        import torch
+
+        ids = torch.full((len(windows), max(map(len, windows))), self._pad)
+        mask = torch.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = torch.tensor(window)
+            mask[row, : len(window)] = 1
+        given = {"input_ids": ids.to(self._device), "attention_mask": mask.to(self._device)}
+        with torch.inference_mode():
+            states = self._model(**given, output_hidden_states=True).hidden_states[layer]
+            units = torch.nn.functional.normalize(states, dim=-1).cpu().numpy()
+        return [units[row, : len(window)] for row, window in enumerate(windows)]
+
+
+def _joined(parts: Iterator[tuple[Window, Vectors]]) -> Embedded:
+    windows, vectors = zip(*parts, strict=True)
+    return Embedded(np.concatenate(vectors), np.concatenate([window.own for window in windows]))
+
+
+def _loaded(source: str, revision: str) -> tuple[Any, Any]:
+    from transformers import AutoModel, AutoTokenizer
+
+    given: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
+    try:
+        hf = AutoTokenizer.from_pretrained(source, **given)
+        model = AutoModel.from_pretrained(source, **given)
+    except Exception as error:  # transformers raises many kinds; each means: no encoder there
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"no encoder can be had of {source}: {said}") from None
+    return hf, model.get_encoder() if model.config.is_encoder_decoder else model
+
+
+def _positions(hf_tokenizer: Any, model: Any) -> int:
+    """How many tokens are read at once: by the tokenizer, which may name no limit to speak of,
+    and by the encoder, where RoBERTa's kind counts positions from after the padding's."""
+    named = getattr(model.config, "max_position_embeddings", None) or _POSITIONS
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    return int(min(named - (0 if padding is None else padding + 1), hf_tokenizer.model_max_length))

@@ -1,0 +1,108 @@
+"""n-grams as 64-bit keys, and in how many documents of a corpus each occurs.
+
+    grams(Tokens([5, 6, 7, 5, 6], [3, 2]), n=2, base=10)
+    -> Grams(keys=[56, 67, 56], texts=[0, 0, 1], at=[0, 1, 3])
+    Frequencies.of(…)  ->  Frequencies(keys=[56, 67], counts=[2, 1], documents=2, tokens=5)
+
+Keys are exact where base^n fits into 64 bits; elsewhere they are hashes, of which two of a thousand
+million n-grams coincide with a probability of about one in forty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaljudge.metrics.protocol import Part
+from evaljudge.metrics.tokens import UNKNOWN, Counts, Ids, Tokens
+
+_SPREAD = 0x9E3779B97F4A7C15
+"""Odd, and far from any pattern of ids: what keys are built with where they cannot be exact."""
+MOST_WAITING = 1 << 22
+"""Keys that wait to be added up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grams:
+    """The n-grams of several texts, in order; those with an unknown token are left out."""
+
+    keys: Ids
+    texts: Counts
+    at: Counts  # where each begins among the tokens
+
+    def part(self, first: int, last: int) -> Grams:
+        """Those of the texts from `first` to before `last`, which are numbered anew."""
+        start, end = np.searchsorted(self.texts, [first, last])
+        return Grams(self.keys[start:end], self.texts[start:end] - first, self.at[start:end])
+
+
+def grams(tokens: Tokens, n: int, base: int) -> Grams:
+    starts = max(0, tokens.ids.size - n + 1)
+    factor = np.uint64(base if base and base**n <= 1 << 64 else _SPREAD)
+    keys = np.zeros(starts, np.uint64)
+    whole = np.ones(starts, np.bool_)
+    texts = np.repeat(np.arange(tokens.lengths.size), tokens.lengths)
+    for offset in range(n):
+        ids = tokens.ids[offset : offset + starts]
+        keys = keys * factor + ids
+        whole &= (ids != UNKNOWN) & (texts[offset : offset + starts] == texts[:starts])
+    return Grams(keys[whole], texts[:starts][whole], np.flatnonzero(whole))
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """In how many of `documents` each n-gram occurs; the documents have `tokens` in all."""
+
+    keys: Ids  # sorted
+    counts: Counts
+    documents: int
+    tokens: int
+
+    @classmethod
+    def of(cls, found: Grams, tokens: Tokens) -> Frequencies:
+        """A text without a token is no document of the corpus."""
+        order = np.lexsort((found.keys, found.texts))
+        keys, texts = found.keys[order], found.texts[order]
+        first = np.ones(keys.size, np.bool_)
+        first[1:] = (keys[1:] != keys[:-1]) | (texts[1:] != texts[:-1])
+        distinct, counts = np.unique(keys[first], return_counts=True)
+        documents = int(np.count_nonzero(tokens.lengths))
+        return cls(distinct, counts, documents, int(tokens.lengths.sum()))
+
+    @classmethod
+    def added(cls, parts: Iterable[Frequencies]) -> Frequencies:
+        """Of all parts; what waits to be added up is bounded."""
+        total, waiting, keys = cls(np.zeros(0, np.uint64), np.zeros(0, np.int64), 0, 0), [], 0
+        for part in parts:
+            waiting.append(part)
+            keys += part.keys.size
+            if keys > max(MOST_WAITING, total.keys.size):
+                total, waiting, keys = _sum([total, *waiting]), [], 0
+        return _sum([total, *waiting])
+
+    def as_part(self) -> Part:
+        sizes = np.array([self.documents, self.tokens])
+        return {"keys": self.keys, "counts": self.counts, "sizes": sizes}
+
+    @classmethod
+    def from_part(cls, part: Part) -> Frequencies:
+        documents, tokens = map(int, part["sizes"])
+        return cls(part["keys"].astype(np.uint64), part["counts"], documents, tokens)
+
+    def __call__(self, keys: Ids) -> Counts:
+        """In how many documents these occur, all of which must be of the corpus."""
+        at = np.minimum(np.searchsorted(self.keys, keys), max(0, self.keys.size - 1))
+        if keys.size and not (self.keys.size and np.array_equal(self.keys[at], keys)):
+            raise ValueError("a document that is not of the corpus whose n-grams were counted")
+        found: Counts = self.counts[at]
+        return found
+
+
+def _sum(parts: Sequence[Frequencies]) -> Frequencies:
+    keys, inverse = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
+    counts = np.zeros(keys.size, np.int64)
+    np.add.at(counts, inverse, np.concatenate([part.counts for part in parts]))
+    documents, tokens = sum(p.documents for p in parts), sum(p.tokens for p in parts)
+    return Frequencies(keys, counts, documents, tokens)

@@ -1,0 +1,214 @@
+"""Importance-weighted overlap with the source (Gigant et al. 2024): relevance without a reference.
+
+    importance: {n: 3, tokenizer: bpe, vocabulary: 100, by: tf-idf, weight: tanh}
+
+For a summary s of a document d of the corpus D, both lower-cased and cut into tokens:
+
+    w  = tf-idf (or BM25) of an n-gram t in d;   r = how many n-grams of d have at least this w
+    W  = tanh(w / r) if t is in d, else 0        (also: w, 1/r, exp(-r), 1)
+    score = f(|s| / |d|) * sum of W over the distinct n-grams of s / sum of W over those of d
+    f(x) = 1 / (1 + exp(20 x - 10)), the length penalty
+
+So rank 1 is the most important, and n-grams of equal importance share the worst of their ranks: no
+order of the text breaks ties. The corpus is the run's documents; idf = ln(N / df). BM25 is
+tf / (tf + k (1 - b + b |d| / mean |d|)) * ln(1 + (N - df + 1/2) / (df + 1/2)).
+
+`refined` adds what the authors' released code does beside the paper: an n-gram's importance is
+divided by 10 unless it is the largest among its neighbours (two before, one after, in the order in
+which the n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each
+time that one of its tokens was seen before. With `drop_stop_words` it does as that code does.
+
+At the edges: a text of fewer than n tokens shares no n-gram and scores 0; one longer than its
+source is all but extinguished by the penalty. Unscored are a text or a source without a token, a
+source shorter than n, and one in which nothing has any weight (a corpus of one document: idf 0).
+Tokens and n-grams are of any script; a character that the tokenizer's sample lacks matches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+from scipy.special import expit
+
+from evaljudge.metrics.grams import Frequencies, Grams, grams
+from evaljudge.metrics.protocol import Part, Unscored, Value
+from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
+from evaljudge.metrics.salience import novel, salient
+from evaljudge.metrics.tokens import (
+    Characters,
+    Counts,
+    Ids,
+    Tokenizer,
+    Tokens,
+    Words,
+    learn_bpe,
+    of_model,
+)
+from evaljudge.records import Case
+from evaljudge.settings import Settings, read_settings
+
+Floats = NDArray[np.float64]
+
+SHORT_SOURCE = Unscored("source shorter than an n-gram")
+NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
+DIGITS = 9
+"""Importances are equal that agree in so many decimals: products of logarithms are not exact."""
+
+WEIGHTS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
+    "tanh": lambda w, r: np.tanh(w / r),
+    "importance": lambda w, r: w,
+    "inverse-rank": lambda w, r: 1 / r,
+    "exponential-rank": lambda w, r: np.exp(-r),
+    "constant": lambda w, r: np.ones_like(w),
+}
+
+
+class ImportanceSettings(Settings):
+    n: Annotated[int, Field(ge=2, le=4)] = 3
+    tokenizer: Literal["bpe", "words", "characters", "model"] = "bpe"
+    vocabulary: Annotated[int, Field(ge=2)] = 100
+    model: str | None = None
+    revision: str | None = None
+    by: Literal["tf-idf", "bm25"] = "tf-idf"
+    k: Annotated[float, Field(ge=0)] = 1.2
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+    weight: Literal["tanh", "importance", "inverse-rank", "exponential-rank", "constant"] = "tanh"
+    length_penalty: bool = True
+    drop_stop_words: bool = False
+    refined: bool = False
+
+    @model_validator(mode="after")
+    def _has_its_model(self) -> ImportanceSettings:
+        if self.tokenizer == "model" and not self.model:
+            raise ValueError("tokenizer: model needs a `model`: a hub name or a path")
+        return self
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Measures once it has learnt its tokenizer and counted the corpus."""
+
+    name: str
+    settings: ImportanceSettings
+    tokenizer: Tokenizer | None = None
+    corpus: Frequencies | None = None
+    version: str = "1"
+    most_learnt: int = 10_000
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        return self.settings.model_dump(exclude_defaults=True)
+
+    def learnt(self, documents: Iterable[str]) -> Importance:
+        return replace(self, tokenizer=self._learnt(map(self._read, documents)))
+
+    def counted(self, documents: Iterable[str]) -> Part:
+        tokens = self._tokens(list(documents))
+        return Frequencies.of(self._grams(tokens), tokens).as_part()
+
+    def fitted(self, counts: Iterable[Part]) -> Importance:
+        return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        tokens = self._tokens([text for case in cases for text in _texts(case)])
+        found, start, values = self._grams(tokens), 0, []
+        for case in cases:
+            end = start + 1 + len(case.candidates)
+            values.append(self._case(tokens, tokens.lengths[start:end], found.part(start, end)))
+            start = end
+        return values
+
+    def _case(self, tokens: Tokens, lengths: Counts, found: Grams) -> list[Value]:
+        """The values of one case's candidates; its first text is the source."""
+        keys, weights = self._weights(tokens, int(lengths[0]), found.part(0, 1))
+        if lengths[0] and keys.size and weights.sum() > 0:
+            shares = _overlaps(keys, weights, found, lengths.size) / weights.sum()
+            values: list[Value] = list(map(float, shares * self._penalties(lengths)))
+        else:
+            reason = NOTHING_WEIGHS if keys.size else SHORT_SOURCE if lengths[0] else EMPTY_SOURCE
+            values = [reason] * lengths.size
+        return [v if n else EMPTY_TEXT for v, n in zip(values[1:], lengths[1:], strict=True)]
+
+    def _penalties(self, lengths: Counts) -> Floats:
+        if not self.settings.length_penalty:
+            return np.ones(lengths.size)
+        return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
+
+    def _weights(self, tokens: Tokens, length: int, source: Grams) -> tuple[Ids, Floats]:
+        """A document's distinct n-grams, sorted by key, and what each weighs."""
+        keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
+        w = self._importances(keys, times.astype(np.float64), length)
+        if self.settings.refined and w.size:
+            members = tokens.ids[source.at[first][:, None] + np.arange(self.settings.n)]
+            w = novel(salient(w, first), first, members)
+        w = np.round(w, DIGITS)
+        ranks = w.size - np.searchsorted(np.sort(w), w)
+        return keys, WEIGHTS[self.settings.weight](w, ranks.astype(np.float64))
+
+    def _importances(self, keys: Ids, times: Floats, length: int) -> Floats:
+        if self.corpus is None:
+            raise ValueError("the corpus is to be counted before anything is measured")
+        documents, df = self.corpus.documents, self.corpus(keys)
+        if self.settings.by == "tf-idf":
+            return np.asarray(times * np.log(documents / df))
+        k, b, mean = self.settings.k, self.settings.b, self.corpus.tokens / max(1, documents)
+        sated = times / (times + k * (1 - b + b * length / mean))
+        return np.asarray(sated * np.log1p((documents - df + 0.5) / (df + 0.5)))
+
+    def _tokens(self, texts: Sequence[str]) -> Tokens:
+        if self.tokenizer is None:
+            raise ValueError("the tokenizer is to be learnt before anything is counted")
+        return self.tokenizer([self._read(text) for text in texts])
+
+    def _grams(self, tokens: Tokens) -> Grams:
+        assert self.tokenizer is not None, "_tokens comes first"
+        return grams(tokens, self.settings.n, self.tokenizer.base)
+
+    def _read(self, text: str) -> str:
+        text = text.lower()
+        if not self.settings.drop_stop_words:
+            return text
+        return " ".join(word for word in text.split() if word not in _stop_words())
+
+    def _learnt(self, documents: Iterable[str]) -> Tokenizer:
+        settings = self.settings
+        match settings.tokenizer:
+            case "words":
+                return Words()
+            case "characters":
+                return Characters()
+            case "model":
+                return of_model(str(settings.model), settings.revision, f"metrics.{self.name}")
+            case "bpe":
+                return learn_bpe(documents, settings.vocabulary)
+
+
+def importance(name: str, given: Mapping[str, Any]) -> Importance:
+    return Importance(name, read_settings(ImportanceSettings, given, f"metrics.{name}"))
+
+
+def _texts(case: Case) -> Iterator[str]:
+    yield case.document.source
+    yield from (candidate.text for candidate in case.candidates)
+
+
+def _overlaps(keys: Ids, weights: Floats, found: Grams, texts: int) -> Floats:
+    """Of each text, what its distinct n-grams weigh in the source."""
+    at = np.minimum(np.searchsorted(keys, found.keys), keys.size - 1)
+    shared = keys[at] == found.keys
+    once = np.unique(found.texts[shared] * keys.size + at[shared])
+    sums = np.bincount(once // keys.size, weights[once % keys.size], minlength=texts)
+    return sums.astype(np.float64)
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)

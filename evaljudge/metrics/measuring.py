@@ -1,0 +1,47 @@
+"""Measuring cases that are all in memory; the same numbers as on many workers.
+
+measure_here([importance, rouge1], cases)  ->  {"importance": [[0.031, …], …], "rouge1": …}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+
+from evaljudge.metrics.protocol import CorpusMetric, Metric, Value
+from evaljudge.records import Case, Document
+
+AT_ONCE = 32
+"""Cases measured in one go."""
+
+
+def measure_here(
+    metrics: Sequence[Metric], cases: Sequence[Case], seed: int = 0
+) -> dict[str, list[list[Value]]]:
+    """By metric; of each case the values of its candidates. The cases are the corpus."""
+    return {metric.name: _measured(metric, cases, seed) for metric in metrics}
+
+
+def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Value]]:
+    if isinstance(metric, CorpusMetric):
+        documents = [case.document for case in cases]
+        ready = metric.learnt(drawn(documents, metric.most_learnt, len(documents), seed))
+        metric = ready.fitted(ready.counted(texts) for texts in _parts(documents))
+    parts = (cases[i : i + AT_ONCE] for i in range(0, len(cases), AT_ONCE))
+    return [values for part in parts for values in metric.measure(part)]
+
+
+def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[str]:
+    """The texts of some `most` of them, by their ids alone: the same whoever holds which."""
+    limit = (1 << 64) if of <= most else (1 << 64) * most // of
+    return (d.source for d in documents if _number(d.doc_id, seed) < limit)
+
+
+def _number(doc_id: str, seed: int) -> int:
+    digest = blake2b(f"{seed} {doc_id}".encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _parts(documents: Sequence[Document]) -> Iterator[list[str]]:
+    for start in range(0, len(documents), AT_ONCE):
+        yield [document.source for document in documents[start : start + AT_ONCE]]

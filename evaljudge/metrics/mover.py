@@ -1,0 +1,60 @@
+"""How far a text's tokens must move to become the other's: a score like MoverScore.
+
+    text "A flood."   reference "The river flooded."
+      ->  n=1: 0.132, n=2: 0.183   (all-MiniLM-L6-v2, last layer)
+
+Every token of a text holds an equal share of it; moving a share costs the Euclidean distance
+between the two tokens' unit vectors, and the score is 1 minus the least total cost (the earth
+mover's distance, solved exactly by POT). It lies in -1..1: 1 for the text itself, 0 where tokens
+are a distance of 1 from their nearest (a cosine of 0.5), below 0 where they are further apart.
+With `n: 2` what moves are bigrams, each the mean of two neighbours made a unit vector again; a
+text of one token is then its own.
+
+MoverScore itself weighs tokens by idf over the corpus, leaves out punctuation and the later pieces
+of words, and (in its first version) pools several layers: here all tokens of one layer count alike,
+and the encoder's marks ([CLS], [SEP]) not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.metrics.embeddings import Embeddings, EncoderSettings, libraries
+from evaljudge.metrics.encoder import Embedded, Vectors
+from evaljudge.settings import read_settings
+
+_UNTIL_SOLVED = 10**9
+"""Steps of the solver, which stops by itself; its default would cut long sources short."""
+
+
+class MoverSettings(EncoderSettings):
+    n: Literal[1, 2] = 1
+
+
+def mover(name: str, given: Mapping[str, Any]) -> Embeddings:
+    where = f"metrics.{name}"
+    settings = read_settings(MoverSettings, given, where)
+    library = libraries(where, "transformers", "torch", "POT")
+    return Embeddings(name, settings, library, partial(moved, settings.n))
+
+
+def moved(n: int, text: Embedded, other: Embedded) -> float:
+    import ot  # type: ignore[import-untyped, unused-ignore]
+    from scipy.spatial.distance import cdist
+
+    costs = cdist(grams(text.words, n), grams(other.words, n))
+    equal_shares: list[float] = []  # POT's way to say so
+    return 1 - float(ot.emd2(equal_shares, equal_shares, costs, numItermax=_UNTIL_SOLVED))
+
+
+def grams(words: Vectors, n: int) -> NDArray[np.float64]:
+    exact = words.astype(np.float64)
+    if n == 1 or len(exact) == 1:
+        return exact
+    means = (exact[:-1] + exact[1:]) / 2
+    return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))

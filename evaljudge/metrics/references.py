@@ -1,0 +1,75 @@
+"""What a text is compared with: one reference, several, or the source in their place.
+
+    Document("d1", "The river rose …", ("A flood.", "", "The town is cut off."))
+    against: first | best | mean | source
+
+`first` compares with the first reference alone, as the papers do; `best` takes the highest and
+`mean` the mean of the values against each of them; `source` compares with what was summarised or
+answered. The rule is the same for every metric. A reference without text is no reference: here the
+first is "A flood." and the second "The town is cut off.".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import Literal
+
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.records import Case, Document
+from evaljudge.settings import Settings
+
+Against = Literal["first", "best", "mean", "source"]
+Comparison = Callable[[str], Value]
+"""From a candidate's text to its value against one text."""
+
+EMPTY_TEXT = Unscored("empty text")
+NO_REFERENCE = Unscored("no reference")
+EMPTY_SOURCE = Unscored("empty source")
+
+
+class ReferenceSettings(Settings):
+    against: Against = "first"
+
+
+def measured(
+    cases: Sequence[Case], against: Against, comparing: Callable[[str], Comparison]
+) -> list[list[Value]]:
+    """Every candidate's value; `comparing` prepares a text to be compared with, once per case."""
+    return [_of_case(case, against, comparing) for case in cases]
+
+
+def _of_case(case: Case, against: Against, comparing: Callable[[str], Comparison]) -> list[Value]:
+    texts = compared_with(case.document, against)
+    prepared = texts if isinstance(texts, Unscored) else [comparing(text) for text in texts]
+    return [_of_text(candidate.text, against, prepared) for candidate in case.candidates]
+
+
+def _of_text(text: str, against: Against, prepared: Sequence[Comparison] | Unscored) -> Value:
+    if is_empty(text):
+        return EMPTY_TEXT
+    if isinstance(prepared, Unscored):
+        return prepared
+    return combined([compare(text) for compare in prepared], against)
+
+
+def compared_with(document: Document, against: Against) -> Sequence[str] | Unscored:
+    """The texts a candidate of this document is compared with: one at least, none of them empty."""
+    if against == "source":
+        return EMPTY_SOURCE if is_empty(document.source) else [document.source]
+    references = [text for text in document.references if not is_empty(text)]
+    if not references:
+        return NO_REFERENCE
+    return references[:1] if against == "first" else references
+
+
+def combined(values: Sequence[Value], against: Against) -> Value:
+    """One value of those against each text; unscored only where none of them has a value."""
+    numbers = [value for value in values if not isinstance(value, Unscored)]
+    if not numbers:
+        return values[0]
+    return fmean(numbers) if against == "mean" else max(numbers)
+
+
+def is_empty(text: str) -> bool:
+    return not text.strip()

@@ -1,0 +1,187 @@
+"""Texts as numbers: how a corpus is cut into tokens.
+
+    Words()(["The river rose.", ""])  ->  Tokens(ids=[8712…, 1204…, 3390…], lengths=[3, 0])
+
+Every tokenizer gives 64-bit numbers, those of all texts one after the other. `base` is one more
+than the largest number it gives, where there is one that an n-gram's key can be exact with.
+
+`Bpe` is learnt from the corpus: words (runs of letters and digits, or of other signs) are parted
+into pieces that are frequent in it. A character that its sample never held is UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.errors import UserError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Trained
+
+Ids = NDArray[np.uint64]
+Counts = NDArray[np.int64]
+
+UNKNOWN = 0
+MOST_KEPT = 100_000
+_PIECE = re.compile(r"\w+|[^\w\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Of several texts: their tokens one after the other, and how many each has."""
+
+    ids: Ids
+    lengths: Counts
+
+
+class Tokenizer(Protocol):
+    @property
+    def base(self) -> int:
+        """Above every id; 0 where ids may be any 64-bit number."""
+
+    def __call__(self, texts: Sequence[str]) -> Tokens: ...
+
+
+@dataclass(frozen=True)
+class Words:
+    """What stands between white space; a word's number is its hash."""
+
+    base: int = 0
+
+    def __call__(self, texts: Sequence[str]) -> Tokens:
+        return _by_piece(
+            [text.split() for text in texts], lambda words: [[_hash(w)] for w in words]
+        )
+
+
+@dataclass(frozen=True)
+class Characters:
+    """Every character, white space too; its number is its code point, and one more."""
+
+    base: int = 0x110001
+
+    def __call__(self, texts: Sequence[str]) -> Tokens:
+        points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        return Tokens(points.astype(np.uint64) + np.uint64(1), _lengths(texts))
+
+
+@dataclass(frozen=True)
+class Bpe:
+    """Byte pair encoding, as learnt (the JSON of a `tokenizers.Tokenizer`)."""
+
+    learnt: str
+    base: int
+
+    def __call__(self, texts: Sequence[str]) -> Tokens:
+        return _by_piece([_PIECE.findall(text) for text in texts], self._encode)
+
+    def _encode(self, pieces: list[str]) -> list[Sequence[int]]:
+        """Pieces come again from text to text, so those seen are kept, up to MOST_KEPT."""
+        trained, kept = _read(self.learnt)
+        if len(kept) > MOST_KEPT:
+            kept.clear()
+        new = [piece for piece in pieces if piece not in kept]
+        found = trained.encode_batch_fast(new, add_special_tokens=False) if new else []
+        kept.update(zip(new, (encoding.ids for encoding in found), strict=True))
+        return [kept[piece] for piece in pieces]
+
+
+@dataclass(frozen=True)
+class OfModel:
+    """A pretrained model's tokenizer; no token of it is taken for unknown."""
+
+    source: str
+    revision: str | None
+    base: int
+
+    def __call__(self, texts: Sequence[str]) -> Tokens:
+        found = _pretrained(self.source, self.revision)(
+            list(texts), add_special_tokens=False, verbose=False
+        )["input_ids"]
+        ids = np.fromiter(chain.from_iterable(found), np.uint64)
+        return Tokens(ids + np.uint64(1), _lengths(found))
+
+
+def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    trained = Tokenizer(models.BPE(unk_token="[UNK]"))
+    trained.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary, special_tokens=["[UNK]"], show_progress=False
+    )
+    trained.train_from_iterator((" ".join(_PIECE.findall(text)) for text in texts), trainer)
+    return Bpe(trained.to_str(), trained.get_vocab_size())
+
+
+def of_model(source: str, revision: str | None, where: str) -> OfModel:
+    try:
+        return OfModel(source, revision, len(_pretrained(source, revision)) + 1)
+    except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise UserError(f"{where}.model: no tokenizer can be had of {source}: {said}") from None
+
+
+def _by_piece(
+    texts: Sequence[Sequence[str]], encode: Callable[[list[str]], Iterable[Sequence[int]]]
+) -> Tokens:
+    """Each distinct piece is encoded once."""
+    number = {piece: i for i, piece in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
+    encoded = list(encode(list(number))) if number else []
+    sizes = _lengths(encoded)
+    ids = np.fromiter(chain.from_iterable(encoded), np.uint64, int(sizes.sum()))
+    pieces = np.fromiter(map(number.__getitem__, chain.from_iterable(texts)), np.int64)
+    return Tokens(
+        ids[_spans(np.cumsum(sizes) - sizes, sizes, pieces)], _summed(texts, sizes[pieces])
+    )
+
+
+def _spans(starts: Counts, sizes: Counts, pieces: Counts) -> Counts:
+    """Where the tokens of these pieces lie, piece after piece."""
+    chosen = sizes[pieces]
+    ends = np.cumsum(chosen)
+    return np.repeat(starts[pieces] - (ends - chosen), chosen) + np.arange(chosen.sum())
+
+
+def _summed(texts: Sequence[Sequence[str]], sizes: Counts) -> Counts:
+    """How many tokens each text has, from those of its pieces."""
+    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    ends = np.cumsum(_lengths(texts))
+    return np.diff(sums[np.concatenate([np.zeros(1, np.int64), ends])])
+
+
+def _lengths(texts: Sequence[Sequence[Any]]) -> Counts:
+    return np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+def _hashed(words: list[str]) -> list[Sequence[int]]:
+    return [(_hash(word),) for word in words]
+
+
+def _hash(word: str) -> int:
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") or 1
+
+
+@lru_cache(maxsize=4)
+def _read(learnt: str) -> tuple[Trained, dict[str, Sequence[int]]]:
+    """The tokenizer, and the pieces it has encoded."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_str(learnt), {}
+
+
+@lru_cache(maxsize=4)
+def _pretrained(source: str, revision: str | None) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(source, revision=revision, use_fast=True)

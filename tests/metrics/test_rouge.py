@@ -1,0 +1,178 @@
+"""ROUGE and its words: by hand, by definition in loops, and as rouge-score has them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.rouge import Kind, compared
+from evaljudge.metrics.words import spaced, words
+
+ROUGES: tuple[Kind, ...] = ("rouge1", "rouge2", "rougeL")
+RIVER = "The river rose and closed the bridge."
+CHINESE = "我喜欢北京的秋天。", "我很喜欢北京的秋天。"
+VOCABULARY = [
+    "The",
+    "the",
+    "rivers",
+    "river",
+    "rising",
+    "3.5",
+    "U.S.",
+    "co-op",
+    "x_y",
+    "don't",
+    ",",
+]
+
+english = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
+letters = st.lists(st.sampled_from("abcd"), min_size=1, max_size=14)
+
+
+def value(name: Kind, text: str, reference: str, stemmer: bool = False) -> Value:
+    return compared(name, stemmer, reference)(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    # 5 words shared of 6 and 7; 2 pairs of 5 and 6; in order: the river closed the bridge.
+    [("rouge1", 10 / 13), ("rouge2", 4 / 11), ("rougeL", 10 / 13)],
+)
+def test_by_hand(name: Kind, expected: float) -> None:
+    assert value(name, "The river closed the old bridge.", RIVER) == pytest.approx(expected)
+
+
+def test_order_counts_for_rouge_l_alone() -> None:
+    assert value("rouge1", "c b a", "a b c") == 1
+    assert value("rougeL", "c b a", "a b c") == pytest.approx(1 / 3)
+
+
+def test_a_word_said_again_counts_as_often_as_the_other_says_it() -> None:
+    assert value("rouge1", "a a a a", "a a b") == pytest.approx(4 / 7)
+
+
+def test_one_word_has_no_pair() -> None:
+    assert [value(name, "bridge", RIVER) for name in ROUGES] == [2 / 8, 0, 2 / 8]
+    assert [value(name, "bridge", "bridge") for name in ROUGES] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("name", ROUGES)
+def test_signs_are_no_words(name: Kind) -> None:
+    assert value(name, "?! …", RIVER) == Unscored("no words")
+    assert value(name, "river", "* * *") == Unscored("no words")
+
+
+def test_the_stemmer_joins_what_differs_in_its_end() -> None:
+    assert value("rouge1", "rivers rising", "river rises") == 0
+    assert value("rouge1", "rivers rising", "river rises", stemmer=True) == 1
+
+
+# by definition
+
+
+def f1(shared: int, mine: int, theirs: int) -> float:
+    precision, recall = shared / max(mine, 1), shared / max(theirs, 1)
+    return 2 * precision * recall / (precision + recall) if shared else 0.0
+
+
+def rouge_n(mine: Sequence[str], theirs: Sequence[str], n: int) -> float:
+    left = [tuple(theirs[i : i + n]) for i in range(len(theirs) - n + 1)]
+    grams = [tuple(mine[i : i + n]) for i in range(len(mine) - n + 1)]
+    there, shared = len(left), 0
+    for gram in grams:
+        if gram in left:
+            left.remove(gram)
+            shared += 1
+    return f1(shared, len(grams), there)
+
+
+def rouge_l(mine: Sequence[str], theirs: Sequence[str]) -> float:
+    longest = {(i, j): 0 for i in range(len(mine) + 1) for j in range(len(theirs) + 1)}
+    for i in range(1, len(mine) + 1):
+        for j in range(1, len(theirs) + 1):
+            if mine[i - 1] == theirs[j - 1]:
+                longest[i, j] = longest[i - 1, j - 1] + 1
+            else:
+                longest[i, j] = max(longest[i - 1, j], longest[i, j - 1])
+    return f1(longest[len(mine), len(theirs)], len(mine), len(theirs))
+
+
+@given(letters, letters)
+def test_by_definition(mine: list[str], theirs: list[str]) -> None:
+    texts = " ".join(mine), " ".join(theirs)
+    assert value("rouge1", *texts) == pytest.approx(rouge_n(mine, theirs, 1))
+    assert value("rouge2", *texts) == pytest.approx(rouge_n(mine, theirs, 2))
+    assert value("rougeL", *texts) == pytest.approx(rouge_l(mine, theirs))
+
+
+def test_longer_than_a_machine_word() -> None:
+    draw = random.Random(0)
+    mine, theirs = ([draw.choice("abcdefgh") for _ in range(n)] for n in (150, 200))
+    expected = rouge_l(mine, theirs)
+    assert value("rougeL", " ".join(mine), " ".join(theirs)) == pytest.approx(expected)
+
+
+# as rouge-score
+
+
+@cache
+def oracle(name: str, stemmer: bool) -> RougeScorer:
+    return RougeScorer([name], use_stemmer=stemmer)
+
+
+@pytest.mark.parametrize("stemmer", [False, True])
+@pytest.mark.parametrize("name", ROUGES)
+@given(mine=english, theirs=english)
+def test_as_rouge_score(name: Kind, stemmer: bool, mine: str, theirs: str) -> None:
+    got = value(name, mine, theirs, stemmer)
+    if isinstance(got, Unscored):
+        assert not (words(mine) and words(theirs))
+    else:
+        expected = oracle(name, stemmer).score(theirs, mine)[name].fmeasure
+        assert got == pytest.approx(expected)
+
+
+@given(st.text(st.characters(max_codepoint=127)), st.booleans())
+def test_words_of_ascii_are_rouge_scores(text: str, stemmer: bool) -> None:
+    assert words(text, stemmer) == oracle("rouge1", stemmer)._tokenizer.tokenize(text)
+
+
+# other scripts
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Café naïve", ["café", "naïve"]),
+        ("cafe\u0301", ["café"]),  # the accent as a character of its own
+        ("don’t ﬁnd １２３ m²", ["don", "t", "find", "123", "m2"]),
+        ("Москва, СССР", ["москва", "ссср"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),  # vowel signs and virama are marks
+        ("한국어 문장", ["한국어", "문장"]),
+        ("北京tower 2号。", ["北", "京", "tower", "2", "号"]),
+        ("東京タワー", ["東", "京", "タ", "ワ", "ー"]),
+        ("ที่นี่", ["ที่", "นี่"]),  # each with its vowel and tone above
+        ("… — ! _", []),
+    ],
+)
+def test_words_of_other_scripts(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_only_letters_that_stand_alone_are_set_apart() -> None:
+    assert spaced("naïve 한국어 हिन्दी") == "naïve 한국어 हिन्दी"
+    assert spaced("北京tower").split() == ["北", "京", "tower"]
+
+
+def test_chinese_by_hand() -> None:
+    """Eight letters, nine in the other, which has 很 between the first two."""
+    assert value("rouge1", *CHINESE) == pytest.approx(2 * 8 / (8 + 9))
+    assert value("rouge2", *CHINESE) == pytest.approx(2 * 6 / (7 + 8))
+    assert value("rougeL", *CHINESE) == pytest.approx(2 * 8 / (8 + 9))

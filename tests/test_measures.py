@@ -1,0 +1,169 @@
+"""Metrics of a run: on Ray, in two passes, the same numbers as in memory; only what changed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.errors import UserError
+from evaljudge.journey import Todo, Watcher
+from evaljudge.metrics import Unscored, Value, make_metrics
+from evaljudge.metrics.importance import Importance
+from evaljudge.metrics.measuring import measure_here
+
+WORDS = ["the", "river", "rose", "and", "flooded", "town", "it", "was", "bridge", "closed", "came"]
+METRICS: dict[str, Any] = {
+    "importance": {"vocabulary": 30},
+    "short": {"metric": "importance", "n": 2},
+    "words": {},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray_once() -> Iterator[None]:
+    import ray
+
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    ray.init(address="local", num_cpus=2, include_dashboard=False, **quiet)
+    yield
+    ray.shutdown()
+
+
+def case(number: int, systems: str = "AB") -> dict[str, Any]:
+    draw = random.Random(number)
+    source = " ".join(draw.choices(WORDS, k=40))
+    texts = [{"system": s, "text": " ".join(draw.choices(WORDS, k=8))} for s in systems]
+    return {"doc_id": f"d{number}", "source": source, "candidates": texts}
+
+
+def told(value: Value) -> float | str:
+    return value.reason if isinstance(value, Unscored) else value
+
+
+class Noting(Watcher):
+    def __init__(self) -> None:
+        self.todo: list[Todo] = []
+
+    def starting(self, todo: Todo) -> None:
+        self.todo.append(todo)
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.file, self.out = folder / "cases.jsonl", folder / "out"
+
+    def run(self, rows: list[dict[str, Any]], metrics: Any = METRICS, **more: Any) -> Noting:
+        self.file.write_text("\n".join(map(json.dumps, rows)))
+        watcher = Noting()
+        config = {"corpus": str(self.file), "out": str(self.out), "judges": {}, "metrics": metrics}
+        evaljudge.run(config, watcher=watcher, **more)
+        return watcher
+
+    def scores(self) -> dict[tuple[str, str, str], float | str]:
+        """By scorer, document and system: the value, or the reason that there is none."""
+        files = sorted((self.out / "scores").glob("*.parquet"))
+        rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+        keys = [(row["scorer"], row["doc_id"], row["system"]) for row in rows]
+        values = [row["reason"] if row["value"] is None else row["value"] for row in rows]
+        found = dict(zip(keys, values, strict=True))
+        assert len(found) == len(rows)
+        return found
+
+    def in_memory(self, metrics: Any = METRICS) -> dict[tuple[str, str, str], float | str]:
+        with open_corpus(CorpusSource(str(self.file))) as corpus:
+            cases = list(corpus)
+        found = measure_here(make_metrics(metrics), cases)
+        return {
+            (name, case.document.doc_id, candidate.system): told(value)
+            for name, of_cases in found.items()
+            for case, values in zip(cases, of_cases, strict=True)
+            for candidate, value in zip(case.candidates, values, strict=True)
+        }
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_as_a_ray_job_and_in_memory_numbers_are_equal(bench: Bench) -> None:
+    rows = [case(n) for n in range(70)]  # three shards
+    rows[3]["candidates"][0]["text"] = ""
+    assert bench.run(rows).todo == [{"measure": (70, 70)}]
+    found = bench.scores()
+    assert len(found) == 3 * 140
+    assert found == bench.in_memory()
+    assert sum(value == 0.0 for value in found.values()) < 30
+    assert found["importance", "d3", "A"] == "empty text"
+
+
+def test_a_sample_is_the_same_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Importance, "__init__", _learning_from_few(Importance.__init__))
+    bench.run([case(n) for n in range(70)], {"importance": {}})
+    assert bench.scores() == bench.in_memory({"importance": {}})
+
+
+def _learning_from_few(init: Any) -> Any:
+    def with_few(self: Importance, *given: Any, **named: Any) -> None:
+        init(self, *given, **named)
+        object.__setattr__(self, "most_learnt", 10)
+
+    return with_few
+
+
+def test_only_what_changed_is_measured(bench: Bench) -> None:
+    rows = [case(n) for n in range(40)]
+    bench.run(rows)
+    assert bench.run(rows).todo == []
+    assert bench.run(rows, METRICS | {"compression": {}}).todo == [{"measure": (40, 40)}]
+    marker = json.loads((bench.out / "commits/measure/00000.json").read_text())
+    assert marker["measured"].keys() == {*METRICS, "compression"}
+    assert bench.run(rows, {"words": {}}).todo == []
+    assert {scorer for scorer, _, _ in bench.scores()} == {"words"}
+    before = (bench.out / "measures/words/00000.parquet").stat().st_mtime_ns
+    changed = METRICS | {"short": {"metric": "importance", "n": 4}}
+    assert bench.run(rows, changed).todo == [{"measure": (40, 40)}]
+    assert bench.scores() == bench.in_memory(changed)
+    assert (bench.out / "measures/words/00000.parquet").stat().st_mtime_ns == before
+
+
+def test_an_extended_corpus_is_counted_once(bench: Bench) -> None:
+    """A document with a new candidate lies in two shards then."""
+    rows = [case(n) for n in range(33)]
+    bench.run(rows)
+    rows[0] = case(0, "ABC")
+    bench.run([*rows, case(33)], extend=True)
+    assert bench.scores() == bench.in_memory()
+
+
+def test_a_lost_measure_is_measured_again(bench: Bench) -> None:
+    """Without its marker, as when the worker died between a file and it."""
+    rows = [case(n) for n in range(40)]
+    bench.run(rows)
+    (bench.out / "commits/measure/00001.json").unlink()
+    (bench.out / "measures/words/00001.parquet").unlink()
+    (todo,) = bench.run(rows).todo
+    assert 0 < todo["measure"][0] < 10
+    assert bench.scores() == bench.in_memory()
+
+
+def test_a_judges_name_is_taken(bench: Bench) -> None:
+    config = {"corpus": "x", "out": "y", "model": "m", "judges": ["synthetic"],
+              "metrics": {"synthetic.level": {"metric": "words"}}}  # fmt: skip
+    with pytest.raises(UserError, match=r"metrics.synthetic.level: a judge's scorer has this name"):
+        evaljudge.run(config)
+
+
+def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> None:
+    metrics = {"bertscore": {"model": str(tmp_path / "none"), "against": "source"}}
+    with pytest.raises(UserError, match="metrics.bertscore.model: "):
+        bench.run([case(n) for n in range(3)], metrics)
