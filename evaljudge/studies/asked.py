@@ -1,0 +1,75 @@
+"""What a study is asked of: cases, scores that were given, metrics to measure; said in one line.
+
+Asked(cases="summeval.jsonl", format="generic", scores=(), metrics="importance,rouge1", seed=0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.errors import UserError
+from evaljudge.meta import Given, read_given_scores
+from evaljudge.metrics import make_metrics, read_metrics
+from evaljudge.metrics.measuring import measure_here
+from evaljudge.storage import Place
+from evaljudge.studies.matrix import Measure, ScoreMatrix, measured_columns, score_matrix
+from evaljudge.studies.mixing import Mix, mix_of
+from evaljudge.studies.telling import Study, told_json, told_markdown, told_text
+
+
+@dataclass(frozen=True)
+class Asked:
+    cases: str
+    format: str
+    scores: Sequence[str]
+    metrics: str | None
+    seed: int
+
+    @cached_property
+    def measure(self) -> Measure:
+        made = make_metrics(read_metrics(self.metrics)) if self.metrics else []
+        return lambda cases: measure_here(made, cases, self.seed)
+
+    @cached_property
+    def matrix(self) -> ScoreMatrix:
+        measure = self.measure
+        with open_corpus(CorpusSource(self.cases, self.format)) as corpus:
+            cases = list(corpus)
+        return score_matrix(cases, _given(self.scores), measured_columns(measure, cases))
+
+    def remeasured(self, study: str) -> Measure:
+        """For studies that change texts or references."""
+        if not self.metrics:
+            raise UserError(f"{study} measures texts anew: name --metrics; given scores cannot be")
+        return self.measure
+
+    def mixes(self, texts: Sequence[str], axis: str) -> list[Mix]:
+        return [mix_of(text, self.matrix.against(axis)) for text in texts]
+
+    def about(self, *more: str) -> str:
+        matrix = self.matrix
+        size = f"{len(matrix.cases):,} documents, {len(matrix.system_names):,} systems"
+        return "; ".join([self.cases, size, *more])
+
+
+def tell(study: Study, out: str | None) -> None:
+    print(told_text(study), end="")
+    if out:
+        place = Place(out)
+        place.write(f"{study.name}.md", told_markdown(study))
+        place.write(f"{study.name}.json", told_json(study))
+        place.write(f"{study.name}.svg", study.draw())
+        print(f"\nwritten    {place.uri}/{study.name}.md, .json, .svg")
+
+
+def _given(files: Sequence[str]) -> Given:
+    found: Given = {}
+    for file in files:
+        for key, values in read_given_scores(file).items():
+            if key in found:
+                raise UserError(f"{file}: scorer {key[0]!r} is in another --scores file already")
+            found[key] = values
+    return found

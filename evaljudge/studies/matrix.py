@@ -1,0 +1,142 @@
+"""All scores and ratings of a corpus side by side, a row for each candidate.
+
+    documents [0 0 1]  systems [0 1 0]
+    scores {"rouge1": [.3 .4 .2], "synthetic/fluency": [3.1 nan 2.8]}  human {"fluency": [4 5 3]}
+
+A scorer of one axis, or of none, goes by its name; one of several axes as `scorer/axis`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.errors import UserError, unknown
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.records import ANY_AXIS, Candidate, Case
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Given = Mapping[tuple[str, str], Mapping[tuple[str, str], float | None]]
+Measure = Callable[[Sequence[Case]], Mapping[str, Sequence[Sequence[Value]]]]
+"""By metric: for each case, a value for each candidate."""
+
+FEWEST_SYSTEMS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """Columns hold one number per candidate, case after case; NaN: unscored, or unrated."""
+
+    cases: Sequence[Case]
+    documents: Codes
+    systems: Codes
+    system_names: tuple[str, ...]
+    scores: Mapping[str, Floats]
+    axes: Mapping[str, str]
+    """The axis of each scorer; ANY_AXIS where it has none."""
+    human: Mapping[str, Floats]
+
+    def rated(self, axis: str) -> Floats:
+        if not self.human:
+            raise UserError("no candidate of the cases has human ratings to agree with")
+        if axis not in self.human:
+            raise UserError(f"--axis: {unknown('human axis', axis, self.human)}")
+        return self.human[axis]
+
+    def against(self, axis: str) -> dict[str, Floats]:
+        """The scorers that speak of this axis: those of the axis, and those without any."""
+        meant = {ANY_AXIS, axis}
+        found = {name: self.scores[name] for name in self.scores if self.axes[name] in meant}
+        if not found:
+            raise UserError(f"no scorer speaks of {axis!r}; there are {', '.join(self.scores)}")
+        return found
+
+    def comparable(self, axis: str) -> dict[str, Floats]:
+        """The same, on the candidates that all of them scored: elsewhere NaN."""
+        found = self.against(axis)
+        shared = np.all([np.isfinite(column) for column in found.values()], axis=0)
+        if not np.any(shared & np.isfinite(self.rated(axis))):
+            raise UserError(
+                f"no candidate has a rating of {axis!r} and a score of each of {', '.join(found)}"
+            )
+        return {name: np.where(shared, column, np.nan) for name, column in found.items()}
+
+    def grid(self, column: Floats) -> Floats:
+        """(documents, systems): NaN too where a system wrote nothing for a document."""
+        found = np.full((len(self.cases), len(self.system_names)), np.nan)
+        found[self.documents, self.systems] = column
+        return found
+
+
+def score_matrix(
+    cases: Sequence[Case], given: Given, measured: Mapping[str, Floats]
+) -> ScoreMatrix:
+    """From scores that were given, by (scorer, axis), and those measured here, by metric."""
+    names = tuple(dict.fromkeys(c.system for case in cases for c in case.candidates))
+    if len(names) < FEWEST_SYSTEMS:
+        raise UserError(f"a study needs {FEWEST_SYSTEMS} systems to compare; found {len(names)}")
+    if not given and not measured:
+        raise UserError("nothing to study: name --metrics, or --scores that were given")
+    _refuse_doubles(given, measured)
+    places = {name: code for code, name in enumerate(names)}
+    labels = dict(zip(given, _labels(given), strict=True))
+    columns = {labels[key]: _given_column(cases, values) for key, values in given.items()}
+    _refuse_strangers(columns)
+    return ScoreMatrix(
+        cases=cases,
+        documents=np.repeat(np.arange(len(cases)), [len(case.candidates) for case in cases]),
+        systems=np.array([places[c.system] for _, c in _candidates(cases)], dtype=np.intp),
+        system_names=names,
+        scores={**measured, **columns},
+        axes={**dict.fromkeys(measured, ANY_AXIS), **{labels[key]: key[1] for key in given}},
+        human=_ratings(cases),
+    )
+
+
+def measured_columns(measure: Measure, cases: Sequence[Case]) -> dict[str, Floats]:
+    return {
+        name: np.array([np.nan if isinstance(v, Unscored) else v for v in chain(*by_case)])
+        for name, by_case in measure(cases).items()
+    }
+
+
+def _labels(keys: Iterable[tuple[str, str]]) -> Iterator[str]:
+    keys = list(keys)
+    axes = Counter(scorer for scorer, _ in keys)
+    for scorer, axis in keys:
+        yield scorer if axes[scorer] == 1 or axis == ANY_AXIS else f"{scorer}/{axis}"
+
+
+def _refuse_doubles(given: Given, measured: Mapping[str, Floats]) -> None:
+    for name, times in Counter([*_labels(given), *measured]).items():
+        if times > 1:
+            raise UserError(f"scorer {name!r} is there twice, in --scores or in --metrics")
+
+
+def _refuse_strangers(columns: Mapping[str, Floats]) -> None:
+    for name, column in columns.items():
+        if not np.any(np.isfinite(column)):
+            raise UserError(f"scorer {name!r}: no score given belongs to a candidate of the cases")
+
+
+def _given_column(cases: Sequence[Case], values: Mapping[tuple[str, str], float | None]) -> Floats:
+    found = (values.get((case.document.doc_id, c.system)) for case, c in _candidates(cases))
+    return np.array([np.nan if value is None else value for value in found])
+
+
+def _ratings(cases: Sequence[Case]) -> dict[str, Floats]:
+    axes = dict.fromkeys(axis for _, c in _candidates(cases) for axis in c.ratings)
+    return {
+        axis: np.array([c.ratings.get(axis, np.nan) for _, c in _candidates(cases)])
+        for axis in axes
+    }
+
+
+def _candidates(cases: Sequence[Case]) -> Iterator[tuple[Case, Candidate]]:
+    return ((case, candidate) for case in cases for candidate in case.candidates)

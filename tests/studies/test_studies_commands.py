@@ -1,0 +1,115 @@
+"""`evaljudge probe`: what is printed, what is written, what is refused; and the paper's numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from evaljudge.errors import UserError
+from evaljudge.studies.commands import studies_app
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+STUDIES = ["mixes", "robustness", "complementarity", "sizes", "ranges", "spurious"]
+TEXTS = ["one", "one two", "a b c d", "one two three"]
+
+
+def case(name: str, systems: int = 4) -> dict[str, Any]:
+    return {
+        "doc_id": name,
+        "source": f"One {name}. Two three. Four a b. Five c.",
+        "references": ["one two four"],
+        "candidates": [
+            {"system": f"s{s}", "text": f"{name} {TEXTS[s]}", "ratings": {"relevance": (s * 7) % 5}}
+            for s in range(systems)
+        ],
+    }
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    cases = [case("d"), case("e"), case("f")]
+    scores = [
+        {"doc_id": c["doc_id"], "system": f"s{s}", "scorer": "mine", "value": (s * 3) % 4 + len(c)}
+        for c in cases
+        for s in range(4)
+    ]
+    for name, rows in (("cases", cases), ("scores", scores)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return str(tmp_path / "cases.jsonl"), str(tmp_path / "scores.jsonl")
+
+
+def probe(*arguments: str) -> str:
+    done = CliRunner().invoke(studies_app, arguments)
+    if done.exception:
+        raise done.exception
+    return done.output
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_table_is_printed_and_three_files_are_written(
+    name: str, files: tuple[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    asked = (name, "--cases", files[0], "--scores", files[1], "--metrics", "words")
+    said = probe(*asked, "--out", str(out))
+    assert "words" in said and "mine" in said and "3 documents, 4 systems" in said
+    assert sorted(file.name for file in out.iterdir()) == [
+        f"{name}.{k}" for k in ("json", "md", "svg")
+    ]
+    assert json.loads((out / f"{name}.json").read_text())
+    assert (out / f"{name}.md").read_text().startswith("# ")
+    before = [file.read_bytes() for file in sorted(out.iterdir())]
+    probe(*asked, "--out", str(out))
+    assert [file.read_bytes() for file in sorted(out.iterdir())] == before
+    assert probe(*asked) + f"\nwritten    {out}/{name}.md, .json, .svg\n" == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mixes", "--axis", "relevanse"], "--axis: unknown human axis 'relevanse': did you mean"),
+        (["mixes", "--mix", "words+mein"], "unknown scorer 'mein': did you mean 'mine'"),
+        (["mixes", "--level", "sytem"], "did you mean 'system'"),
+        (["sizes", "--coefficient", "speerman"], "did you mean 'spearman'"),
+        (["ranges", "--metrics", "wordz"], "unknown metric 'wordz': did you mean 'words'"),
+        (["ranges", "--format", "generik"], "did you mean 'generic'"),
+        (["spurious", "--scores", "SCORES"], "scorer 'mine' is in another --scores file already"),
+    ],
+)
+def test_mistakes(arguments: list[str], words: str, files: tuple[str, str]) -> None:
+    told = [files[1] if argument == "SCORES" else argument for argument in arguments]
+    given = ["--cases", files[0], "--scores", files[1]]
+    metrics = [] if "--metrics" in told else ["--metrics", "words"]
+    with pytest.raises(UserError, match=words):
+        probe(told[0], *given, *metrics, *told[1:])
+
+
+def test_what_is_missing(files: tuple[str, str], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="name --metrics, or --scores"):
+        probe("mixes", "--cases", files[0])
+    with pytest.raises(UserError, match="robustness measures texts anew: name --metrics"):
+        probe("robustness", "--cases", files[0], "--scores", files[1])
+    two = tmp_path / "two.jsonl"
+    two.write_text(json.dumps(case("d", systems=2)))
+    with pytest.raises(UserError, match="needs 3 systems"):
+        probe("mixes", "--cases", str(two), "--metrics", "words")
+    unrated = tmp_path / "unrated.jsonl"
+    unrated.write_text(json.dumps(case("d")).replace("ratings", "rated"))
+    with pytest.raises(UserError, match="no candidate of the cases has human ratings"):
+        probe("spurious", "--cases", str(unrated), "--metrics", "words")
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared human judgements are not here")
+def test_the_mixes_of_the_paper(tmp_path: Path) -> None:
+    probe("mixes", "--cases", str(SHARED / "summeval.jsonl"), "--metrics", "importance,rouge1,chrf",
+          "--resamples", "0", "--out", str(tmp_path))  # fmt: skip
+    rows = json.loads((tmp_path / "mixes.json").read_text())
+    found = {row["scorer"]: row["value"] for row in rows}
+    assert found["rouge1"] == pytest.approx(0.594, abs=0.01)
+    assert found["importance + rouge1"] == pytest.approx(0.794, abs=0.01)
+    assert found["importance + chrf"] == pytest.approx(0.750, abs=0.01)
+    assert [row["scorer"] for row in rows if row["best"]] == ["importance + rouge1"]

@@ -1,0 +1,80 @@
+"""Mixes by hand, how they are read, and the pairs of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.studies.mixes import mixes, mixes_study
+from evaljudge.studies.mixing import Mix, all_pairs, mix_of
+from evaljudge.studies.telling import told_json, told_text
+
+HUMAN = {"a": [[1, 2, 3, 4], [1, 2, 3, 4]]}
+SCORES = {"x": [[1, 3, 2, 4], [1, 3, 2, 4]], "y": [[1, 1, 2, 2], [0, 0, 1, 1]], "z": [[9] * 4] * 2}
+KNOWN = ["a", "a-b", "gpt+", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a+x", (("a", 1), ("x", 1))),
+        ("a - x", (("a", 1), ("x", -1))),
+        ("a-b", None),
+        ("a-b-x", (("a-b", 1), ("x", -1))),
+        ("x+gpt++a", (("x", 1), ("gpt+", 1), ("a", 1))),
+    ],
+)
+def test_how_a_mix_is_read(text: str, parts: Any) -> None:
+    if parts is None:
+        with pytest.raises(UserError, match="name at least two"):
+            mix_of(text, KNOWN)
+    else:
+        assert mix_of(text, KNOWN) == Mix(parts)
+
+
+@pytest.mark.parametrize("text", ["a+rouge", "a++x", "+a+x", "a x", "a+"])
+def test_what_is_no_mix(text: str) -> None:
+    with pytest.raises(UserError, match=r"--mix "):
+        mix_of(text, KNOWN)
+
+
+def test_the_nearest_scorer_is_named() -> None:
+    with pytest.raises(UserError, match="unknown scorer 'rougue1': did you mean 'rouge1'"):
+        mix_of("rouge1+rougue1", ["rouge1", "chrf"])
+
+
+def test_names_and_values() -> None:
+    mix = mix_of("x-y+z", "xyz")
+    columns = {"x": np.array([1.0, 5.0]), "y": np.array([2.0, np.nan]), "z": np.array([3.0, 1.0])}
+    assert mix.name == "x - y + z"
+    np.testing.assert_equal(mix.of(columns), [2.0, np.nan])
+    assert [pair.name for pair in all_pairs("xyz")] == ["x + y", "x + z", "y + z"]
+
+
+def test_by_hand(matrix: Callable[..., Any]) -> None:
+    given = [Mix((("y", 1.0), ("x", -1.0)))]
+    rows = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman", given, resamples=50)
+    found = {row.scorer: row for row in rows}
+    assert list(found) == ["x", "y", "z", "x + y", "x + z", "y + z", "y - x"]
+    assert found["x"].value == pytest.approx(0.8)
+    assert found["y"].value == pytest.approx(2 / np.sqrt(5))  # ranks 1.5 1.5 3.5 3.5
+    assert found["z"].value is None and found["z"].low is None
+    assert found["x + y"].value == pytest.approx(np.sqrt(0.9))  # 1.5, 3.5, 3.5, 5.5 over systems
+    assert [row.scorer for row in rows if row.best] == ["x + y"]
+    assert {row.n for row in rows} == {4}
+
+
+def test_what_is_said(matrix: Callable[..., Any]) -> None:
+    rows = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman", resamples=50)
+    study = mixes_study(rows, "cases.jsonl")
+    lines = told_text(study).splitlines()
+    assert lines[3].split() == ["scorer", "spearman", "[95%]", "n"]
+    assert next(line for line in lines if line.startswith("x + y")).split()[-2].endswith("*")
+    assert next(line for line in lines if line.startswith("z ")).split() == ["z", "–", "4"]
+    assert len(json.loads(told_json(study))) == 6
+    assert "x + y" in study.draw()

@@ -1,0 +1,107 @@
+"""Sentences and fragments of texts: literals, and the published procedure step by step."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.records import Case, Document
+from evaljudge.studies.alterations import ALTERATIONS, excerpt, with_altered_references
+from evaljudge.studies.fragments import correlates, words
+from evaljudge.studies.sentences import sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ("paul merson said . he left .", ["paul merson said .", "he left ."]),
+        ("Mr. Smith met J. K. Rowling in the U.S. embassy.", None),
+        ("It cost $2.6 million. Nobody paid.", ["It cost $2.6 million.", "Nobody paid."]),
+        ('"Stop." He ran. (It rained.) So', ['"Stop."', "He ran.", "(It rained.)", "So"]),
+        ("He paid approx. ten e.g. in cash. Then", ["He paid approx. ten e.g. in cash.", "Then"]),
+        ("Wait... what? Yes", ["Wait... what?", "Yes"]),
+        ("今天下雨。我们走吧！好", ["今天下雨。", "我们走吧！", "好"]),
+        ("A title\n\nIts text\nruns on", ["A title", "Its text runs on"]),
+    ],
+)  # fmt: skip
+def test_sentences(text: str, found: list[str] | None) -> None:
+    assert sentences(text) == ([text] if found is None else found)
+
+
+@given(st.text("aB. !?\n\"')", max_size=60))
+def test_no_character_but_white_space_is_lost(text: str) -> None:
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+def test_excerpts() -> None:
+    source = "A one. B two. C three. D four. E five."
+    stream = np.random.default_rng(0)
+    assert excerpt(source, "LEAD-3", stream) == "A one. B two. C three."
+    assert excerpt(source, "TAIL-3", stream) == "C three. D four. E five."
+    drawn = {excerpt(source, "RAND-3", stream) for _ in range(200)}
+    assert len(drawn) == 10  # five choose three, each in the source's order
+    assert all(sentences(text) == sorted(sentences(text)) for text in drawn)
+    assert [excerpt("A one. B two.", how, stream) for how in ALTERATIONS] == ["A one. B two."] * 3
+    assert excerpt("", "RAND-3", stream) == ""
+
+
+def test_only_documents_with_references_are_altered() -> None:
+    cases = [Case(Document("d", "S.", ("r", "q")), ()), Case(Document("e", "S."), ())]
+    found = with_altered_references(cases, "LEAD-3", np.random.default_rng(0))
+    assert [case.document.references for case in found] == [("S.",), ()]
+
+
+def test_correlates() -> None:
+    (found,) = correlates(["a", "b", "c", "d", "e"], [["b", "c", "x", "e"]])
+    assert (found.coverage, found.density, found.compression, found.length) == (0.75, 1.25, 1.25, 4)
+    assert words("It's U.S.-made") == ["it", "'", "s", "u", ".", "s", ".", "-", "made"]
+    assert isnan(correlates(["a"], [[]])[0].coverage)
+    assert correlates([], [["a"]])[0].coverage == 0
+
+
+def test_a_scan_resumes_behind_each_run_it_has_met() -> None:
+    """The run of three from the second word is never tried: the published procedure skips it."""
+    (found,) = correlates(["a", "a", "a", "b"], [["a", "a", "b"]])
+    assert found.density == pytest.approx((4 + 1) / 3)
+
+
+WORDS = st.lists(st.sampled_from("abc"), max_size=12)
+
+
+@given(WORDS, WORDS.filter(bool))
+def test_fragments_as_published(source: list[str], text: list[str]) -> None:
+    runs = published(source, text)
+    (found,) = correlates(source, [text])
+    assert found.coverage == pytest.approx(sum(runs) / len(text))
+    assert found.density == pytest.approx(sum(run**2 for run in runs) / len(text))
+
+
+def published(source: list[str], text: list[str]) -> list[int]:
+    """Figure 3 of Grusky et al. (2018), line by line."""
+    found, i, j = [], 0, 0
+    while i < len(text):
+        best = 0
+        while j < len(source):
+            if text[i] == source[j]:
+                i2, j2 = i, j
+                while i2 < len(text) and j2 < len(source) and text[i2] == source[j2]:
+                    i2, j2 = i2 + 1, j2 + 1
+                best = max(best, i2 - i)
+                j = j2
+            else:
+                j += 1
+        i, j = i + max(best, 1), 0
+        found.append(best)
+    return found
+
+
+@given(WORDS.filter(bool))
+def test_a_copy_is_one_fragment(text: list[str]) -> None:
+    (found,) = correlates(text, [text])
+    assert (found.coverage, found.density) == (1.0, len(text))

@@ -1,0 +1,80 @@
+"""Tables and figures: text of strangers stays text, and the same values give the same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from evaljudge.report.plain import columns
+from evaljudge.studies.heat import heat_maps
+from evaljudge.studies.plots import Box, Interval, Line, boxes, intervals, lines
+from evaljudge.studies.telling import Study, Table, told_json, told_markdown, told_text
+
+STRANGE = ["_hidden", "$a_b^2$", "<b>&", "x | y", "esc\x1b[31m", "指标", "long " * 30]
+TWENTY = [f"scorer-{n}" for n in range(20 - len(STRANGE))] + STRANGE
+
+
+def study(table: Table, **more: Any) -> Study:
+    told = {"about": "cases", "notes": ["A note."], "rows": []} | more
+    return Study(name="n", title="A study", tables=[table], draw=lambda: "", **told)
+
+
+def test_a_wide_table_is_told_in_blocks() -> None:
+    heads = ["scorer", *(f"head-{n}" for n in range(20))]
+    rows = [[name, *("0.123" for _ in range(20))] for name in TWENTY]
+    told = told_text(study(Table(heads, rows, marked={(0, 20)})))
+    assert max(map(columns, told.splitlines())) <= 100
+    assert told.count("\x1b") == 0
+    blocks = told.split("\n\n")[1:-1]
+    assert len(blocks) > 1
+    assert [
+        head for block in blocks for head in block.split()[1:] if head.startswith("head-")
+    ] == heads[1:]
+    assert blocks[-1].splitlines()[1].endswith("0.123*")
+    assert all(len(block.splitlines()) == 21 for block in blocks)
+
+
+def test_markdown_marks_and_escapes() -> None:
+    table = Table(
+        ["scorer", "value"], [["x | y", "0.5"], ["b", "0.25"]], marked={(0, 1)}, title="T_1"
+    )
+    lines = told_markdown(study(table, about="a *b*")).splitlines()
+    assert lines[:3] == ["# A study", "", r"a \*b\*"]
+    assert lines[6:10] == [
+        "| scorer |   value |",
+        "| ------ | ------: |",
+        r"| x \| y | **0.5** |",
+        "| b      |    0.25 |",
+    ]
+    assert lines[-3:] == ["![A study](n.svg)", "", "A note."]
+
+
+def test_json_has_null_for_what_is_undefined() -> None:
+    told = told_json(study(Table(["a"], []), rows=[{"value": float("nan"), "n": 3}]))
+    assert json.loads(told) == [{"value": None, "n": 3}]
+
+
+POINTS = [(0.0, 0.5, 0.4, 0.6), (1.0, None, None, None), (2.0, 0.3, 0.2, 0.4)]
+FIGURES: dict[str, Callable[[], str]] = {
+    "intervals": lambda: intervals([Interval(n, 0.5, 0.4, 0.6, True) for n in TWENTY], "s\x00aid"),
+    "lines": lambda: lines({"one": [Line(n, POINTS) for n in TWENTY], "two": []}, "across", "said"),
+    "boxes": lambda: boxes({n: [Box("human", 0, 1, 2, 3, 4)] for n in STRANGE}, "said"),
+    "heat": lambda: heat_maps(
+        {"t": [[None, *([0.5] * 19)]] * 20}, TWENTY, TWENTY, "said", (-1.0, 1.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FIGURES)
+def test_a_figure_is_xml_with_every_name_and_repeats_to_the_byte(kind: str) -> None:
+    drawn = FIGURES[kind]()
+    assert FIGURES[kind]() == drawn
+    root = ElementTree.fromstring(drawn)
+    texts = {"".join(node.itertext()).strip() for node in root.iter() if node.tag.endswith("text")}
+    assert {"_hidden", "$a_b^2$", "<b>&", "x | y", "esc␛[31m", "指标"} <= texts
+    assert any("aid" in text for text in texts)
+    assert "<dc:date>" not in drawn
