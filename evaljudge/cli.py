@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaljudge.errors import GivenUp, UserError
+from evaljudge.studies.commands import studies_app
 
 if TYPE_CHECKING:
     from evaljudge.journey import Outcome
@@ -22,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Absolute scores for machine-written text, by a language model that compares.",
 )
+app.add_typer(studies_app, name="probe")
 ConfigFile = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML configuration.")]
 Changes = Annotated[
     list[str] | None,
@@ -90,16 +92,57 @@ def plan(config: ConfigFile, changes: Changes = None) -> None:
 @app.command()
 def agree(
     cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
-    scores: Annotated[str, typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV.")],
+    scores: Annotated[
+        list[str] | None,
+        typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV; may be repeated."),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}"),
+    ] = None,
+    mix: Annotated[
+        list[str] | None, typer.Option(help="A sum of scorers, as one: importance+rouge1.")
+    ] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option(help="A human axis to look at; may be repeated.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="The cases' format.")] = "generic",
+    sources: Annotated[
+        str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
+    ] = None,
+    resample: Annotated[
+        str, typer.Option(help="What intervals resample: documents, systems or both.")
+    ] = "documents",
+    coefficient: Annotated[
+        str, typer.Option(help="What scorers are compared by: spearman, kendall or pearson.")
+    ] = "spearman",
+    resamples: Annotated[int, typer.Option(help="Behind each interval.")] = 1000,
+    permutations: Annotated[int, typer.Option(help="Behind each p.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
     out: Annotated[
         str | None, typer.Option(help="Also write the tables here (a path or URI).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
 ) -> None:
-    """How far given scores agree with the human ratings of given cases."""
-    from evaljudge.meta import agree_with
+    """How far scores and metrics agree with human ratings, and people with each other."""
+    from evaljudge.config import AgreementConfig
+    from evaljudge.corpora import CorpusSource
+    from evaljudge.meta import Wanted, agree_with
+    from evaljudge.metrics import read_metrics
+    from evaljudge.settings import read_settings
 
-    print(agree_with(cases, scores, out, as_json), end="")
+    how = {"resample": resample, "coefficient": coefficient}
+    numbers = {"resamples": resamples, "permutations": permutations}
+    wanted = Wanted(
+        CorpusSource(cases, form, sources),
+        scores or (),
+        read_metrics(metrics) if metrics else {},
+        mix or (),
+        axis or (),
+        read_settings(AgreementConfig, how | numbers, "agree"),
+        seed,
+    )
+    print(agree_with(wanted, out, as_json), end="")
 
 
 @app.command()

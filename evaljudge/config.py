@@ -87,6 +87,15 @@ class WorkersConfig(Settings):
         return self
 
 
+class AgreementConfig(Settings):
+    """What intervals resample, and which coefficient scorers are compared by."""
+
+    resample: Literal["documents", "systems", "both"] = "documents"
+    coefficient: Literal["spearman", "kendall", "pearson"] = "spearman"
+    resamples: Annotated[int, Field(ge=0)] = 1000
+    permutations: Annotated[int, Field(ge=0)] = 1000
+
+
 class Condition(Settings):
     scorer: str
     axis: str
@@ -125,6 +134,7 @@ class Config(Settings):
     metrics: dict[str, dict[str, Any]] = {}
     workers: WorkersConfig = WorkersConfig()
     select: list[Selection] = []
+    agreement: AgreementConfig = AgreementConfig()
     seed: Annotated[int, Field(ge=0)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
     bad_rows: Literal["fail", "skip"] = "fail"

@@ -12,13 +12,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
 from typing import Any, Self
 
 import evaljudge
 from evaljudge.accounts import Accounts
+from evaljudge.agreeing import with_statistics, write_agreement
 from evaljudge.cluster.session import placed
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
@@ -30,7 +31,6 @@ from evaljudge.planning import Plan, make_plan
 from evaljudge.report import (
     AgreementRow,
     Findings,
-    agreement_markdown,
     page,
     select,
 )
@@ -217,9 +217,7 @@ def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcom
     tables, accounts = score_shards(job, output, shards), _accounts(output)
     findings = _findings(job, output, shards, tables, accounts)
     place = output.place
-    rows = [asdict(row) for row in findings.agreement]
-    place.write_json("report/agreement.json", rows)
-    place.write("report/agreement.md", agreement_markdown(findings))
+    write_agreement(place, findings, "report/")
     place.write("report/index.html", page(findings))
     claim.check()
     _write_run(job, output, accounts, findings)
@@ -248,12 +246,12 @@ def _findings(
         rated=tables.rated,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
-        agreement=tables.agreement(job.config.seed),
         systems=tables.systems(),
         selections=select(output, shards, job.config.select),
         signatures=job.signatures(corpus_digest(output)),
         tokens=accounts.tokens,
         warnings=warnings,
+        **with_statistics(tables.as_rated(), job.config.agreement, job.config.seed),
     )
 
 

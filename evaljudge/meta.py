@@ -1,126 +1,162 @@
-"""`evaljudge agree`: scores from anywhere against the human ratings of a corpus.
+"""`evaljudge agree`: scores from anywhere, and metrics, against the human ratings of a corpus.
 
-{"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
-{"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
+    agreement_of(Wanted(cases="cases.jsonl", scores=["scores.jsonl"], metrics={"importance": {}}))
+
+Without scores or metrics it tells how far the ratings agree among themselves.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from math import isfinite
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import fsum
 
+from evaljudge.agreeing import Rated, with_statistics, write_agreement
+from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.corpora.generic import read_generic
-from evaljudge.corpora.rows import BadRow, Row, json_or_text
-from evaljudge.errors import UserError
-from evaljudge.records import ANY_AXIS, Score
-from evaljudge.report import Findings, agreement_markdown, agreement_text
+from evaljudge.errors import UserError, unknown
+from evaljudge.given import Given, read_all_given
+from evaljudge.metrics import MetricsSpec, Unscored, make_metrics
+from evaljudge.metrics.measuring import measure_here
+from evaljudge.records import ANY_AXIS, Case, Score
+from evaljudge.report import Findings, agreement_text
 from evaljudge.scoring import Tables
+from evaljudge.signature import metric_signature
 from evaljudge.storage import Place
 
-Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
-"""By (scorer, axis): the value of each (doc_id, system)."""
+Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
+"""Why a value that was measured is none."""
 
 
-def agree_with(cases: str, scores: str, out: str | None, as_json: bool) -> str:
-    findings = agreement_of(cases, scores)
-    rows = json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be compared, and how."""
+
+    cases: CorpusSource
+    scores: Sequence[str] = ()
+    metrics: MetricsSpec = field(default_factory=dict)
+    mixes: Sequence[str] = ()
+    axes: Sequence[str] = ()
+    """The human axes that are looked at; all, where none is named."""
+    how: AgreementConfig = AgreementConfig()
+    seed: int = 0
+
+
+def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
+    findings = agreement_of(wanted)
     if out:
-        place = Place(out)
-        place.write("agreement.json", rows)
-        place.write("agreement.md", agreement_markdown(findings))
-    return rows if as_json else agreement_text(findings)
+        write_agreement(Place(out), findings)
+    if as_json:
+        return json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
+    return agreement_text(findings)
 
 
-def agreement_of(cases: str, scores: str, seed: int = 0) -> Findings:
-    given = read_given_scores(scores)
-    if not given:
-        raise UserError(f"{scores}: holds no score")
-    tables, seen = Tables(given), 0
-    with open_corpus(CorpusSource(cases)) as corpus:
-        for case in corpus:
-            doc_id, found = case.document.doc_id, {}
-            for candidate in case.candidates:
-                at = (doc_id, candidate.system)
-                for (scorer, axis), values in given.items():
-                    seen += at in values
-                    reason = "" if at in values else "no score given"
-                    key = (candidate.system, scorer, axis)
-                    found[key] = Score(*at, scorer, axis, values.get(at), reason or "null")
-            tables.add(case, found)
-        strangers = sum(map(len, given.values())) - seen
-        if not corpus.rated:
-            raise UserError(f"{cases}: no candidate has human ratings to agree with")
-        if not seen:
-            raise UserError(f"{scores}: no score belongs to a candidate of {cases}")
-        return _findings(cases, corpus.cases, tables, strangers, seed)
-
-
-def _findings(cases: str, count: int, tables: Tables, strangers: int, seed: int) -> Findings:
+def agreement_of(wanted: Wanted) -> Findings:
+    given = read_all_given(wanted.scores)
+    with open_corpus(wanted.cases) as corpus:
+        cases = list(corpus)
+    name = _named(wanted.cases)
+    if not corpus.rated:
+        raise UserError(f"{name}: no candidate has human ratings to agree with")
+    strangers = _strangers(given, cases)
+    if given and strangers == sum(map(len, given.values())):
+        raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
+    reasons = _measure(wanted, cases, given)
+    for mix in wanted.mixes:
+        _add_mix(mix, given)
+    tables = Tables(given)
+    for case in cases:
+        tables.add(case, _scores(case, given, reasons))
     warning = f"{strangers} scores belong to no candidate of the corpus and were left out"
     return Findings(
         run="given scores",
         task="",
-        corpus=cases,
+        corpus=name,
         model="",
         writer="",
-        cases=count,
+        cases=corpus.cases,
         candidates=tables.candidates,
         rated=tables.rated,
         coverage=tables.coverage(),
         coverage_floor=0.0,
-        agreement=tables.agreement(seed),
         systems=tables.systems(),
         selections=(),
-        signatures={},
+        signatures=_signatures(wanted, corpus.digest),
         tokens=(),
         warnings=[warning] if strangers else [],
+        **with_statistics(_looked_at(tables.as_rated(), wanted), wanted.how, wanted.seed),
     )
 
 
-def read_given_scores(path: str) -> Given:
-    """Either form, in JSONL, Parquet or CSV."""
-    given: Given = {}
-    for row in read_generic((path,)):
-        if isinstance(row, BadRow):
-            raise UserError(f"{row.place}: {row.problem}")
-        at = (_text(row, "doc_id"), _text(row, "system"))
-        for axis, value in _values(row):
-            column = given.setdefault((_text(row, "scorer"), axis), {})
-            if at in column:
-                raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
-            column[at] = value
-    return given
+def _looked_at(rated: Rated, wanted: Wanted) -> Rated:
+    for axis in wanted.axes:
+        if axis not in rated.human:
+            raise UserError(f"--axis: {unknown('human axis', axis, rated.human)}")
+    return rated.on(wanted.axes) if wanted.axes else rated
 
 
-def _values(row: Row) -> Iterator[tuple[str, float | None]]:
-    scores = row.fields.get("scores")
-    if isinstance(scores, str):
-        scores = json_or_text(scores)
-    if isinstance(scores, Mapping):
-        for axis, value in scores.items():
-            yield str(axis), _number(row, value)
-    elif "value" in row.fields:
-        yield str(row.fields.get("axis") or ANY_AXIS), _number(row, row.fields["value"])
-    else:
-        raise UserError(f"{row.place}: needs `value` with `axis`, or `scores` by axis")
+def _measure(wanted: Wanted, cases: Sequence[Case], given: Given) -> Reasons:
+    """Adds the metrics' columns to those that were given."""
+    reasons: Reasons = {}
+    for name, of_cases in measure_here(make_metrics(wanted.metrics), cases, wanted.seed).items():
+        key = (name, ANY_AXIS)
+        if any(scorer == name for scorer, _ in given):
+            raise UserError(f"scorer {name!r} is there twice, in --scores and in --metrics")
+        given[key], reasons[key] = {}, {}
+        for case, values in zip(cases, of_cases, strict=True):
+            for candidate, value in zip(case.candidates, values, strict=True):
+                at = (case.document.doc_id, candidate.system)
+                if isinstance(value, Unscored):
+                    reasons[key][at] = value.reason
+                else:
+                    given[key][at] = value
+    return reasons
 
 
-def _number(row: Row, value: Any) -> float | None:
-    if value is None or value == "":
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise UserError(f"{row.place}: {value!r} is not a number") from None
-    return number if isfinite(number) else None
+def _add_mix(mix: str, given: Given) -> None:
+    """`importance+rouge1`: the sum, of candidates that have all of its values."""
+    parts = [part.strip() for part in mix.split("+")]
+    known = {scorer: column for (scorer, axis), column in given.items() if axis == ANY_AXIS}
+    if len(parts) < 2:
+        raise UserError(f"--mix {mix}: write it as one scorer + another")
+    for part in parts:
+        if part not in known:
+            raise UserError(f"--mix {mix}: {unknown('scorer without axes', part, known)}")
+    columns = [known[part] for part in parts]
+    shared = set(columns[0]).intersection(*columns[1:])
+    values = {at: [column[at] for column in columns] for at in shared}
+    given["+".join(parts), ANY_AXIS] = {
+        at: fsum(v for v in some if v is not None)
+        for at, some in values.items()
+        if None not in some
+    }
 
 
-def _text(row: Row, name: str) -> str:
-    value = row.fields.get(name)
-    if value is None or value == "" or isinstance(value, bool | dict | list):
-        raise UserError(f"{row.place}: needs `{name}`")
-    return str(value)
+def _scores(case: Case, given: Given, reasons: Reasons) -> Mapping[tuple[str, str, str], Score]:
+    found = {}
+    for candidate in case.candidates:
+        at = (case.document.doc_id, candidate.system)
+        for key, values in given.items():
+            missing = "null" if at in values else "no score given"
+            reason = reasons.get(key, {}).get(at, missing)
+            found[candidate.system, *key] = Score(*at, *key, values.get(at), reason)
+    return found
+
+
+def _strangers(given: Given, cases: Sequence[Case]) -> int:
+    known = {(case.document.doc_id, c.system) for case in cases for c in case.candidates}
+    return sum(at not in known for values in given.values() for at in values)
+
+
+def _signatures(wanted: Wanted, digest: str) -> dict[str, str]:
+    return {
+        metric.name: metric_signature(
+            metric, wanted.metrics[metric.name].get("metric", metric.name), digest, wanted.seed
+        )
+        for metric in make_metrics(wanted.metrics)
+    }
+
+
+def _named(source: CorpusSource) -> str:
+    return source.path if isinstance(source.path, str) else ", ".join(source.path)

@@ -9,18 +9,17 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from math import nan
 
-from evaljudge.agreement import agreements
-from evaljudge.job import Job
-from evaljudge.records import ANY_AXIS, Candidate, Case, Score
-from evaljudge.report import AgreementRow, Coverage, SystemMean
-from evaljudge.storage import Output, Shard, ahead
+import numpy as np
 
-Key = tuple[str, str]
-"""A scorer and its axis."""
+from evaljudge.agreeing import Key, Rated
+from evaljudge.job import Job
+from evaljudge.records import Candidate, Case, Score
+from evaljudge.report import Coverage, SystemMean
+from evaljudge.storage import Output, Shard, ahead
 
 
 @dataclass
@@ -54,6 +53,7 @@ class Tables:
         self._systems: dict[str, int] = {}
         self._document_of, self._system_of = array("q"), array("q")
         self._human: dict[str, array[float]] = {}
+        self._raters: dict[str, list[tuple[float, ...]]] = {}
 
     @property
     def rated(self) -> int:
@@ -76,6 +76,10 @@ class Tables:
             self._human[axis] = array("d", [nan] * before)
         for axis, values in self._human.items():
             values.append(candidate.ratings.get(axis, nan))
+        for axis in candidate.raters.keys() - self._raters.keys():
+            self._raters[axis] = [()] * before
+        for axis, ratings in self._raters.items():
+            ratings.append(candidate.raters.get(axis, ()))
 
     def coverage(self) -> list[Coverage]:
         return [
@@ -90,17 +94,15 @@ class Tables:
             for system, (total, count) in sorted(column.sums.items())
         ]
 
-    def agreement(self, seed: int) -> list[AgreementRow]:
-        """Axes of the same name are compared; a scorer without axes, with every human axis."""
-        return [
-            AgreementRow(scorer, human, **asdict(found))
-            for (scorer, axis), column in self.columns.items()
-            for human, ratings in sorted(self._human.items())
-            if axis in (human, ANY_AXIS)
-            for found in agreements(
-                self._document_of, self._system_of, column.rated, ratings, seed=seed
-            )
-        ]
+    def as_rated(self) -> Rated:
+        """The rated candidates as arrays."""
+        return Rated(
+            documents=np.array(self._document_of),
+            systems=np.array(self._system_of),
+            scores={key: np.array(column.rated) for key, column in self.columns.items()},
+            human={axis: np.array(values) for axis, values in self._human.items()},
+            raters=self._raters,
+        )
 
 
 Found = Mapping[str, Mapping[tuple[str, str, str], Score]]

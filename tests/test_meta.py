@@ -12,8 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaljudge.config import AgreementConfig
+from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
-from evaljudge.meta import agree_with, agreement_of
+from evaljudge.meta import Wanted, agree_with, agreement_of
+from evaljudge.report import Findings
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 RATED = {"d1": {"A": 1, "B": 2, "C": 3}, "d2": {"A": 3, "B": 1, "C": 2}}
@@ -54,9 +57,13 @@ def written(folder: Path, rows: list[dict[str, Any]], kind: str) -> str:
     return str(file)
 
 
+def agreed(cases: str, *scores: str, **more: Any) -> Findings:
+    return agreement_of(Wanted(CorpusSource(cases), scores, **more))
+
+
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
 def test_forms_agree(cases: str, tmp_path: Path, kind: str) -> None:
-    findings = agreement_of(cases, written(tmp_path, SCORES, kind))
+    findings = agreed(cases, written(tmp_path, SCORES, kind))
     found = {(r.level, r.coefficient): r.value for r in findings.agreement}
     assert found["sample", "spearman"] == pytest.approx(1.0)
     assert found["sample", "kendall"] == pytest.approx(1.0)
@@ -68,19 +75,19 @@ def test_scores_by_axis_are_the_same(cases: str, tmp_path: Path) -> None:
         {"doc_id": r["doc_id"], "system": r["system"], "scorer": "mine",
          "scores": {"fluency": r["value"]}} for r in SCORES
     ]  # fmt: skip
-    one = agreement_of(cases, written(tmp_path, SCORES, "jsonl")).agreement
-    assert agreement_of(cases, written(tmp_path, rows, "jsonl")).agreement == one
+    one = agreed(cases, written(tmp_path, SCORES, "jsonl")).agreement
+    assert agreed(cases, written(tmp_path, rows, "jsonl")).agreement == one
 
 
 def test_a_scorer_without_axis_meets_every_human_axis(cases: str, tmp_path: Path) -> None:
     rows = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
-    findings = agreement_of(cases, written(tmp_path, rows, "jsonl"))
+    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
     assert {r.axis for r in findings.agreement} == {"fluency"}
 
 
 def test_what_is_missing_is_counted_and_what_is_strange_is_said(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
-    findings = agreement_of(cases, written(tmp_path, rows, "jsonl"))
+    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
     assert findings.coverage[0].unscored == 1
     assert findings.warnings == ["1 scores belong to no candidate of the corpus and were left out"]
 
@@ -99,7 +106,7 @@ def test_rows_that_are_no_scores(
     cases: str, tmp_path: Path, row: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
-        agreement_of(cases, written(tmp_path, [*SCORES, row], "jsonl"))
+        agreed(cases, written(tmp_path, [*SCORES, row], "jsonl"))
 
 
 def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
@@ -107,28 +114,125 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
     unrated.write_text(json.dumps(CASES[0]).replace("ratings", "rated"))
     scores = written(tmp_path, SCORES, "jsonl")
     with pytest.raises(UserError, match="no candidate has human ratings"):
-        agreement_of(str(unrated), scores)
+        agreed(str(unrated), scores)
     strangers = written(tmp_path, [SCORES[0] | {"doc_id": "x"}], "jsonl")
     with pytest.raises(UserError, match="no score belongs to a candidate"):
-        agreement_of(cases, strangers)
+        agreed(cases, strangers)
 
 
 def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
     scores = written(tmp_path, SCORES, "jsonl")
-    rows = json.loads(agree_with(cases, scores, str(tmp_path / "out"), True))
+    wanted = Wanted(CorpusSource(cases), [scores])
+    rows = json.loads(agree_with(wanted, str(tmp_path / "out"), True))
     assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
     contract = "scorer axis level coefficient value low high n skipped"
     assert set(contract.split()) <= set(rows[0])
     assert "mine" in (tmp_path / "out" / "agreement.md").read_text()
-    assert "Spearman" in agree_with(cases, scores, None, False)
+    assert "Spearman" in agree_with(wanted, None, False)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared human judgements are not here")
-def test_the_command_prints_the_published_numbers() -> None:
+def test_scores_without_a_scorer_are_scorers_without_axes(cases: str, tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": r["doc_id"], "system": r["system"], "scores": {"m1": r["value"], "m2": 1.0}}
+        for r in SCORES
+    ]
+    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
+    assert {(row.scorer, row.axis) for row in findings.agreement} == {
+        ("m1", "fluency"),
+        ("m2", "fluency"),
+    }
+
+
+def test_several_files_metrics_and_mixes(cases: str, tmp_path: Path) -> None:
+    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
+    scores = written(tmp_path, bare, "jsonl")
+    other = tmp_path / "other"
+    other.mkdir()
+    more = written(other, [row | {"scorer": "other"} for row in bare[:-1]], "csv")
+    findings = agreed(
+        cases, scores, more, metrics={"words": {}}, mixes=["mine+words", "mine+other"]
+    )
+    covered = {row.scorer: (row.scored, row.unscored) for row in findings.coverage}
+    assert covered == {"mine": (6, 0), "other": (5, 1), "words": (6, 0), "mine+words": (6, 0),
+                       "mine+other": (5, 1)}  # fmt: skip
+    assert "words@1 | {}" in findings.signatures["words"]
+    by_scorer = {r.scorer: r.value for r in findings.agreement
+                 if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip
+    assert by_scorer["mine"] == by_scorer["mine+words"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"mixes": ["mine"]}, "--mix mine: write it as one scorer"),
+        ({"mixes": ["mine+yours"]}, "--mix mine.yours: unknown scorer without axes"),
+        ({"axes": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
+    ],
+)
+def test_what_is_refused(cases: str, tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
+    with pytest.raises(UserError, match=said):
+        agreed(cases, written(tmp_path, bare, "jsonl"), **more)
+    again = written(tmp_path, [row | {"scorer": "words"} for row in bare], "jsonl")
+    with pytest.raises(UserError, match="scorer 'words' is there twice"):
+        agreed(cases, again, metrics={"words": {}})
+
+
+def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
+    """Two raters and two axes, a scorer in labels: each statistic is there, on what it rests."""
+    texts = [
+        {"system": s, "text": "t",
+         "ratings": {"fluency": [1 + i % 3, 1 + (i + d) % 3], "ease": 1 + (i * d) % 3}}
+        for d in range(1) for i, s in enumerate("ABCDEF")
+    ]  # fmt: skip
+    rows = [{"doc_id": f"d{d}", "source": "s", "candidates": texts} for d in range(4)]
+    file = tmp_path / "rated.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    mine = [{"ease": 1, "fluency": 1 + i % 3} for i in range(6)]
+    given = [
+        {"doc_id": f"d{d}", "system": s, "scorer": "mine", "scores": scores}
+        for d in range(4) for s, scores in zip("ABCDEF", mine, strict=True)
+    ]  # fmt: skip
+    findings = agreed(str(file), written(tmp_path, given, "jsonl"))
+    assert {row.of for row in findings.axes} == {"human", "mine"}
+    assert {row.axis for row in findings.ceilings} == {"fluency"}
+    perfect = [r.value for r in findings.ceilings if r.coefficient == "spearman"]
+    assert perfect == pytest.approx([1.0, 1.0, 1.0])  # both raters always say the same
+    labels = {(row.of, row.axis, row.coefficient): row.value for row in findings.labels}
+    assert labels["human", "fluency", "alpha_ordinal"] == pytest.approx(1.0)
+    assert labels["mine", "fluency", "kappa_quadratic"] == pytest.approx(1.0)
+    assert labels["mine", "ease", "kappa"] is None
+
+
+def test_who_is_best_and_what_is_resampled(cases: str, tmp_path: Path) -> None:
+    worse = [row | {"scorer": "worse", "value": -row["value"]} for row in SCORES]
+    given = written(tmp_path, [*SCORES, *worse], "jsonl")
+    how = AgreementConfig(resample="systems", permutations=50, resamples=50)
+    findings = agreed(cases, given, how=how)
+    assert [(row.axis, row.level, row.best) for row in findings.standings] == [
+        ("fluency", level, "mine") for level in ("sample", "system", "summary")
+    ]
+    assert findings.resampled == "systems"
+    (rival,) = findings.standings[0].rivals
+    assert (rival.scorer, rival.best_value, rival.n) == ("worse", pytest.approx(1.0), 2)
+
+
+needs_shared = pytest.mark.skipif(
+    not SHARED.exists(), reason="the shared human judgements are not here"
+)
+
+
+def commanded(*arguments: str) -> list[dict[str, Any]]:
+    command = [sys.executable, "-m", "evaljudge.cli", "agree", "--json", *arguments]
+    done = subprocess.run(command, capture_output=True, check=True)
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+@needs_shared
+def test_unieval_on_topicalchat() -> None:
     pair = (SHARED / "topicalchat.jsonl", SHARED / "topicalchat_unieval.jsonl")
-    command = [sys.executable, "-m", "evaljudge.cli", "agree", "--json",
-               "--cases", str(pair[0]), "--scores", str(pair[1])]  # fmt: skip
-    rows = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    rows = commanded("--cases", str(pair[0]), "--scores", str(pair[1]), "--resamples", "10")
     found = {(r["axis"], r["level"]): r for r in rows if r["coefficient"] == "spearman"}
     summary = {
         "naturalness": 0.514,
@@ -146,3 +250,63 @@ def test_the_command_prints_the_published_numbers() -> None:
         assert found[axis, "summary"]["value"] == pytest.approx(summary[axis], abs=1e-3)
         assert found[axis, "sample"]["value"] == pytest.approx(sample[axis], abs=1e-3)
     assert found["groundedness", "sample"]["skipped"] == 6
+
+
+RELEVANCE = {
+    "rouge-1/f1": (0.624, 0.256),
+    "rouge-2/f1": (0.603, 0.188),
+    "rouge-l/f1": (0.476, 0.185),
+    "bertscore/f1": (0.397, 0.281),
+    "METEOR": (0.718, 0.294),
+    "MoverScore": (0.538, 0.240),
+}
+"""Of published scores on SummEval: Spearman at system and at sample level."""
+MEASURED = {
+    "importance": 0.676,
+    "no-stops": 0.694,
+    "rouge1": 0.594,
+    "rouge2": 0.618,
+    "chrf": 0.735,
+    "importance+rouge1": 0.794,
+    "importance+chrf": 0.750,
+}
+"""Of metrics measured here, at system level."""
+
+
+@needs_shared
+def test_published_and_measured_metrics_on_summeval() -> None:
+    no_stops = "no-stops: {metric: importance, drop_stop_words: true}"
+    rows = commanded(
+        *("--cases", str(SHARED / "summeval.jsonl")),
+        *("--scores", str(SHARED / "summeval_metrics.jsonl"), "--axis", "relevance"),
+        *("--metrics", f"{{importance: , rouge1: , rouge2: , chrf: , {no_stops}}}"),
+        *("--mix", "importance+rouge1", "--mix", "importance+chrf"),
+        *("--resamples", "10", "--permutations", "10"),
+    )
+    found = {(r["scorer"], r["level"]): r["value"] for r in rows if r["coefficient"] == "spearman"}
+    for scorer, (system, sample) in RELEVANCE.items():
+        assert found[scorer, "system"] == pytest.approx(system, abs=1e-3)
+        assert found[scorer, "sample"] == pytest.approx(sample, abs=1e-3)
+    for scorer, system in MEASURED.items():
+        assert found[scorer, "system"] == pytest.approx(system, abs=1e-2)
+
+
+@needs_shared
+def test_newsrooms_axes_among_themselves() -> None:
+    findings = agreed(str(SHARED / "newsroom.jsonl"), how=AgreementConfig(resamples=10))
+    (row,) = (
+        row for row in findings.axes
+        if (row.axis, row.other, row.level, row.coefficient)
+        == ("informativeness", "relevance", "summary", "spearman")
+    )  # fmt: skip
+    assert row.value == pytest.approx(0.787, abs=1e-3)
+
+
+@needs_shared
+def test_hannas_judges_odd_values_and_all() -> None:
+    given = SHARED / "hanna_llm_scores.jsonl"
+    how = AgreementConfig(resamples=10, permutations=10)
+    findings = agreed(str(SHARED / "hanna.jsonl"), str(given), how=how, axes=["coherence"])
+    assert len({row.scorer for row in findings.agreement}) == 5
+    assert sum(row.expected for row in findings.coverage) == 5 * 6 * 528
+    assert len(findings.standings) == 3

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evaljudge.accounts import Accounts
+from evaljudge.agreeing import with_statistics
+from evaljudge.config import AgreementConfig
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score
 from evaljudge.scoring import Tables
 
@@ -54,7 +56,8 @@ def test_only_rated_candidates_are_kept() -> None:
 
 
 def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
-    rows = filled().agreement(seed=0)
+    rated = filled().as_rated()
+    rows = with_statistics(rated, AgreementConfig(resamples=5, permutations=5), seed=0)["agreement"]
     assert {(r.scorer, r.axis) for r in rows} == {
         ("judge", "fluency"), ("words", "fluency"), ("words", "relevance"),
     }  # fmt: skip

@@ -43,17 +43,44 @@ summary.py for what they then mean).
 
 from .accuracy import MAX_COMPARED
 from .agree import Agreement, agreements
+from .among import AxisPair, among
+from .ceiling import Ceiling, ceiling
+from .compare import Comparison, compare
 from .estimate import COEFFICIENTS, LEVELS, Coefficient, Level, Resampled
+from .krippendorff import krippendorff_alpha
+from .labels import LabelAgreement, cohen_kappa
+from .preference import Preference, Share, Vote, preferences
+from .shared import CORRELATIONS, Correlation
+from .significance import Rival, Standing, against_best, holm
 from .summary import MAX_POOLED
 
 __all__ = [
     "COEFFICIENTS",
+    "CORRELATIONS",
     "LEVELS",
     "MAX_COMPARED",
     "MAX_POOLED",
     "Agreement",
+    "AxisPair",
+    "Ceiling",
     "Coefficient",
+    "Comparison",
+    "Correlation",
+    "LabelAgreement",
     "Level",
+    "Preference",
     "Resampled",
+    "Rival",
+    "Share",
+    "Standing",
+    "Vote",
+    "against_best",
     "agreements",
+    "among",
+    "ceiling",
+    "cohen_kappa",
+    "compare",
+    "holm",
+    "krippendorff_alpha",
+    "preferences",
 ]

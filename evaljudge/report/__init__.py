@@ -5,16 +5,32 @@ markup, a terminal's command or a table's border.
 """
 
 from evaljudge.report.figures import asked_line, floor_line
-from evaljudge.report.findings import AgreementRow, Coverage, Findings, Selected, SystemMean
+from evaljudge.report.findings import (
+    AgreementRow,
+    AxisRow,
+    CeilingRow,
+    Coverage,
+    Findings,
+    LabelRow,
+    RivalRow,
+    Selected,
+    StandingRow,
+    SystemMean,
+)
 from evaljudge.report.markdown import agreement_markdown, agreement_text
 from evaljudge.report.page import page
 from evaljudge.report.selecting import select
 
 __all__ = [
     "AgreementRow",
+    "AxisRow",
+    "CeilingRow",
     "Coverage",
     "Findings",
+    "LabelRow",
+    "RivalRow",
     "Selected",
+    "StandingRow",
     "SystemMean",
     "agreement_markdown",
     "agreement_text",

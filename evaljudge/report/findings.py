@@ -46,6 +46,84 @@ class AgreementRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RivalRow:
+    """A scorer beside the best one: on what both scored, do they differ by more than chance?"""
+
+    scorer: str
+    value: float | None  # both None where one is undefined on what both scored
+    best_value: float | None
+    p: float | None  # permutation test, two-sided; None where there is too little to test
+    p_holm: float | None  # adjusted for all rivals of this axis and level
+    p_williams: float | None
+    n: int
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StandingRow:
+    """Of one human axis at one level: which scorer agrees best, and who cannot be told from it."""
+
+    axis: str
+    level: str
+    coefficient: str
+    best: str
+    value: float
+    rivals: Sequence[RivalRow]
+    indistinguishable: Sequence[str]  # tested, and not told apart from the best
+    undefined: Sequence[str]  # scorers without a correlation
+
+
+@dataclass(frozen=True, slots=True)
+class AxisRow:
+    """Two axes of the same ratings (`of` is "human") or of one scorer."""
+
+    of: str
+    axis: str
+    other: str
+    level: str
+    coefficient: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingRow:
+    """One rater against the mean of the others, averaged over raters."""
+
+    axis: str
+    level: str
+    coefficient: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    skipped: int
+    raters: int
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """Agreement in labels, which are whole numbers: a scorer's with people, or of raters ("human").
+
+    `coefficient`: kappa, kappa_linear, kappa_quadratic, alpha_nominal, alpha_ordinal or
+    alpha_interval.
+    """
+
+    of: str
+    axis: str
+    coefficient: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True)
 class SystemMean:
     scorer: str
     axis: str
@@ -90,6 +168,11 @@ class Findings:
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
     warnings: Sequence[str]
+    standings: Sequence[StandingRow] = ()
+    axes: Sequence[AxisRow] = ()
+    ceilings: Sequence[CeilingRow] = ()
+    labels: Sequence[LabelRow] = ()
+    resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     @property
     def share(self) -> float:

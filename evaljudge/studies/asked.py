@@ -11,7 +11,7 @@ from functools import cached_property
 
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
-from evaljudge.meta import Given, read_given_scores
+from evaljudge.given import read_all_given
 from evaljudge.metrics import make_metrics, read_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.storage import Place
@@ -38,7 +38,7 @@ class Asked:
         measure = self.measure
         with open_corpus(CorpusSource(self.cases, self.format)) as corpus:
             cases = list(corpus)
-        return score_matrix(cases, _given(self.scores), measured_columns(measure, cases))
+        return score_matrix(cases, read_all_given(self.scores), measured_columns(measure, cases))
 
     def remeasured(self, study: str) -> Measure:
         """For studies that change texts or references."""
@@ -63,13 +63,3 @@ def tell(study: Study, out: str | None) -> None:
         place.write(f"{study.name}.json", told_json(study))
         place.write(f"{study.name}.svg", study.draw())
         print(f"\nwritten    {place.uri}/{study.name}.md, .json, .svg")
-
-
-def _given(files: Sequence[str]) -> Given:
-    found: Given = {}
-    for file in files:
-        for key, values in read_given_scores(file).items():
-            if key in found:
-                raise UserError(f"{file}: scorer {key[0]!r} is in another --scores file already")
-            found[key] = values
-    return found

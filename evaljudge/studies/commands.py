@@ -148,3 +148,19 @@ def spurious(
     asked = Asked(cases, format, scores or (), metrics, seed)
     rows = spurious.spurious(asked.matrix, axis)
     tell(spurious.spurious_study(rows, axis, asked.about(f"{axis}, summary level")), out)
+
+
+@studies_app.command()
+def position(
+    votes: Annotated[
+        str, typer.Option(help="Pairwise votes: doc_id, axis, first, second, winner (or tie).")
+    ],
+    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    seed: Seed = 0, out: Out = None,
+) -> None:  # fmt: skip
+    """Whether a judge of pairs prefers a place: how often the first wins, how often order flips."""
+    from evaljudge.studies import position
+    from evaljudge.studies.asked import tell
+
+    rows = position.position(votes, resamples=resamples, seed=seed)
+    tell(position.position_study(rows, votes), out)

@@ -1,0 +1,80 @@
+"""Scores from anywhere, in any of their forms, as columns.
+
+{"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
+{"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
+{"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from evaljudge.corpora.generic import read_generic
+from evaljudge.corpora.rows import BadRow, Row, json_or_text
+from evaljudge.errors import UserError
+from evaljudge.records import ANY_AXIS
+
+Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
+"""By (scorer, axis): the value of each (doc_id, system)."""
+
+
+def read_given_scores(path: str) -> Given:
+    """In JSONL, Parquet or CSV."""
+    given: Given = {}
+    for row in read_generic((path,)):
+        if isinstance(row, BadRow):
+            raise UserError(f"{row.place}: {row.problem}")
+        at = (_text(row, "doc_id"), _text(row, "system"))
+        for key, value in _values(row):
+            column = given.setdefault(key, {})
+            if at in column:
+                raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
+            column[at] = value
+    if not given:
+        raise UserError(f"{path}: holds no score")
+    return given
+
+
+def read_all_given(paths: Iterable[str]) -> Given:
+    found: Given = {}
+    for path in paths:
+        for key, values in read_given_scores(path).items():
+            if key in found:
+                raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file already")
+            found[key] = values
+    return found
+
+
+def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
+    scores = row.fields.get("scores")
+    if isinstance(scores, str):
+        scores = json_or_text(scores)
+    if isinstance(scores, Mapping):
+        scorer = row.fields.get("scorer")
+        for name, value in scores.items():
+            key = (str(name), ANY_AXIS) if scorer is None else (_text(row, "scorer"), str(name))
+            yield key, _number(row, value)
+    elif "value" in row.fields:
+        axis = str(row.fields.get("axis") or ANY_AXIS)
+        yield (_text(row, "scorer"), axis), _number(row, row.fields["value"])
+    else:
+        raise UserError(f"{row.place}: needs `value` with `axis`, or `scores` by axis")
+
+
+def _number(row: Row, value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise UserError(f"{row.place}: {value!r} is not a number") from None
+    return number if isfinite(number) else None
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.fields.get(name)
+    if value is None or value == "" or isinstance(value, bool | dict | list):
+        raise UserError(f"{row.place}: needs `{name}`")
+    return str(value)
