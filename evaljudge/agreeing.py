@@ -29,7 +29,7 @@ from evaljudge.agreement import (
     krippendorff_alpha,
 )
 from evaljudge.config import AgreementConfig
-from evaljudge.records import ANY_AXIS
+from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report import (
     AgreementRow,
     AxisRow,
@@ -46,7 +46,6 @@ Key = tuple[str, str]
 """A scorer and its axis."""
 Floats = NDArray[np.float64]
 
-HUMAN = "human"
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and said to be one."""
 KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {

@@ -219,4 +219,6 @@ def _with(spec: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str,
         return {**spec, first: value}
     if first in ("model", "writer") and isinstance(inner, str):
         inner = {"source": inner}
+    if first in ("judges", "metrics") and isinstance(inner, list):
+        inner = {str(name): {} for name in inner}
     return {**spec, first: _with(inner if isinstance(inner, Mapping) else {}, rest, value)}

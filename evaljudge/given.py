@@ -14,7 +14,7 @@ from typing import Any
 from evaljudge.corpora.generic import read_generic
 from evaljudge.corpora.rows import BadRow, Row, json_or_text
 from evaljudge.errors import UserError
-from evaljudge.records import ANY_AXIS
+from evaljudge.records import ANY_AXIS, HUMAN
 
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """By (scorer, axis): the value of each (doc_id, system)."""
@@ -28,6 +28,8 @@ def read_given_scores(path: str) -> Given:
             raise UserError(f"{row.place}: {row.problem}")
         at = (_text(row, "doc_id"), _text(row, "system"))
         for key, value in _values(row):
+            if key[0] == HUMAN:
+                raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
             column = given.setdefault(key, {})
             if at in column:
                 raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")

@@ -20,7 +20,7 @@ from typing import Any, Self
 import evaljudge
 from evaljudge.accounts import Accounts
 from evaljudge.agreeing import with_statistics, write_agreement
-from evaljudge.cluster.session import placed
+from evaljudge.cluster.session import placed, ray_session
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
@@ -89,7 +89,9 @@ def run(
     job = make_job(_config(given, changes), engines)
     with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching, claim)
-        _ask(job, output, ("prepare", "judge"), watching, claim)
+        with _one_ray(job, output):
+            _ask(job, output, ("prepare", "judge"), watching, claim)
+            _measure(job, output, output.shards(), watching, claim)
         return _report(job, output, watching, claim)
 
 
@@ -157,6 +159,17 @@ def _ready(job: Job) -> Iterator[Claim]:
     sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
     with claimed(job.config.out) as claim, placed(job.config.workers, sizes):
         yield claim
+
+
+@contextmanager
+def _one_ray(job: Job, output: Output) -> Iterator[None]:
+    """Asking and measuring share a Ray; none is started where nothing is left to do."""
+    asks = job.judges and missing(job, output, ("prepare", "judge"))
+    if asks or unmeasured(job, output, output.shards()):
+        with ray_session(job.config.workers):
+            yield
+    else:
+        yield
 
 
 def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:

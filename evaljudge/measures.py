@@ -15,6 +15,7 @@ from contextlib import closing
 from typing import Any
 
 from evaljudge.cluster.measuring import Counting, Measuring, counts_of, measure_orders
+from evaljudge.cluster.session import ray_session
 from evaljudge.job import Job
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
@@ -43,9 +44,10 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
     if not lacking:
         return
     names = {name for missing in lacking.values() for name in missing}
-    ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
-    measuring = Measuring(job.config.out, ready, job.metric_signatures(corpus_digest(output)))
-    measure_orders(measuring, lacking, job.config.workers, watch)
+    with ray_session(job.config.workers):  # for all passes
+        ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
+        measuring = Measuring(job.config.out, ready, job.metric_signatures(corpus_digest(output)))
+        measure_orders(measuring, lacking, watch)
 
 
 def corpus_digest(output: Output) -> str:
@@ -61,7 +63,7 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     documents = _once(ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
     counting = Counting(job.config.out, learnt, again)
-    return learnt.fitted(counts_of(counting, shards, job.config.workers))
+    return learnt.fitted(counts_of(counting, shards))
 
 
 def _once(

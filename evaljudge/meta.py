@@ -20,7 +20,7 @@ from evaljudge.given import Given, read_all_given
 from evaljudge.metrics import MetricsSpec, Unscored, make_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.report import Findings, agreement_text
+from evaljudge.report import Findings, agreement_text, coverage_text
 from evaljudge.scoring import Tables
 from evaljudge.signature import metric_signature
 from evaljudge.storage import Place
@@ -49,7 +49,8 @@ def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
         write_agreement(Place(out), findings)
     if as_json:
         return json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
-    return agreement_text(findings)
+    warnings = "".join(f"warning    {warning}\n" for warning in findings.warnings)
+    return f"{coverage_text(findings)}{warnings}\n{agreement_text(findings)}"
 
 
 def agreement_of(wanted: Wanted) -> Findings:

@@ -39,7 +39,7 @@ class Tally:
 
     def add(self, receipt: Mapping[str, Any]) -> None:
         self._done[receipt["stage"]] += receipt["cases"]
-        self._unscored += receipt["unscored"] if receipt["stage"] == "judge" else 0
+        self._unscored += receipt["unscored"] if receipt["stage"] != "prepare" else 0
         self._gpu_seconds[receipt["worker"]] = receipt["worker_seconds"] * receipt["gpus"]
 
     def __str__(self) -> str:

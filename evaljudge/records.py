@@ -18,6 +18,8 @@ from typing import Any, Literal
 Status = Literal["ok", "unscored"]
 ANY_AXIS = "*"
 """The axis of a scorer that has no axes of its own."""
+HUMAN = "human"
+"""What people go by among scorers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from evaljudge.config import load_config
+from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
+from evaljudge.job import make_job
 
 LEAST: dict[str, Any] = {"corpus": "c.jsonl", "out": "o", "model": "m"}
 
@@ -109,3 +111,23 @@ def test_no_judges_need_no_model() -> None:
     assert (
         load_config({"corpus": "c", "out": "o", "judges": {}, "metrics": ["words"]}).model is None
     )
+
+
+def test_a_setting_of_one_metric_keeps_the_others() -> None:
+    given = LEAST | {"metrics": ["words", "rouge1"], "judges": ["synthetic"]}
+    changes = ["metrics.rouge1.against=best", "judges.synthetic.levels=3"]
+    config = load_config(given, changes)
+    assert config.metrics == {"words": {}, "rouge1": {"against": "best"}}
+    assert config.judges == {"synthetic": {"levels": 3}}
+
+
+@pytest.mark.parametrize("metrics", ["words", {"words": 3}, [{"words": {}}]])
+def test_what_is_no_list_of_metrics(metrics: Any) -> None:
+    with pytest.raises(UserError, match="metrics: "):
+        load_config(LEAST | {"metrics": metrics})
+
+
+def test_a_benchmarks_sources_reach_its_reader(tmp_path: Path) -> None:
+    corpus = {"path": "a.jsonl", "format": "summeval", "sources": str(tmp_path)}
+    config = load_config({"corpus": corpus, "out": "o", "judges": {}, "metrics": ["words"]})
+    assert make_job(config).corpus == CorpusSource("a.jsonl", "summeval", str(tmp_path))

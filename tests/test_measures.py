@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
+from evaljudge.cluster.measuring import Measuring, measure_orders
 from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.errors import UserError
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.journey import Todo, Watcher
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here
+from evaljudge.records import Candidate, Case, Document
+from evaljudge.storage import Output, Shard
 
 WORDS = ["the", "river", "rose", "and", "flooded", "town", "it", "was", "bridge", "closed", "came"]
 METRICS: dict[str, Any] = {
@@ -167,3 +172,38 @@ def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> 
     metrics = {"bertscore": {"model": str(tmp_path / "none"), "against": "source"}}
     with pytest.raises(UserError, match="metrics.bertscore.model: "):
         bench.run([case(n) for n in range(3)], metrics)
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """Kills its worker as often as there are lives to take."""
+
+    lives: str
+    name: str = "deadly"
+    version: str = "1"
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        lives = Path(self.lives)
+        left = int(lives.read_text())
+        if left:
+            lives.write_text(str(left - 1))
+            os._exit(1)
+        return [[1.0 for _ in case.candidates] for case in cases]
+
+
+@pytest.mark.parametrize(("lives", "is_done"), [(2, True), (50, False)])
+def test_a_worker_that_dies(tmp_path: Path, lives: int, is_done: bool) -> None:
+    output, shard = Output(str(tmp_path / "out")), Shard(0, 1, 1)
+    output.write_cases(shard, [Case(Document("d", "s"), (Candidate("A", "t"),))])
+    (tmp_path / "lives").write_text(str(lives))
+    deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"})
+    seen: list[Any] = []
+    if is_done:
+        measure_orders(deadly, {shard: ["deadly"]}, seen.append)
+        assert [receipt["measured"] for receipt in seen] == [{"deadly": "deadly@1"}]
+        assert [score.value for score in output.measures("deadly", shard)] == [1.0]
+    else:
+        with pytest.raises(GivenUp, match="a worker that measures died"):
+            measure_orders(deadly, {shard: ["deadly"]}, seen.append)
+        assert seen == [] and output.committed("measure") == set()

@@ -100,6 +100,7 @@ def test_what_is_missing_is_counted_and_what_is_strange_is_said(cases: str, tmp_
         ({"doc_id": "d1", "system": "A", "scorer": "m"}, "needs `value` with `axis`, or `scores`"),
         ({"doc_id": "d1", "system": "A", "scorer": "m", "value": "x"}, "'x' is not a number"),
         (SCORES[0], "a second score of 'A' for 'd1'"),
+        (SCORES[0] | {"scorer": "human"}, "people go by it"),
     ],
 )
 def test_rows_that_are_no_scores(
@@ -128,7 +129,19 @@ def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
     contract = "scorer axis level coefficient value low high n skipped"
     assert set(contract.split()) <= set(rows[0])
     assert "mine" in (tmp_path / "out" / "agreement.md").read_text()
-    assert "Spearman" in agree_with(wanted, None, False)
+    said = agree_with(wanted, None, False)
+    assert said.startswith("coverage   100.0% scored; 6 of 6 candidates rated by people\n\n")
+    assert "Spearman" in said
+
+
+def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
+    rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
+    said = agree_with(Wanted(CorpusSource(cases), [written(tmp_path, rows, "jsonl")]), None, False)
+    assert said.splitlines()[:3] == [
+        "coverage   83.3% scored; 6 of 6 candidates rated by people",
+        "unscored   mine on fluency: 1 of 6 (null × 1)",
+        "warning    1 scores belong to no candidate of the corpus and were left out",
+    ]
 
 
 def test_scores_without_a_scorer_are_scorers_without_axes(cases: str, tmp_path: Path) -> None:
@@ -250,6 +263,19 @@ def test_unieval_on_topicalchat() -> None:
         assert found[axis, "summary"]["value"] == pytest.approx(summary[axis], abs=1e-3)
         assert found[axis, "sample"]["value"] == pytest.approx(sample[axis], abs=1e-3)
     assert found["groundedness", "sample"]["skipped"] == 6
+
+
+@needs_shared
+def test_skipped_documents_are_said() -> None:
+    pair = (str(SHARED / "topicalchat.jsonl"), str(SHARED / "topicalchat_unieval.jsonl"))
+    how = AgreementConfig(resamples=10, permutations=10)
+    said = agree_with(
+        Wanted(CorpusSource(pair[0]), [pair[1]], axes=["groundedness"], how=how), None, False
+    )
+    line = (
+        "skipped    6 of 60 documents at sample level, for unieval on groundedness: nothing to rank"
+    )
+    assert line in said.splitlines()
 
 
 RELEVANCE = {

@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.cluster.session import ray_session
 from evaljudge.cluster.stages import hush
 from evaljudge.cluster.worker import GIVEN_UP, REFUSED
-from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.metrics import CorpusMetric, Metric, Unscored
 from evaljudge.metrics.protocol import Part
@@ -128,33 +126,28 @@ class Measurer:
                 )
 
 
-def counts_of(
-    counting: Counting, shards: Sequence[Shard], workers: WorkersConfig
-) -> Iterator[Part]:
+def counts_of(counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
     at_once = max(1, min(COUNTED_AT_ONCE, len(shards) // 8))
     parts = [shards[i : i + at_once] for i in range(0, len(shards), at_once)]
     rows = [{"shards": json.dumps([_told(shard) for shard in part])} for part in parts]
-    with ray_session(workers):
-        yield from _rows(Counter, counting, rows)
+    yield from _rows(Counter, counting, rows)
 
 
 def measure_orders(
     measuring: Measuring,
     lacking: Mapping[Shard, Sequence[str]],
-    workers: WorkersConfig,
     watch: Callable[[Receipt], None],
 ) -> None:
     rows = [{"order": json.dumps([_told(shard), list(n)])} for shard, n in lacking.items()]
     ending: UserError | GivenUp | None = None
-    with ray_session(workers):
-        for row in _rows(Measurer, measuring, rows):
-            receipt = json.loads(row["receipt"])
-            if said := receipt.get(REFUSED):
-                ending = ending or UserError(said)
-            elif said := receipt.get(GIVEN_UP):
-                ending = ending or GivenUp(said)
-            else:
-                watch(receipt)
+    for row in _rows(Measurer, measuring, rows):
+        receipt = json.loads(row["receipt"])
+        if said := receipt.get(REFUSED):
+            ending = ending or UserError(said)
+        elif said := receipt.get(GIVEN_UP):
+            ending = ending or GivenUp(said)
+        else:
+            watch(receipt)
     if ending:
         raise ending
 

@@ -30,7 +30,7 @@ def demo_config(out: Path, model: Path) -> dict[str, Any]:
         "task": "summary",
         "model": {"source": str(model), "engine": {"kv_cache_memory_bytes": 1 << 28}},
         "judges": {"synthetic": {"levels": 5}},
-        "metrics": ["words"],
+        "metrics": ["importance", "rouge1", "words"],
         "select": [
             {
                 "name": "best-fifth",

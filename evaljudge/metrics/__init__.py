@@ -16,6 +16,7 @@ from typing import Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics.protocol import CorpusMetric, Make, Metric, Unscored, Value
+from evaljudge.records import HUMAN
 
 __all__ = [
     "METRICS",
@@ -84,6 +85,8 @@ def _make(name: str, settings: Mapping[str, Any]) -> Metric:
         raise UserError(f"metrics: {unknown('metric', str(kind), METRICS)}")
     if not _NAME.fullmatch(name):
         raise UserError(f"metrics.{name}: a name may hold letters, digits, `_`, `.`, `@` and `-`")
+    if name == HUMAN:
+        raise UserError("metrics.human: people go by this name in reports; give another")
     module, _, function = METRICS[kind].partition(":")
     make: Make = getattr(import_module(f"evaljudge.metrics.{module}"), function)
     return make(name, {key: told for key, told in settings.items() if key != "metric"})

@@ -5,7 +5,8 @@
 
 `layer` counts the encoder's hidden states: 0 are its input embeddings, -1 is the last layer.
 The tokens of a text that takes several windows stand one after the other. A text's vectors do not
-depend on those it is encoded with, but for rounding.
+depend on those it is encoded with, but for rounding. It runs on the CPU: metrics share machines
+with engines, which take the GPUs' memory for themselves.
 """
 
 from __future__ import annotations
@@ -48,10 +49,7 @@ def opened(source: str, revision: str | None) -> Encoder:
 
 class Encoder:
     def __init__(self, hf_tokenizer: Any, model: Any) -> None:
-        import torch
-
-        self._device = "cuda" if torch.cuda.is_available() else "cpu"
-        self._model = model.float().eval().to(self._device)
+        self._model = model.float().eval()
         self._windows = Windows(hf_tokenizer, _positions(hf_tokenizer, model))
         self._pad = hf_tokenizer.pad_token_id or 0
 
@@ -87,10 +85,10 @@ class Encoder:
         for row, window in enumerate(windows):
             ids[row, : len(window)] = torch.tensor(window)
             mask[row, : len(window)] = 1
-        given = {"input_ids": ids.to(self._device), "attention_mask": mask.to(self._device)}
+        given = {"input_ids": ids, "attention_mask": mask}
         with torch.inference_mode():
             states = self._model(**given, output_hidden_states=True).hidden_states[layer]
-            units = torch.nn.functional.normalize(states, dim=-1).cpu().numpy()
+            units = torch.nn.functional.normalize(states, dim=-1).numpy()
         return [units[row, : len(window)] for row, window in enumerate(windows)]
 
 

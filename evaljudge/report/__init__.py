@@ -4,6 +4,7 @@ same findings is the same to the byte. Text of the corpus is shown as text: it n
 markup, a terminal's command or a table's border.
 """
 
+from evaljudge.report.coverage import coverage_text
 from evaljudge.report.figures import asked_line, floor_line
 from evaljudge.report.findings import (
     AgreementRow,
@@ -35,6 +36,7 @@ __all__ = [
     "agreement_markdown",
     "agreement_text",
     "asked_line",
+    "coverage_text",
     "floor_line",
     "page",
     "select",

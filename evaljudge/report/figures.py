@@ -1,7 +1,8 @@
 """How the report writes its numbers: the same in Markdown, on the page and in a terminal.
 
 percent(0.9499)   ->  "94.9%"      never rounded up: what is under a floor looks under it
-estimate(row)     ->  "0.44 [0.31, 0.55]"
+estimate(row)     ->  "0.440 [0.310, 0.552]"
+probability(1e-9) ->  "≤ 0.001"
 rule(selected)    ->  "synthetic.level on fluency: at least 3.5, in the top 10% (at least 4.2)"
 """
 
@@ -11,11 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from evaljudge.report.findings import AgreementRow, Coverage, Findings, Selected
+from evaljudge.report.findings import (
+    AgreementRow,
+    AxisRow,
+    CeilingRow,
+    Coverage,
+    Findings,
+    Selected,
+)
 
 NONE = "–"
 SAMPLED = "†"
 MOST_REASONS = 5
+_ALPHA, _LEAST_P = 0.05, 0.001
 
 
 def count(number: int) -> str:
@@ -32,16 +41,31 @@ def ratio(part: int, whole: int) -> str:
 
 
 def correlation(value: float | None) -> str:
-    return NONE if value is None else f"{round(value, 2) + 0.0:.2f}"  # + 0.0: no minus before 0.00
+    return NONE if value is None else f"{round(value, 3) + 0.0:.3f}"  # + 0.0: no minus before 0
 
 
-def estimate(row: AgreementRow | None) -> str:
-    if row is None or row.value is None:
+def bracketed(
+    value: float | None, low: float | None, high: float | None, sampled: bool = False
+) -> str:
+    """A value with its interval, where it has one."""
+    if value is None or low is None or high is None:
+        return correlation(value)
+    mark = SAMPLED if sampled else ""
+    return f"{correlation(value)} [{correlation(low)}, {correlation(high)}]{mark}"
+
+
+def estimate(row: AgreementRow | AxisRow | CeilingRow | None) -> str:
+    return NONE if row is None else bracketed(row.value, row.low, row.high, row.sampled)
+
+
+def probability(p: float | None) -> str:
+    """Never rounded up to 5%: what tells two apart looks as if it does."""
+    if p is None:
         return NONE
-    if row.low is None or row.high is None:
-        return correlation(row.value)
-    mark = SAMPLED if row.sampled else ""
-    return f"{correlation(row.value)} [{correlation(row.low)}, {correlation(row.high)}]{mark}"
+    if p <= _LEAST_P:
+        return f"≤ {_LEAST_P}"
+    rounded = round(p, 3)
+    return f"{_ALPHA - 0.001 if p < _ALPHA <= rounded else rounded:.3f}"
 
 
 def together(numbers: Iterable[int]) -> str:

@@ -5,20 +5,38 @@ Level("sample", "Within documents", …, rows=[LevelRow("synthetic", "fluency", 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.report.figures import together
+from evaljudge.report.figures import SAMPLED, count, together
 from evaljudge.report.findings import AgreementRow, Findings
 
-COEFFICIENTS = {"spearman": "Spearman", "kendall": "Kendall (tau-b)", "pearson": "Pearson"}
+COEFFICIENTS = {
+    "spearman": "Spearman",
+    "kendall": "Kendall (tau-b)",
+    "pearson": "Pearson",
+    "kendall_c": "Kendall (tau-c)",
+    "accuracy": "Pairwise accuracy",
+}
+LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
 NOTHING_SHARED = (
     "Candidates are rated, but no scorer has a number on a rated axis: nothing to compare."
 )
-INTERVALS = "In brackets: 95% percentile bootstrap intervals; whole documents are resampled."
+ACCURACY = (
+    "Pairwise accuracy: the share of pairs that the scorer orders, or ties, as people do; how "
+    "close scores must be to tie is calibrated (epsilon, in agreement.json). "
+    "Without ties, 0.5 is chance."
+)
 SAMPLED_NOTE = "Its interval comes from a seeded sample of documents; the value is exact."
+SAMPLED_ACCURACY = " Pairwise accuracy is altogether that sample's."
 
+_TIED = "a system drawn twice is tied with itself, which raises the intervals of pairwise accuracy"
+_RESAMPLED = {
+    "documents": "whole documents are resampled",
+    "systems": f"whole systems are resampled, and {_TIED}",
+    "both": f"documents and systems are resampled, either by itself, and {_TIED}",
+}
 _TITLES = {
     "sample": "Sample level: within documents",
     "system": "System level: between systems",
@@ -52,11 +70,19 @@ class LevelRow:
 
     @property
     def n(self) -> str:
-        return together(row.n for row in self.estimates.values())
+        return self._told(lambda row: row.n)
 
     @property
     def skipped(self) -> str:
-        return together(row.skipped for row in self.estimates.values())
+        return self._told(lambda row: row.skipped)
+
+    def _told(self, number: Callable[[AgreementRow], int]) -> str:
+        """Accuracy is apart: it needs no variation, so that it rests on more than the others."""
+        numbers = {name: number(row) for name, row in self.estimates.items()}
+        accuracy = numbers.pop("accuracy", None)
+        if not numbers or accuracy is None or {*numbers.values()} == {accuracy}:
+            return together(numbers.values() or [accuracy or 0])
+        return f"{together(numbers.values())}; accuracy {count(accuracy)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +93,18 @@ class Level:
     rows: Sequence[LevelRow]
 
     @property
-    def sampled(self) -> bool:
-        return any(e.sampled for row in self.rows for e in row.estimates.values())
+    def sampled(self) -> set[str]:
+        """Coefficients whose intervals come from a sample."""
+        return {name for row in self.rows for name, e in row.estimates.items() if e.sampled}
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What must be known to read the level's table."""
+        if self.sampled:
+            accuracy = SAMPLED_ACCURACY if "accuracy" in self.sampled else ""
+            yield f"{SAMPLED} {SAMPLED_NOTE}{accuracy}"
+        if any("accuracy" in row.estimates for row in self.rows):
+            yield ACCURACY
 
 
 def levels(findings: Findings) -> list[Level]:
@@ -76,7 +112,7 @@ def levels(findings: Findings) -> list[Level]:
     present = {row.level for row in findings.agreement}
     return [
         Level(name, _TITLES[name], _MEANINGS[name], _rows(findings, name))
-        for name in _TITLES
+        for name in LEVELS
         if name in present
     ]
 
@@ -84,6 +120,18 @@ def levels(findings: Findings) -> list[Level]:
 def nothing(findings: Findings) -> str:
     """Why there is no agreement to show."""
     return NOTHING_SHARED if findings.rated else NOTHING_RATED
+
+
+def intervals(findings: Findings) -> str:
+    """What the agreement's intervals are."""
+    return f"In brackets: 95% percentile bootstrap intervals; {_RESAMPLED[findings.resampled]}."
+
+
+def of_documents(findings: Findings) -> list[str]:
+    """Said of other intervals, where the agreement's are not of documents as they always are."""
+    if findings.resampled == "documents":
+        return []
+    return [f"In brackets, here: 95% intervals; {_RESAMPLED['documents']}."]
 
 
 def _rows(findings: Findings, level: str) -> list[LevelRow]:

@@ -2,9 +2,9 @@
 
 ## Sample level: within documents
 
-| scorer    | axis    |          Spearman |   Kendall (tau-b) |           Pearson |   n | skipped |
-| --------- | ------- | ----------------: | ----------------: | ----------------: | --: | ------: |
-| synthetic | fluency | 0.44 [0.31, 0.55] | 0.38 [0.27, 0.49] | 0.45 [0.33, 0.56] |  98 |       2 |
+| scorer    | axis    |             Spearman | … | Pairwise accuracy    |   n | skipped |
+| --------- | ------- | -------------------: | … | -------------------: | --: | ------: |
+| synthetic | fluency | 0.441 [0.312, 0.553] | … | 0.672 [0.641, 0.704] |  98 |       2 |
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 
 from evaljudge.report import figures
 from evaljudge.report.findings import Coverage, Findings
-from evaljudge.report.levels import COEFFICIENTS, INTERVALS, SAMPLED_NOTE, Level, levels, nothing
+from evaljudge.report.levels import COEFFICIENTS, Level, intervals, levels, nothing
 from evaljudge.report.plain import LONG, columns, fitted, markdown
+from evaljudge.report.sections import sections
+from evaljudge.report.tables import Cell, Section
 from evaljudge.report.terminal import agreement_text
 
 __all__ = ["agreement_markdown", "agreement_text"]
@@ -27,6 +29,7 @@ def agreement_markdown(findings: Findings) -> str:
         *_coverage(findings),
         *_warnings(findings),
         *_agreement(findings),
+        *(block for section in sections(findings) for block in _section(section)),
         *_signatures(findings),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -72,12 +75,11 @@ def _agreement(findings: Findings) -> Iterator[str]:
     for level in found:
         yield f"## {level.title}"
         yield _level_table(level)
-        if level.sampled:
-            yield f"{figures.SAMPLED} {SAMPLED_NOTE}"
+        yield from level.notes
     yield "## What the levels mean"
     for level in found:
         yield f"**{level.title}.** {level.meaning[0]}\n{level.meaning[1]}"
-    yield INTERVALS
+    yield intervals(findings)
 
 
 def _level_table(level: Level) -> str:
@@ -91,7 +93,24 @@ def _level_table(level: Level) -> str:
         ]
         for row in level.rows
     ]
-    return _table(["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"], rows, "llrrrrr")
+    return _table(["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"], rows, "llrrrrrrr")
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"## {section.title}"
+    yield from section.about
+    for table in section.tables:
+        yield f"### {markdown(table.title)}"
+        rows = [list(map(_shown, row, table.sides)) for row in table.rows]
+        yield _table(list(map(markdown, table.heads)), rows, table.sides)
+    yield from section.notes
+
+
+def _shown(cell: Cell, side: str) -> str:
+    """Words made harmless; our own figures as they are."""
+    if isinstance(cell, str):
+        return markdown(cell) if side == "l" else cell
+    return "; ".join(named.shown(markdown(named.name)) for named in cell)
 
 
 def _signatures(findings: Findings) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from evaljudge.report import figures, levels
 from evaljudge.report.findings import Findings, SystemMean
 from evaljudge.report.plain import LONG, one_line
+from evaljudge.report.sections import sections
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -27,6 +28,7 @@ def page(findings: Findings) -> str:
     return _template().render(
         findings=findings,
         levels=levels.levels(findings),
+        sections=sections(findings),
         means=means_by_scorer(findings.systems),
         words=levels,
         figures=figures,

@@ -1,45 +1,32 @@
-"""The agreement tables for a terminal: at most 100 columns.
+"""What agrees with people, for a terminal.
 
-Sample level: within documents
-scorer     axis     Spearman           Kendall (tau-b)    Pearson              n
-synthetic  fluency  0.44 [0.31, 0.55]  0.38 [0.27, 0.49]  0.45 [0.33, 0.56]  100
+Spearman's correlation at each level
+scorer     axis     sample                system                summary
+synthetic  fluency  0.441 [0.312, 0.553]  0.802 [0.671, 0.913]  0.401 [0.273, 0.514]†
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from evaljudge.report.figures import SAMPLED, estimate
+from evaljudge.report.figures import NONE, SAMPLED, estimate
 from evaljudge.report.findings import Findings
-from evaljudge.report.levels import COEFFICIENTS, SAMPLED_NOTE, Level, levels, nothing
-from evaljudge.report.plain import columns, fitted, one_line
-
-WIDEST = 100
-MOST_ROWS = 20
-_GAP = "  "
+from evaljudge.report.levels import SAMPLED_NOTE, Level, intervals, levels, nothing
+from evaljudge.report.screen import on_screen, wrapped
+from evaljudge.report.sections import sections_in_short
+from evaljudge.report.tables import Section, Table
 
 
 def agreement_text(findings: Findings) -> str:
-    """All coefficients; on more than MOST_ROWS rows Spearman's only, its levels side by side."""
+    """Spearman's at each level; then what else was found, in short."""
     found = levels(findings)
-    if not found:
-        return f"{nothing(findings)}\n"
-    short = sum(len(level.rows) for level in found) <= MOST_ROWS
-    blocks = [_level(level) for level in found] if short else [_spearman(found)]
-    if any(level.sampled for level in found):
-        blocks.append(f"{SAMPLED} {SAMPLED_NOTE}")
+    blocks = [*_spearman(found), wrapped(intervals(findings))] if found else [nothing(findings)]
+    for section in sections_in_short(findings):
+        blocks += _section(section)
     return "\n\n".join(blocks) + "\n"
 
 
-def _level(level: Level) -> str:
-    rows = [
-        [row.scorer, row.axis, *(estimate(row.estimates.get(c)) for c in COEFFICIENTS), row.n]
-        for row in level.rows
-    ]
-    return f"{level.title}\n{_table(['scorer', 'axis', *COEFFICIENTS.values(), 'n'], rows)}"
-
-
-def _spearman(found: Sequence[Level]) -> str:
+def _spearman(found: Sequence[Level]) -> Iterator[str]:
     told = {
         (row.scorer, row.axis, level.name): estimate(row.estimates.get("spearman"))
         for level in found
@@ -47,19 +34,17 @@ def _spearman(found: Sequence[Level]) -> str:
     }
     names = [level.name for level in found]
     rows = [
-        [scorer, axis, *(told.get((scorer, axis, name), estimate(None)) for name in names)]
+        [scorer, axis, *(told.get((scorer, axis, name), NONE) for name in names)]
         for scorer, axis in dict.fromkeys((scorer, axis) for scorer, axis, _ in told)
     ]
-    return f"Spearman's correlation at each level\n{_table(['scorer', 'axis', *names], rows)}"
+    table = Table("", ["scorer", "axis", *names], rows, "ll" + "r" * len(names), lead=2)
+    yield f"Spearman's correlation at each level\n{on_screen(table)}"
+    if any("spearman" in level.sampled for level in found):
+        yield f"{SAMPLED} {SAMPLED_NOTE}"
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The figures are shown whole; the names (the first two columns) share what they leave."""
-    table = [[one_line(cell) for cell in line] for line in (heads, *rows)]
-    widths = [max(map(columns, column)) for column in zip(*table, strict=True)]
-    scorer, axis, *figures = widths
-    left = WIDEST - sum(figures) - len(_GAP) * (len(widths) - 1)
-    axis = min(axis, max(left - scorer, left // 3))
-    widths = [min(scorer, left - axis), axis, *figures]
-    lines = [_GAP.join(map(fitted, line, widths)).rstrip() for line in table]
-    return "\n".join(lines)
+def _section(section: Section) -> Iterator[str]:
+    first, *others = map(on_screen, section.tables)
+    yield f"{section.title}\n{first}"
+    yield from others
+    yield "\n".join(map(wrapped, [*section.about, *section.notes]))

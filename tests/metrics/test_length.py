@@ -36,6 +36,7 @@ def test_one_metric_under_two_names() -> None:
         ({"word": {}}, "unknown metric 'word': did you mean 'words'"),
         ({"mine": {"metric": "word"}}, "unknown metric 'word'"),
         ({"../x": {"metric": "words"}}, "metrics.../x: a name may hold letters"),
+        ({"human": {"metric": "words"}}, "metrics.human: people go by this name"),
         ({"words": {"n": 2}}, "metrics.words: unknown key 'n'"),
     ],
 )

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from evaljudge.report import AgreementRow, Coverage, Findings, Selected, SystemMean
+from evaljudge.report import (
+    AgreementRow,
+    AxisRow,
+    CeilingRow,
+    Coverage,
+    Findings,
+    LabelRow,
+    RivalRow,
+    Selected,
+    StandingRow,
+    SystemMean,
+)
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -54,6 +67,8 @@ def made(**more: Any) -> Findings:
             agreement("sample", "spearman", 0.44),
             agreement("sample", "kendall", 0.38),
             agreement("sample", "pearson", None),
+            agreement("sample", "kendall_c", 0.391),
+            agreement("sample", "accuracy", 0.6125),
             agreement("system", "spearman", 0.8, n=16),
             agreement("system", "kendall", 0.7, n=16),
             agreement("system", "pearson", 0.85, n=16),
@@ -103,6 +118,79 @@ def made(**more: Any) -> Findings:
     return Findings(**ordinary | more)
 
 
+def standing(level: str, best: str, rivals: list[RivalRow], **more: Any) -> StandingRow:
+    ordinary: dict[str, Any] = {"axis": "fluency", "coefficient": "spearman", "value": 0.441}
+    lists: dict[str, Any] = {"indistinguishable": (), "undefined": ()}
+    return StandingRow(level=level, best=best, rivals=rivals, **ordinary | lists | more)
+
+
+def pair(of: str, level: str, axis: str, other: str, value: float | None) -> AxisRow:
+    low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
+    return AxisRow(of, axis, other, level, "spearman", value, low, high, 100, level == "summary")
+
+
+def made_with_statistics() -> Findings:
+    """An ordinary run with every statistic, among them what is undefined."""
+    words = RivalRow("words", 0.402, 0.438, 0.206, 0.412, 0.1, 100, False)
+    chrf = RivalRow("chrf", 0.127, 0.441, 0.000999, 0.003996, None, 100, False)
+    bleu = RivalRow("bleu", 0.3, 0.4, 0.0249, 0.04996, 1e-9, 1597, True)
+    few = RivalRow("few", None, None, None, None, None, 1, False)
+    close: dict[str, Any] = {"indistinguishable": ["words"], "undefined": ["flat"]}
+    return made(
+        standings=[
+            standing("sample", "synthetic", [words, chrf, few], **close),
+            standing("summary", "synthetic", [bleu]),
+            standing("sample", "words", [], axis="coherence", value=0.2),
+        ],
+        axes=[
+            pair("synthetic", "summary", "relevance", "coherence", 0.95),
+            pair("human", "sample", "coherence", "fluency", 0.5),
+            pair("human", "summary", "coherence", "fluency", 0.4),
+            pair("human", "summary", "coherence", "relevance", None),
+            pair("human", "summary", "fluency", "relevance", -0.0001),
+            AxisRow("human", "coherence", "fluency", "summary", "pearson", 0.9, 0, 1, 9, False),
+        ],
+        ceilings=[
+            CeilingRow("fluency", "sample", "spearman", 0.612, 0.5531, 0.664, 100, 2, 3, False),
+            CeilingRow("fluency", "summary", "spearman", 0.5, 0.4, 0.6, 1598, 2, 3, True),
+            CeilingRow("fluency", "summary", "pearson", 0.77, 0.7, 0.8, 1598, 2, 3, False),
+            CeilingRow("coherence", "sample", "spearman", None, None, None, 0, 9, 0, False),
+        ],
+        labels=[
+            LabelRow("human", "fluency", "alpha_nominal", 0.2, 0.1, 0.3, 1598, 2),
+            LabelRow("human", "fluency", "alpha_interval", 0.55, 0.4, 0.65, 1598, 2),
+            LabelRow("geval", "fluency", "kappa", 0.25, 0.15, 0.3501, 1000, 600),
+            LabelRow("geval", "fluency", "kappa_linear", None, None, None, 1000, 600),
+        ],
+    )
+
+
+def hostile_statistics() -> dict[str, Any]:
+    """Every statistic of axes and scorers named so."""
+    words = list(HOSTILE.values())
+    rivals = [RivalRow(word, 0.1, 0.4, 0.001, 0.002, 0.1, 9, True) for word in words]
+    return {
+        "standings": [
+            standing("sample", word, rivals, axis=word, indistinguishable=words[:4])
+            for word in words
+        ]
+        + [standing("sample", words[0], [], axis=words[1], undefined=words)],
+        "axes": [
+            pair(of, "summary", axis, other, 0.4)
+            for of in ["human", *words]
+            for axis, other in pairwise(words)
+        ],
+        "ceilings": [
+            CeilingRow(word, "sample", "spearman", 0.6, 0.5, 0.7, 9, 2, 3, False) for word in words
+        ],
+        "labels": [
+            LabelRow(of, word, name, 0.2, 0.1, 0.3, 9, 2)
+            for word in words
+            for of, name in (("human", "alpha_ordinal"), (word, "kappa"))
+        ],
+    }
+
+
 def made_hostile() -> Findings:
     """Every word that can come from outside holds every attack."""
     words = list(HOSTILE.values())
@@ -134,3 +222,13 @@ def findings() -> Findings:
 @pytest.fixture
 def hostile() -> Findings:
     return made_hostile()
+
+
+@pytest.fixture
+def with_statistics() -> Findings:
+    return made_with_statistics()
+
+
+@pytest.fixture
+def hostile_with_statistics() -> Findings:
+    return replace(made_hostile(), **hostile_statistics())

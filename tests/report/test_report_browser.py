@@ -46,10 +46,13 @@ def test_headings_and_tables_are_there(findings: Findings, tmp_path: Path) -> No
     assert dom.count("<table>") == 8
 
 
-def test_a_hostile_corpus_stays_text(findings: Findings, hostile: Findings, tmp_path: Path) -> None:
-    ordinary = opened(findings, tmp_path)
-    dom = opened(hostile, tmp_path)
+def test_a_hostile_corpus_stays_text(
+    with_statistics: Findings, hostile_with_statistics: Findings, tmp_path: Path
+) -> None:
+    ordinary = opened(with_statistics, tmp_path)
+    dom = opened(hostile_with_statistics, tmp_path)
     assert elements(dom) <= elements(ordinary)
     assert not {"script", "img", "iframe", "svg"} & elements(dom)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in dom
-    assert dom.count("<h2>") == 7
+    assert dom.count("<h2>") == 7 + 4
+    assert dom.count("<table>") == 14 + (1 + 9) + 10 + 2 + 1

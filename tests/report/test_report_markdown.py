@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.report import Coverage, Findings, agreement_markdown
@@ -34,9 +36,15 @@ OPENING = """\
 
 ## Sample level: within documents
 
-| scorer    | axis    |          Spearman |   Kendall (tau-b) | Pearson |   n | skipped |
-| --------- | ------- | ----------------: | ----------------: | ------: | --: | ------: |
-| synthetic | fluency | 0.44 [0.31, 0.55] | 0.38 [0.25, 0.49] |       – | 100 |       2 |
+| scorer    | axis    |             Spearman |      Kendall (tau-b) | Pearson \
+|      Kendall (tau-c) |    Pairwise accuracy |   n | skipped |
+| --------- | ------- | -------------------: | -------------------: | ------: \
+| -------------------: | -------------------: | --: | ------: |
+| synthetic | fluency | 0.440 [0.310, 0.550] | 0.380 [0.250, 0.490] |       – \
+| 0.391 [0.261, 0.501] | 0.613 [0.483, 0.723] | 100 |       2 |
+
+Pairwise accuracy: the share of pairs that the scorer orders, or ties, as people do; how close \
+scores must be to tie is calibrated (epsilon, in agreement.json). Without ties, 0.5 is chance.
 
 ## System level: between systems
 """
@@ -49,10 +57,45 @@ def test_begins_with_coverage_then_warnings_then_levels(findings: Findings) -> N
 def test_a_sampled_interval_is_marked_and_explained(findings: Findings) -> None:
     lines = agreement_markdown(findings).splitlines()
     assert (
-        "| synthetic | fluency | 0.40 [0.27, 0.51]† | 0.30 [0.17, 0.41]† | 0.00 [-0.13, 0.11]† "
-        "| 1,597 |       2 |"
+        "| synthetic | fluency | 0.401 [0.271, 0.511]† | 0.300 [0.170, 0.410]† "
+        "| -0.001 [-0.131, 0.109]† |               – |                 – | 1,597 |       2 |"
     ) in lines
     assert "† Its interval comes from a seeded sample of documents; the value is exact." in lines
+
+
+def test_accuracy_of_a_sample_is_the_samples(findings: Findings) -> None:
+    """Its value too, unlike a correlation's."""
+    rows = [replace(row, sampled=True) for row in findings.agreement]
+    exact = "comes from a seeded sample of documents; the value is exact."
+    said = agreement_markdown(replace(findings, agreement=rows))
+    assert said.count(f"{exact} Pairwise accuracy is altogether that sample's.") == 1
+    assert said.count(exact) == 3
+
+
+def test_accuracy_counts_apart_where_it_rests_on_more(findings: Findings) -> None:
+    rows = [
+        replace(row, n=54, skipped=6)
+        if row.coefficient != "accuracy"
+        else replace(row, n=60, skipped=0)
+        for row in findings.agreement
+    ]
+    said = agreement_markdown(replace(findings, agreement=rows))
+    assert "| 54; accuracy 60 | 6; accuracy 0 |" in said
+
+
+@pytest.mark.parametrize(
+    ("resampled", "told"),
+    [
+        ("documents", "whole documents are resampled."),
+        ("systems", "whole systems are resampled, and a system drawn twice is tied"),
+        ("both", "documents and systems are resampled, either by itself, and a system drawn"),
+    ],
+)
+def test_says_what_is_resampled(with_statistics: Findings, resampled: str, told: str) -> None:
+    said = agreement_markdown(replace(with_statistics, resampled=resampled))
+    assert f"\nIn brackets: 95% percentile bootstrap intervals; {told}" in said
+    elsewhere = 3 if resampled != "documents" else 0
+    assert said.count("In brackets, here: 95% intervals; whole documents") == elsewhere
 
 
 def test_says_what_a_system_level_interval_may_do(findings: Findings) -> None:
@@ -114,7 +157,144 @@ def test_a_hostile_corpus_breaks_no_table_and_writes_no_html(hostile: Findings) 
     kinds = [token.type for token in tokens]
     assert kinds.count("table_open") == 2
     assert kinds.count("tr_open") == 2 * (1 + 9)
-    assert kinds.count("td_open") == 9 * 6 + 9 * 7
+    assert kinds.count("td_open") == 9 * 6 + 9 * 9
     assert [token.tag for token in tokens if token.type == "heading_open"] == ["h1"] + ["h2"] * 5
+    inline = {child.type for token in tokens for child in token.children or []}
+    assert inline == {"text", "strong_open", "strong_close", "softbreak"}
+
+
+WHO_IS_BEST = """\
+### The best of each axis and level
+
+| axis      | level    | best (Spearman)   | cannot be told from it | told from it   \
+| not compared                     |
+| --------- | -------- | ----------------- | ---------------------- | -------------- \
+| -------------------------------- |
+| fluency   | sample   | synthetic (0.441) | words                  | chrf (p 0.004) \
+| few (untested); flat (undefined) |
+| fluency   | summary† | synthetic (0.441) | –                      | bleu (p 0.049) \
+| –                                |
+| coherence | sample   | words (0.200)     | –                      | –              \
+| –                                |
+
+### Sample level, fluency: beside synthetic
+
+| scorer | Spearman | the best's |       p | p (Holm) | p (Williams) |   n |
+| ------ | -------: | ---------: | ------: | -------: | -----------: | --: |
+| words  |    0.402 |      0.438 |   0.206 |    0.412 |        0.100 | 100 |
+| chrf   |    0.127 |      0.441 | ≤ 0.001 |    0.004 |            – | 100 |
+| few    |        – |          – |       – |        – |            – |   1 |
+
+### Summary level, fluency: beside synthetic
+
+| scorer | Spearman | the best's |      p | p (Holm) | p (Williams) |     n |
+| ------ | -------: | ---------: | -----: | -------: | -----------: | ----: |
+| bleu   |    0.300 |      0.400 | 0.025† |   0.049† |      ≤ 0.001 | 1,597 |
+
+Not compared: untested, where too little was scored by both; undefined, where a scorer has no \
+correlation.
+
+† Tested on a seeded sample of documents.
+
+## Axes among themselves
+"""
+AXES = """\
+### Sample level: people
+
+| axis      |            coherence |              fluency |
+| --------- | -------------------: | -------------------: |
+| coherence |                    1 | 0.500 [0.400, 0.600] |
+| fluency   | 0.500 [0.400, 0.600] |                    1 |
+
+### Summary level: people
+
+| axis      |             coherence |                fluency |              relevance |
+| --------- | --------------------: | ---------------------: | ---------------------: |
+| coherence |                     1 |  0.400 [0.300, 0.500]† |                      – |
+| fluency   | 0.400 [0.300, 0.500]† |                      1 | 0.000 [-0.100, 0.100]† |
+| relevance |                     – | 0.000 [-0.100, 0.100]† |                      1 |
+
+### Summary level: synthetic
+
+| axis      |             coherence |             relevance |
+| --------- | --------------------: | --------------------: |
+| coherence |                     1 | 0.950 [0.850, 1.050]† |
+| relevance | 0.950 [0.850, 1.050]† |                     1 |
+
+† Its interval comes from a seeded sample of documents; the value is exact.
+
+## How far people agree
+"""
+PEOPLE = """\
+### One rater and the others
+
+| axis      | level   |              Spearman |     n | skipped | raters |
+| --------- | ------- | --------------------: | ----: | ------: | -----: |
+| fluency   | sample  |  0.612 [0.553, 0.664] |   100 |       2 |      3 |
+| fluency   | summary | 0.500 [0.400, 0.600]† | 1,598 |       2 |      3 |
+| coherence | sample  |                     – |     0 |       9 |      0 |
+
+### The raters' labels
+
+| axis    |        nominal alpha |       interval alpha |     n | skipped |
+| ------- | -------------------: | -------------------: | ----: | ------: |
+| fluency | 0.200 [0.100, 0.300] | 0.550 [0.400, 0.650] | 1,598 |       2 |
+"""
+LABELS = """\
+### Scorers' labels and people's
+
+| scorer | axis    |                kappa | linear kappa |     n | skipped |
+| ------ | ------- | -------------------: | -----------: | ----: | ------: |
+| geval  | fluency | 0.250 [0.150, 0.350] |            – | 1,000 |     600 |
+
+## How the numbers were made
+"""
+
+
+@pytest.mark.parametrize("section", [WHO_IS_BEST, AXES, PEOPLE, LABELS])
+def test_a_section_of_each_statistic(with_statistics: Findings, section: str) -> None:
+    assert f"\n{section}" in agreement_markdown(with_statistics)
+
+
+def test_sections_without_rows_do_not_appear(findings: Findings, with_statistics: Findings) -> None:
+    def headings(of: Findings) -> list[str]:
+        lines = agreement_markdown(of).splitlines()
+        return [line[3:] for line in lines if line.startswith("## ")]
+
+    titles = {
+        "standings": "Who is best",
+        "axes": "Axes among themselves",
+        "ceilings": "How far people agree",
+        "labels": "Agreement in labels",
+    }
+    ordinary, everything = headings(findings), headings(with_statistics)
+    assert everything == [*ordinary[:-1], *titles.values(), ordinary[-1]]
+    for field, title in titles.items():
+        none: dict[str, Any] = {other: () for other in titles if other != field}
+        kept = headings(replace(with_statistics, **none))
+        assert title in kept
+        others = {"How far people agree"} if field == "labels" else set()  # raters' labels
+        assert set(kept) - set(ordinary) == {title} | others
+
+
+def test_hostile_statistics_break_no_table_and_write_no_html(
+    hostile: Findings, hostile_with_statistics: Findings
+) -> None:
+    parser = MarkdownIt("commonmark").enable("table")
+    said = agreement_markdown(hostile_with_statistics)
+    assert "<" not in said
+    before = [token.type for token in parser.parse(agreement_markdown(hostile))]
+    tokens = parser.parse(said)
+    kinds = [token.type for token in tokens]
+    rows = {  # of each new table, with its head
+        "standings": [1 + 10] + [1 + 9] * 9,
+        "axes": [1 + 9] * 10,
+        "people": [1 + 9, 1 + 9],
+        "labels": [1 + 9],
+    }
+    tables = [table for of in rows.values() for table in of]
+    assert kinds.count("table_open") - before.count("table_open") == len(tables)
+    assert kinds.count("tr_open") - before.count("tr_open") == sum(tables)
+    assert kinds.count("heading_open") - before.count("heading_open") == 4 + len(tables)
     inline = {child.type for token in tokens for child in token.children or []}
     assert inline == {"text", "strong_open", "strong_close", "softbreak"}

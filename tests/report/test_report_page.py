@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import deepcopy
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
+
+import pytest
 
 from evaljudge.report import Coverage, Findings, page
 from evaljudge.report.plain import one_line
@@ -83,10 +86,13 @@ def test_tables_hold_the_findings(findings: Findings) -> None:
         ["rouge1", "*", "1,600", "0", "100.0%", ""],
     ]
     assert tables["Summary level: all candidates pooled"] == [
-        ["scorer", "axis", "Spearman", "Kendall (tau-b)", "Pearson", "n", "skipped"],
         [
-            *("synthetic", "fluency", "0.40 [0.27, 0.51]†", "0.30 [0.17, 0.41]†"),
-            *("0.00 [-0.13, 0.11]†", "1,597", "2"),
+            *("scorer", "axis", "Spearman", "Kendall (tau-b)", "Pearson", "Kendall (tau-c)"),
+            *("Pairwise accuracy", "n", "skipped"),
+        ],
+        [
+            *("synthetic", "fluency", "0.401 [0.271, 0.511]†", "0.300 [0.170, 0.410]†"),
+            *("-0.001 [-0.131, 0.109]†", "–", "–", "1,597", "2"),
         ],
     ]
     assert tables["synthetic"] == [
@@ -110,6 +116,67 @@ def test_tables_hold_the_findings(findings: Findings) -> None:
     assert tables["Signatures"][1] == ["synthetic", findings.signatures["synthetic"]]
 
 
+def test_sections_of_the_statistics_stand_after_the_agreement(with_statistics: Findings) -> None:
+    headings = Reader(page(with_statistics)).headings
+    first = headings.index("Agreement with human ratings")
+    assert headings[first + 1 : first + 6] == [
+        "Who is best",
+        "Axes among themselves",
+        "How far people agree",
+        "Agreement in labels",
+        "Mean score of each system",
+    ]
+
+
+def test_tables_hold_the_statistics(with_statistics: Findings) -> None:
+    tables = Reader(page(with_statistics)).tables
+    assert tables["The best of each axis and level"][1:] == [
+        [
+            *("fluency", "sample", "synthetic (0.441);", "words;", "chrf (p 0.004);"),
+            "few (untested);flat (undefined);",
+        ],
+        ["fluency", "summary†", "synthetic (0.441);", "–", "bleu (p 0.049);", "–"],
+        ["coherence", "sample", "words (0.200);", "–", "–", "–"],
+    ]
+    assert tables["Sample level, fluency: beside synthetic"] == [
+        ["scorer", "Spearman", "the best's", "p", "p (Holm)", "p (Williams)", "n"],
+        ["words", "0.402", "0.438", "0.206", "0.412", "0.100", "100"],
+        ["chrf", "0.127", "0.441", "≤ 0.001", "0.004", "–", "100"],
+        ["few", "–", "–", "–", "–", "–", "1"],
+    ]
+    assert tables["Summary level: people"][1:] == [
+        ["coherence", "1", "0.400 [0.300, 0.500]†", "–"],
+        ["fluency", "0.400 [0.300, 0.500]†", "1", "0.000 [-0.100, 0.100]†"],
+        ["relevance", "–", "0.000 [-0.100, 0.100]†", "1"],
+    ]
+    assert tables["One rater and the others"][-1] == ["coherence", "sample", "–", "0", "9", "0"]
+    assert tables["The raters' labels"][1:] == [
+        ["fluency", "0.200 [0.100, 0.300]", "0.550 [0.400, 0.650]", "1,598", "2"]
+    ]
+    assert tables["Scorers' labels and people's"][1:] == [
+        ["geval", "fluency", "0.250 [0.150, 0.350]", "–", "1,000", "600"]
+    ]
+
+
+def test_sentences_and_notes_of_the_statistics(with_statistics: Findings) -> None:
+    text = page(with_statistics)
+    said = [
+        "exchanges two scorers&#39; standard scores",
+        "is scoring one thing.",
+        "no scorer can be expected far above it",
+        "† Tested on a seeded sample of documents.",
+        "Pairwise accuracy: the share of pairs",
+    ]
+    assert [text.count(sentence) for sentence in said] == [1] * len(said)
+    systems = page(replace(with_statistics, resampled="systems"))
+    assert "intervals; whole systems are resampled" in systems
+    assert systems.count("In brackets, here: 95% intervals; whole documents") == 3
+
+
+def test_the_same_findings_are_the_same_page(with_statistics: Findings) -> None:
+    assert page(with_statistics) == page(deepcopy(with_statistics))
+
+
 def test_the_floor_is_passed_or_not(findings: Findings) -> None:
     assert '<p class="share passed">99.8% scored: reaches the floor of 95%</p>' in page(findings)
     under = replace(findings, coverage=[Coverage("s", "a", 9, 1, {"x": 1})])
@@ -129,11 +196,14 @@ def test_nothing_is_loaded_and_nothing_runs(findings: Findings) -> None:
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
 
 
-def test_the_page_can_be_read_aloud(findings: Findings) -> None:
-    text = page(findings)
+@pytest.mark.parametrize(("named", "tables"), [("findings", 8), ("with_statistics", 8 + 9)])
+def test_the_page_can_be_read_aloud(
+    named: str, tables: int, request: pytest.FixtureRequest
+) -> None:
+    text = page(request.getfixturevalue(named))
     reader = Reader(text)
     assert text.startswith('<!doctype html>\n<html lang="en">')
-    assert reader.elements["caption"] == reader.elements["table"] == len(reader.tables) == 8
+    assert reader.elements["caption"] == reader.elements["table"] == len(reader.tables) == tables
     assert reader.elements["th"] == reader.scopes["col"] + reader.scopes["row"]
     assert reader.scopes["row"] == sum(len(rows) - 1 for rows in reader.tables.values())
 
@@ -157,8 +227,11 @@ def test_asking_without_prefilling_divides_by_nothing(findings: Findings) -> Non
     assert asked[1] == ["prepare", "synthetic", "500", "0", "0", "–", "0", "–", "60,000"]
 
 
-def test_a_hostile_corpus_adds_no_element_and_no_attribute(hostile: Findings) -> None:
-    reader = Reader(page(hostile))
+@pytest.mark.parametrize("named", ["hostile", "hostile_with_statistics"])
+def test_a_hostile_corpus_adds_no_element_and_no_attribute(
+    named: str, request: pytest.FixtureRequest
+) -> None:
+    reader = Reader(page(request.getfixturevalue(named)))
     assert set(reader.elements) <= ELEMENTS
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
     assert [value for name, value in reader.attributes if name == "href"] == [
@@ -177,3 +250,18 @@ def test_a_hostile_corpus_is_shown_as_it_is(hostile: Findings) -> None:
     words = [one_line(word) for word in hostile.warnings]
     assert reader.items[-len(words) - 1 : -1] == words
     assert [row[0] for row in reader.tables["Scored candidates"][1:]] == words
+
+
+def test_hostile_names_stand_in_the_statistics_as_they_are(
+    hostile_with_statistics: Findings,
+) -> None:
+    text = page(hostile_with_statistics)
+    assert not any(ord(character) < 32 and character != "\n" for character in text)
+    assert not any(character in text for character in "\u202e\x7f\x9b")
+    tables = Reader(text).tables
+    words = [one_line(word) for word in hostile_with_statistics.warnings]
+    assert [row[0] for row in tables["One rater and the others"][1:]] == words
+    best = tables["The best of each axis and level"]
+    assert [row[2] for row in best[1:10]] == [f"{word} (0.441);" for word in words]
+    assert best[-1][5] == "".join(f"{word} (undefined);" for word in words)
+    assert tables["Summary level: people"][0] == ["axis", *words]

@@ -1,36 +1,77 @@
-"""The agreement tables as a terminal shows them."""
+"""What a terminal shows, as literal text; then of a corpus that means harm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
-from evaljudge.report import AgreementRow, Findings, agreement_text
+from evaljudge.report import Findings, agreement_text
 from evaljudge.report.plain import columns
 
 ORDINARY = """\
-Sample level: within documents
-scorer     axis     Spearman           Kendall (tau-b)    Pearson  n
-synthetic  fluency  0.44 [0.31, 0.55]  0.38 [0.25, 0.49]  –        100
-
-System level: between systems
-scorer     axis     Spearman           Kendall (tau-b)    Pearson            n
-synthetic  fluency  0.80 [0.67, 0.91]  0.70 [0.57, 0.81]  0.85 [0.72, 0.96]  16
-
-Summary level: all candidates pooled
-scorer     axis     Spearman            Kendall (tau-b)     Pearson              n
-synthetic  fluency  0.40 [0.27, 0.51]†  0.30 [0.17, 0.41]†  0.00 [-0.13, 0.11]†  1,597
+Spearman's correlation at each level
+scorer     axis     sample                system                summary
+synthetic  fluency  0.440 [0.310, 0.550]  0.800 [0.670, 0.910]  0.401 [0.271, 0.511]†
 
 † Its interval comes from a seeded sample of documents; the value is exact.
+
+In brackets: 95% percentile bootstrap intervals; whole documents are resampled.
 """
 
-Rows = list[AgreementRow]
+STATISTICS = """\
+
+Who is best
+axis       level     best (Spearman)    cannot be told from it  told from it    not compared
+fluency    sample    synthetic (0.441)  words                   chrf (p 0.004)  few (untested) +1
+fluency    summary†  synthetic (0.441)  –                       bleu (p 0.049)  –
+coherence  sample    words (0.200)      –                       –               –
+
+Tested: a two-sided permutation test that exchanges two scorers' standard scores at each document
+and system (PERM-BOTH), on the candidates that both scored, at 5% after Holm's correction (p) over
+the rivals of one axis and level. A scorer that cannot be told from the best may still be worse:
+there is too little here to say so.
+Not compared: untested, where too little was scored by both; undefined, where a scorer has no
+correlation.
+† Tested on a seeded sample of documents.
+
+Axes among themselves (all candidates pooled)
+axis       other axis  people  synthetic
+coherence  fluency     0.400   –
+coherence  relevance   –       0.950
+fluency    relevance   0.000   –
+
+Spearman's correlation between two axes of the same candidates. A scorer whose own axes agree with
+each other much more than people's do is scoring one thing.
+
+How far people agree
+axis       level    Spearman               n      skipped  raters
+fluency    sample   0.612 [0.553, 0.664]   100    2        3
+fluency    summary  0.500 [0.400, 0.600]†  1,598  2        3
+coherence  sample   –                      0      9        0
+
+axis     nominal alpha         interval alpha        n      skipped
+fluency  0.200 [0.100, 0.300]  0.550 [0.400, 0.650]  1,598  2
+
+One rater against the mean of the others, averaged over the raters: no scorer can be expected far
+above it. Skipped: candidates with a single rating.
+Krippendorff's alpha is the raters' agreement beyond chance: 1 is perfect, 0 is chance. Skipped:
+candidates with fewer than two ratings.
+† Its interval comes from a seeded sample of documents; the value is exact.
+
+Agreement in labels
+scorer  axis     kappa                 linear kappa  n      skipped
+geval   fluency  0.250 [0.150, 0.350]  –             1,000  600
+
+Where a scorer gives the labels that people give: Cohen's kappa is their agreement beyond chance;
+weighted, labels far apart disagree more. Skipped: candidates without both labels.
+"""
 
 
 def test_ordinary_findings(findings: Findings) -> None:
     assert agreement_text(findings) == ORDINARY
+
+
+def test_every_statistic(with_statistics: Findings) -> None:
+    assert agreement_text(with_statistics) == ORDINARY + STATISTICS
 
 
 def test_no_ratings(findings: Findings) -> None:
@@ -38,49 +79,75 @@ def test_no_ratings(findings: Findings) -> None:
     assert said == "There are no human ratings: nothing to agree with.\n"
 
 
-@pytest.fixture
-def rows_for(findings: Findings) -> Callable[[int], Rows]:
-    """The ordinary rows again under so many axes: three lines each."""
-    return lambda axes: [
-        replace(row, axis=f"axis {n}", sampled=False)
-        for n in range(axes)
-        for row in findings.agreement
-    ]
+def test_ratings_without_scorers_still_agree_among_themselves(with_statistics: Findings) -> None:
+    said = agreement_text(replace(with_statistics, agreement=[], standings=[], labels=[]))
+    assert said.startswith("Candidates are rated, but no scorer")
+    assert "\n\nAxes among themselves" in said and "\n\nHow far people agree" in said
+    assert "Who is best" not in said and "alpha" not in said
 
 
-def test_many_rows_show_spearman_at_each_level(
-    findings: Findings, rows_for: Callable[[int], Rows]
+def test_all_is_told_at_each_level_however_many_rows(findings: Findings) -> None:
+    rows = [replace(row, axis=f"axis {n}") for n in range(30) for row in findings.agreement]
+    said = agreement_text(replace(findings, agreement=rows)).split("\n\n")[0]
+    assert len(said.splitlines()) == 2 + 30
+
+
+def test_a_level_that_a_scorer_lacks_is_a_dash(findings: Findings) -> None:
+    rows = [replace(row, sampled=False) for row in findings.agreement]
+    rows += [replace(row, axis="other") for row in rows if row.level != "system"]
+    said = agreement_text(replace(findings, agreement=rows))
+    line = next(line for line in said.splitlines() if "other" in line)
+    assert line == "synthetic  other    0.440 [0.310, 0.550]  –                     " + (
+        "0.401 [0.271, 0.511]"
+    )
+
+
+def test_what_else_was_resampled_is_said(with_statistics: Findings) -> None:
+    said = agreement_text(replace(with_statistics, resampled="both"))
+    assert (
+        "In brackets: 95% percentile bootstrap intervals; documents and systems are resampled"
+    ) in said
+    assert said.count("In brackets, here: 95% intervals; whole documents are resampled.") == 2
+
+
+def test_a_test_without_anything_lacking_needs_no_column_for_it(with_statistics: Findings) -> None:
+    said = agreement_text(replace(with_statistics, standings=with_statistics.standings[1:]))
+    assert "not compared" not in said and "Not compared" not in said
+    assert "bleu (p 0.049)" in said
+
+
+def test_scorers_beyond_100_columns_are_told_beside_people_again(
+    with_statistics: Findings,
 ) -> None:
-    said = agreement_text(replace(findings, agreement=rows_for(7)))
-    assert said.splitlines()[:3] == [
-        "Spearman's correlation at each level",
-        "scorer     axis    sample             system             summary",
-        "synthetic  axis 0  0.44 [0.31, 0.55]  0.80 [0.67, 0.91]  0.40 [0.27, 0.51]",
+    pooled = [row for row in with_statistics.axes if row.level == "summary"]
+    rows = pooled + [
+        replace(pooled[0], of=f"a judge of some length {n}", value=n / 100) for n in range(9)
     ]
-    assert len(said.splitlines()) == 2 + 7
+    said = agreement_text(replace(with_statistics, axes=rows))
+    section = said[said.index("Axes among") : said.index("Spearman's correlation between")]
+    heads = [line for line in section.splitlines() if line.startswith("axis ")]
+    assert len(heads) == 5
+    assert all(" people " in head for head in heads)
+    told = [line for line in section.splitlines() if line.startswith("coherence  relevance")]
+    values = [value for line in told for value in line.split()[3:]]
+    assert values == ["0.950", *(f"0.0{n}0" for n in range(9))]
 
 
-def test_twenty_rows_are_not_yet_many(findings: Findings, rows_for: Callable[[int], Rows]) -> None:
-    said = agreement_text(replace(findings, agreement=rows_for(6)))
-    assert "Kendall" in said
-    assert said.count("synthetic") == 18
-
-
-def test_a_level_that_a_scorer_lacks_is_a_dash(
-    findings: Findings, rows_for: Callable[[int], Rows]
-) -> None:
-    lacking = [row for row in rows_for(9) if (row.axis, row.level) != ("axis 3", "system")]
-    said = agreement_text(replace(findings, agreement=lacking))
-    line = next(line for line in said.splitlines() if "axis 3" in line)
-    assert line == "synthetic  axis 3  0.44 [0.31, 0.55]  –                  0.40 [0.27, 0.51]"
-
-
-def test_hostile_and_long_names_stay_within_100_columns(hostile: Findings) -> None:
-    said = agreement_text(hostile)
-    assert len(said.splitlines()) == 2 + 9
+def test_hostile_and_long_names_stay_within_100_columns(hostile_with_statistics: Findings) -> None:
+    said = agreement_text(hostile_with_statistics)
     assert max(map(columns, said.splitlines())) <= 100
-    assert said.count("0.40 [0.27, 0.51]") == 9
+    assert said.count("0.400 [0.270, 0.510]") == 9
+    assert said.count("0.600 [0.500, 0.700]") == 9
+    assert said.count("0.200 [0.100, 0.300]") == 2 * 9
+    assert said.count("(0.441)") == 10
     assert not any(ord(character) < 32 and character != "\n" for character in said)
+    assert not any(character in said for character in "\u202e\x7f\x9b")
+
+
+def test_hostile_names_add_no_line(hostile_with_statistics: Findings) -> None:
+    said = agreement_text(hostile_with_statistics)
+    table = said[said.index("Who is best") : said.index("Tested:")]
+    assert len(table.splitlines()) == 2 + 10 + 1
 
 
 def test_the_widest_figures_leave_names_room(findings: Findings) -> None:
@@ -90,4 +157,4 @@ def test_the_widest_figures_leave_names_room(findings: Findings) -> None:
     ]
     said = agreement_text(replace(findings, agreement=wide))
     assert max(map(columns, said.splitlines())) <= 100
-    assert "synthetic" in said and "-0.44 [-0.61, -0.35]†" in said
+    assert "synthetic  fluency  -0.440 [-0.610, -0.350]†" in said

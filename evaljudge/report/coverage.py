@@ -1,0 +1,42 @@
+"""What a terminal is told first: how much was scored, and what was not, and why.
+
+coverage   99.8% scored; 1,600 of 1,600 candidates rated by people
+unscored   importance: 3 of 1,600 (empty text × 2; empty source × 1)
+skipped    6 of 60 documents at sample level, for unieval on groundedness: nothing to rank
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evaljudge.records import ANY_AXIS
+from evaljudge.report.figures import count, percent, reasons
+from evaljudge.report.findings import AgreementRow, Coverage, Findings
+from evaljudge.report.plain import one_line
+
+
+def coverage_text(findings: Findings) -> str:
+    return "".join(f"{line}\n" for line in _lines(findings))
+
+
+def _lines(findings: Findings) -> Iterator[str]:
+    people = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by people"
+    scored = f"{percent(findings.share)} scored; " if findings.coverage else ""
+    yield f"coverage   {scored}{people}"
+    for row in findings.coverage:
+        if row.unscored:
+            yield f"unscored   {one_line(_unscored(row))}"
+    for found in findings.agreement:
+        if (found.level, found.coefficient) == ("sample", "spearman") and found.skipped:
+            yield f"skipped    {one_line(_skipped(found))}"
+
+
+def _skipped(row: AgreementRow) -> str:
+    of = f"{count(row.skipped)} of {count(row.n + row.skipped)} documents"
+    return f"{of} at sample level, for {row.scorer} on {row.axis}: nothing to rank"
+
+
+def _unscored(row: Coverage) -> str:
+    name = row.scorer if row.axis == ANY_AXIS else f"{row.scorer} on {row.axis}"
+    why = "; ".join(f"{reason} × {count(times)}" for reason, times in reasons(row))
+    return f"{name}: {count(row.unscored)} of {count(row.expected)} ({why})"

@@ -1,0 +1,56 @@
+"""A section of the report as plain values, before Markdown, a page or a terminal writes it.
+
+Table(title="Sample level: people", heads=["axis", "fluency"], sides="lr",
+      rows=[["coherence", "0.512 [0.431, 0.590]"]])
+Table(…, rows=[[[Named("chrF", "0.735")], [Named("BLEU", "p 0.012"), Named("METEOR")]]])
+
+A cell on the left side holds strangers' words, or a list of names with what is told of each; a
+cell on the right holds a figure of our own. Who writes a table makes the words harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaljudge.report.figures import NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A stranger's name, and in our own words what is told of it: `chrF (p 0.012)`."""
+
+    name: str
+    told: str = ""
+
+    def shown(self, name: str) -> str:
+        """With its name as the writer shows it."""
+        return f"{name} ({self.told})" if self.told else name
+
+
+Cell = str | Sequence[Named]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`sides`: l for words, r for figures; words come first."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    sides: str
+    lead: int = 1  # columns that a terminal repeats where it tells a wide table in parts
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """`about` and `notes` are our own sentences, before and after the tables."""
+
+    title: str
+    about: Sequence[str]
+    tables: Sequence[Table]
+    notes: Sequence[str] = ()
+
+
+def listed(names: Sequence[Named]) -> Cell:
+    return names or NONE
