@@ -107,7 +107,6 @@ def main() -> None:
     figures = {
         "machine": f"{os.cpu_count()} cores of {platform.machine()}, {platform.platform()}",
         "busy with others": round(os.getloadavg()[0], 1),
-        "threads of BLAS": threads,
         "numpy": np.__version__,
         "seconds, 1000 resamples": {mode: all_pairs(mode) for mode in MODES},
         f"beside a loop, {FEW} resamples": {mode: side_by_side(mode) for mode in MODES},

@@ -13,6 +13,7 @@ from .pairs import Floats, Pairs, paired
 from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
 from .system import system_level
+from .threads import on_one_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Agreement:
     epsilon: float | None = None  # accuracy: scores no further apart are tied
 
 
+@on_one_thread
 def agreements(
     documents: ArrayLike,
     systems: ArrayLike,

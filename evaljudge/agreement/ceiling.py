@@ -23,6 +23,7 @@ from .sample import sample_level
 from .shared import CORRELATIONS, Correlation
 from .summary import MAX_POOLED, summary_level
 from .system import system_level
+from .threads import on_one_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Rater:
         return np.stack([level.replicate(draws) for level in self.levels])
 
 
+@on_one_thread
 def ceiling(
     documents: ArrayLike,
     systems: ArrayLike,

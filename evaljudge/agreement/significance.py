@@ -17,6 +17,7 @@ from .estimate import Level
 from .exchange import Exchange
 from .pairs import paired
 from .shared import Correlation, group_correlations
+from .threads import on_one_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
+@on_one_thread
 def against_best(
     documents: ArrayLike,
     systems: ArrayLike,

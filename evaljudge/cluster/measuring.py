@@ -58,7 +58,7 @@ class Counter:
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         (shards,) = batch["shards"]
-        texts = [text for shard in _read_shards(shards) for text in self._texts(shard)]
+        texts = (text for shard in _read_shards(shards) for text in self._texts(shard))
         return {name: [array] for name, array in self._of.metric.counted(texts).items()}
 
     def _texts(self, shard: Shard) -> Iterator[str]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -57,6 +58,7 @@ Floats = NDArray[np.float64]
 
 SHORT_SOURCE = Unscored("source shorter than an n-gram")
 NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
+COUNTED_AT_ONCE = 64
 DIGITS = 9
 """Importances are equal that agree in so many decimals: products of logarithms are not exact."""
 
@@ -109,8 +111,9 @@ class Importance:
         return replace(self, tokenizer=self._learnt(map(self._read, documents)))
 
     def counted(self, documents: Iterable[str]) -> Part:
-        tokens = self._tokens(list(documents))
-        return Frequencies.of(self._grams(tokens), tokens).as_part()
+        parts = (self._tokens(texts) for texts in _some(documents))
+        found = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
+        return Frequencies.added(found).as_part()
 
     def fitted(self, counts: Iterable[Part]) -> Importance:
         return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
@@ -191,6 +194,13 @@ class Importance:
 
 def importance(name: str, given: Mapping[str, Any]) -> Importance:
     return Importance(name, read_settings(ImportanceSettings, given, f"metrics.{name}"))
+
+
+def _some(documents: Iterable[str]) -> Iterator[list[str]]:
+    """A few at a time: their n-grams are many."""
+    left = iter(documents)
+    while texts := list(islice(left, COUNTED_AT_ONCE)):
+        yield texts
 
 
 def _texts(case: Case) -> Iterator[str]:
