@@ -103,7 +103,6 @@ def all_pairs(resample: Resampled) -> dict[str, float]:
 
 
 def main() -> None:
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "as many as cores")
     figures = {
         "machine": f"{os.cpu_count()} cores of {platform.machine()}, {platform.platform()}",
         "busy with others": round(os.getloadavg()[0], 1),
