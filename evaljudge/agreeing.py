@@ -99,7 +99,8 @@ class Rated:
             return self, False
         sizes = np.bincount(self.documents)
         order = np.random.default_rng((seed, 3)).permutation(sizes.size)
-        kept = np.isin(self.documents, order[np.cumsum(sizes[order]) <= most])
+        fitting = max(1, int(np.sum(np.cumsum(sizes[order]) <= most)))
+        kept = np.isin(self.documents, order[:fitting])
         scores = {key: column[kept] for key, column in self.scores.items()}
         human = {axis: column[kept] for axis, column in self.human.items()}
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True

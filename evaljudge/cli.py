@@ -122,7 +122,10 @@ def agree(
     out: Annotated[
         str | None, typer.Option(help="Also write the tables here (a path or URI).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, not a table.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print agreement.json; the other tables come with --out."),
+    ] = False,
 ) -> None:
     """How far scores and metrics agree with human ratings, and people with each other."""
     from evaljudge.config import AgreementConfig

@@ -46,6 +46,12 @@ def read_all_given(paths: Iterable[str]) -> Given:
             if key in found:
                 raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file already")
             found[key] = values
+    for scorer, axis in found:
+        if axis != ANY_AXIS and (scorer, ANY_AXIS) in found:
+            raise UserError(
+                f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
+                "which belongs to whom could not be told; give one of them another name"
+            )
     return found
 
 

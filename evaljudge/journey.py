@@ -207,6 +207,7 @@ def _measure(
         measure(job, output, lacking, _seen(watcher, claim))
     finally:
         watcher.done()
+    output.tidy()
 
 
 def _seen(watcher: Watcher, claim: Claim) -> Callable[[Mapping[str, Any]], None]:

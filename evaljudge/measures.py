@@ -10,6 +10,7 @@ change between reports, and only what changed is measured.
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
@@ -46,8 +47,9 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
     names = {name for missing in lacking.values() for name in missing}
     with ray_session(job.config.workers):  # for all passes
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
-        measuring = Measuring(job.config.out, ready, job.metric_signatures(corpus_digest(output)))
-        measure_orders(measuring, lacking, watch)
+        signatures = job.metric_signatures(corpus_digest(output))
+        measuring = Measuring(job.config.out, ready, signatures, uuid.uuid4().hex)
+        measure_orders(measuring, lacking, job.config.workers.max, watch)
 
 
 def corpus_digest(output: Output) -> str:
@@ -63,7 +65,7 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     documents = _once(ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
     counting = Counting(job.config.out, learnt, again)
-    return learnt.fitted(counts_of(counting, shards))
+    return learnt.fitted(counts_of(counting, shards, job.config.workers.max))
 
 
 def _once(

@@ -8,7 +8,8 @@ Without scores or metrics it tells how far the ratings agree among themselves.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import fsum
 
@@ -48,6 +49,8 @@ def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
     if out:
         write_agreement(Place(out), findings)
     if as_json:
+        for warning in findings.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
         return json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
     warnings = "".join(f"warning    {warning}\n" for warning in findings.warnings)
     return f"{coverage_text(findings)}{warnings}\n{agreement_text(findings)}"
@@ -69,7 +72,11 @@ def agreement_of(wanted: Wanted) -> Findings:
     tables = Tables(given)
     for case in cases:
         tables.add(case, _scores(case, given, reasons))
-    warning = f"{strangers} scores belong to no candidate of the corpus and were left out"
+    rated = tables.as_rated()
+    warnings = list(_unmet(rated))
+    if strangers:
+        said = f"{strangers} scores belong to no candidate of the corpus and were left out"
+        warnings.insert(0, said)
     return Findings(
         run="given scores",
         task="",
@@ -85,8 +92,8 @@ def agreement_of(wanted: Wanted) -> Findings:
         selections=(),
         signatures=_signatures(wanted, corpus.digest),
         tokens=(),
-        warnings=[warning] if strangers else [],
-        **with_statistics(_looked_at(tables.as_rated(), wanted), wanted.how, wanted.seed),
+        warnings=warnings,
+        **with_statistics(_looked_at(rated, wanted), wanted.how, wanted.seed),
     )
 
 
@@ -95,6 +102,13 @@ def _looked_at(rated: Rated, wanted: Wanted) -> Rated:
         if axis not in rated.human:
             raise UserError(f"--axis: {unknown('human axis', axis, rated.human)}")
     return rated.on(wanted.axes) if wanted.axes else rated
+
+
+def _unmet(rated: Rated) -> Iterator[str]:
+    """Scorers whose axis nobody rated: a slip of spelling, mostly."""
+    for scorer, axis in rated.scores:
+        if axis != ANY_AXIS and axis not in rated.human:
+            yield f"{scorer}: no rating to compare with: {unknown('human axis', axis, rated.human)}"
 
 
 def _measure(wanted: Wanted, cases: Sequence[Case], given: Given) -> Reasons:

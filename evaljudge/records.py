@@ -45,7 +45,7 @@ class Candidate:
     text: str
     ratings: Mapping[str, float] = field(default_factory=dict)
     raters: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Of axes rated by several, each rating; the axis' mean is in `ratings`."""
+    """Of axes rated by several, each rating, NaN where one gave none; `ratings` has the mean."""
 
 
 @dataclass(frozen=True, slots=True)

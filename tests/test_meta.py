@@ -191,6 +191,26 @@ def test_what_is_refused(cases: str, tmp_path: Path, more: dict[str, Any], said:
         agreed(cases, again, metrics={"words": {}})
 
 
+def test_an_axis_that_nobody_rated_is_said(cases: str, tmp_path: Path) -> None:
+    rows = [*SCORES, *(row | {"scorer": "slip", "axis": "Fluency"} for row in SCORES)]
+    (warning,) = agreed(cases, written(tmp_path, rows, "jsonl")).warnings
+    assert warning.startswith("slip: no rating to compare with: unknown human axis 'Fluency'")
+
+
+def test_scores_with_and_without_axis_are_told_apart_or_refused(cases: str, tmp_path: Path) -> None:
+    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
+    with pytest.raises(UserError, match="scorer 'mine' has scores of axis 'fluency' and"):
+        agreed(cases, written(tmp_path, [*SCORES, *bare], "jsonl"))
+
+
+def test_no_permutations_no_p(cases: str, tmp_path: Path) -> None:
+    other = [row | {"scorer": "other"} for row in SCORES]
+    how = AgreementConfig(permutations=0, resamples=0)
+    findings = agreed(cases, written(tmp_path, [*SCORES, *other], "jsonl"), how=how)
+    assert [rival.p for row in findings.standings for rival in row.rivals] == [None] * 3
+    assert {row.low for row in findings.agreement} == {None}
+
+
 def test_raters_labels_and_axes_are_told(tmp_path: Path) -> None:
     """Two raters and two axes, a scorer in labels: each statistic is there, on what it rests."""
     texts = [

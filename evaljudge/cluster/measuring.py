@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaljudge.cluster.deaths import Deaths
 from evaljudge.cluster.stages import hush
 from evaljudge.cluster.worker import GIVEN_UP, REFUSED
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.metrics import CorpusMetric, Metric, Unscored
+from evaljudge.metrics import CorpusMetric, Metric, Unscored, Value
 from evaljudge.metrics.protocol import Part
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Output, Shard
 
 COUNTED_AT_ONCE = 64
 """Shards: what their documents have in common travels once."""
-MOST_DEATHS = 3
-"""Of a worker at the same work."""
+WORKER_DIED = Unscored("worker died")
 Receipt = dict[str, Any]
 
 
@@ -45,6 +45,8 @@ class Measuring:
     out: str
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]
+    session: str
+    """Of this driver: deaths are counted within it."""
 
 
 class Counter:
@@ -91,29 +93,45 @@ class Measurer:
             return {GIVEN_UP: str(error)}
 
     def _measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
-        """Data first, marker last."""
+        """Data first, marker last; a marker that vouches for other settings is struck before."""
+        deaths = Deaths(self._output, f"{shard.number:05d}", self._of.session)
         cases, unscored = self._output.cases(shard), 0
+        measured = self._others_measured(shard, names)
         for metric in self._of.metrics:
             if metric.name in names:
-                scores = list(self._scores(metric, cases))
+                scores = list(self._scores(metric, cases, deaths))
                 unscored += sum(score.value is None for score in scores)
                 self._output.write_measures(metric.name, shard, scores)
-        before = (self._output.receipt("measure", shard) or {}).get("measured", {})
-        receipt = {
+                measured[metric.name] = self._of.signatures[metric.name]
+        receipt = self._marker(shard, measured, unscored)
+        self._output.commit("measure", shard, receipt)
+        deaths.end()
+        return receipt
+
+    def _others_measured(self, shard: Shard, names: Sequence[str]) -> dict[str, str]:
+        """The metrics that stay as they are; those that do not lose the marker's word at once."""
+        marker = self._output.receipt("measure", shard)
+        if marker is None:
+            return {}
+        kept = {name: line for name, line in marker["measured"].items() if name not in names}
+        if kept != marker["measured"]:
+            self._output.commit("measure", shard, marker | {"measured": kept})
+        return kept
+
+    def _marker(self, shard: Shard, measured: Mapping[str, str], unscored: int) -> Receipt:
+        return {
             "stage": "measure",
             "shard": shard.number,
             "cases": shard.cases,
             "unscored": unscored,
-            "measured": before | {name: self._of.signatures[name] for name in names},
+            "measured": measured,
             "worker": self._worker,
             "worker_seconds": round(time.monotonic() - self._since, 3),
             "gpus": 0,
         }
-        self._output.commit("measure", shard, receipt)
-        return receipt
 
-    def _scores(self, metric: Metric, cases: Sequence[Case]) -> Iterator[Score]:
-        for case, values in zip(cases, metric.measure(cases), strict=True):
+    def _scores(self, metric: Metric, cases: Sequence[Case], deaths: Deaths) -> Iterator[Score]:
+        for case, values in zip(cases, _values(metric, cases, deaths), strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
                 yield Score(
                     case.document.doc_id,
@@ -126,21 +144,36 @@ class Measurer:
                 )
 
 
-def counts_of(counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
+def _values(metric: Metric, cases: Sequence[Case], deaths: Deaths) -> list[list[Value]]:
+    """All at once; one by one where that was somebody's death."""
+    if deaths.is_first:
+        return metric.measure(cases)
+    return [_values_alone(metric, case, deaths) for case in cases]
+
+
+def _values_alone(metric: Metric, case: Case, deaths: Deaths) -> list[Value]:
+    if deaths.is_aside(metric.name, case.document.doc_id):
+        return [WORKER_DIED for _ in case.candidates]
+    deaths.opening(metric.name, case.document.doc_id)
+    return metric.measure([case])[0]
+
+
+def counts_of(counting: Counting, shards: Sequence[Shard], most: int) -> Iterator[Part]:
     at_once = max(1, min(COUNTED_AT_ONCE, len(shards) // 8))
     parts = [shards[i : i + at_once] for i in range(0, len(shards), at_once)]
     rows = [{"shards": json.dumps([_told(shard) for shard in part])} for part in parts]
-    yield from _rows(Counter, counting, rows)
+    yield from _rows(Counter, counting, rows, most)
 
 
 def measure_orders(
     measuring: Measuring,
     lacking: Mapping[Shard, Sequence[str]],
+    most: int,
     watch: Callable[[Receipt], None],
 ) -> None:
     rows = [{"order": json.dumps([_told(shard), list(n)])} for shard, n in lacking.items()]
     ending: UserError | GivenUp | None = None
-    for row in _rows(Measurer, measuring, rows):
+    for row in _rows(Measurer, measuring, rows, most):
         receipt = json.loads(row["receipt"])
         if said := receipt.get(REFUSED):
             ending = ending or UserError(said)
@@ -152,11 +185,14 @@ def measure_orders(
         raise ending
 
 
-def _rows(worker: type, knowing: Any, rows: Sequence[Mapping[str, str]]) -> Iterator[Any]:
+def _rows(
+    worker: type, knowing: Any, rows: Sequence[Mapping[str, str]], most: int
+) -> Iterator[Any]:
+    """On all CPUs there are, or as many workers as may be wanted of an autoscaler."""
     import ray
 
     hush()
-    cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    cpus = max(1, most, int(ray.cluster_resources().get("CPU", 1)))
     with warnings.catch_warnings():  # Ray has no other names yet for `max_restarts` and its like
         warnings.simplefilter("ignore", DeprecationWarning)
         done = ray.data.from_items(list(rows), override_num_blocks=len(rows)).map_batches(
@@ -165,15 +201,15 @@ def _rows(worker: type, knowing: Any, rows: Sequence[Mapping[str, str]]) -> Iter
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(min_size=1, max_size=min(cpus, len(rows))),
             num_cpus=1,
-            max_restarts=MOST_DEATHS,
-            max_task_retries=MOST_DEATHS,
+            max_restarts=-1,  # deaths.py says when a case is set aside, and a shard given up
+            max_task_retries=-1,
         )
     try:
         yield from done.iter_rows()
     except ray.exceptions.RayActorError as error:
         raise GivenUp(
-            f"a worker that measures died {MOST_DEATHS} times ({type(error).__name__}); what was "
-            "committed is kept. Is a text too large for a worker's memory? Ray's logs say more"
+            f"the workers that measure were lost ({type(error).__name__}), and Ray could start no "
+            "others; what was committed is kept, and a rerun resumes. Ray's logs say more"
         ) from error
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from hashlib import blake2b
+from math import isnan
 from typing import Any, NamedTuple
 
 from evaljudge.records import Candidate, Case
@@ -45,8 +46,13 @@ def _ratings(case: Case) -> int:
 
 def _rated(candidate: Candidate) -> tuple[Any, ...]:
     """Without raters as before there were any: a corpus of old keeps its digest."""
-    raters = (sorted(candidate.raters.items()),) if candidate.raters else ()
-    return (candidate.system, sorted(candidate.ratings.items()), *raters)
+    listed = sorted((axis, _nulled(numbers)) for axis, numbers in candidate.raters.items())
+    return (candidate.system, sorted(candidate.ratings.items()), *([listed] if listed else ()))
+
+
+def _nulled(numbers: Iterable[float]) -> list[float | None]:
+    """Null for NaN, which JSON lacks."""
+    return [None if isnan(number) else number for number in numbers]
 
 
 def _hash(value: Any) -> int:

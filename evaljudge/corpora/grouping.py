@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from math import nan
 from sqlite3 import Connection
 from typing import Any
 
@@ -152,7 +153,8 @@ def _said(fragment: Fragment) -> dict[str, str | None]:
 
 
 def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
-    listed: dict[str, list[float]] = json.loads(raters) if raters else {}
+    """The NaN of a rater's absent rating comes back as `math.nan`: see `rating`."""
+    listed: dict[str, list[float]] = json.loads(raters or "{}", parse_constant=lambda _: nan)
     return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 
 

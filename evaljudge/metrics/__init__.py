@@ -81,7 +81,7 @@ def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
 
 def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     kind = settings.get("metric", name)
-    if kind not in METRICS:
+    if not isinstance(kind, str) or kind not in METRICS:
         raise UserError(f"metrics: {unknown('metric', str(kind), METRICS)}")
     if not _NAME.fullmatch(name):
         raise UserError(f"metrics.{name}: a name may hold letters, digits, `_`, `.`, `@` and `-`")

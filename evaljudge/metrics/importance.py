@@ -28,7 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from importlib.metadata import version
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -37,6 +38,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import expit
 
+from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.errors import UserError
 from evaljudge.metrics.grams import Frequencies, Grams, grams
 from evaljudge.metrics.protocol import Part, Unscored, Value
 from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
@@ -105,7 +108,25 @@ class Importance:
 
     @property
     def told(self) -> Mapping[str, Any]:
-        return self.settings.model_dump(exclude_defaults=True)
+        told = self.settings.model_dump(exclude_defaults=True, exclude={"model", "revision"})
+        if self.settings.tokenizer == "model":
+            told["model"] = str(self._identity)
+        made_by = ["tokenizers"] if self.settings.tokenizer in ("bpe", "model") else []
+        made_by += ["scikit-learn"] if self.settings.drop_stop_words else []  # its list of them
+        library = ", ".join(f"{package} {version(package)}" for package in made_by)
+        return told | ({"library": library} if library else {})
+
+    @property
+    def _where(self) -> str:
+        return f"metrics.{self.name}"
+
+    @cached_property
+    def _identity(self) -> Identity:
+        settings = self.settings
+        try:
+            return VllmEngines().identify(ModelSource(str(settings.model), settings.revision))
+        except UserError as error:
+            raise UserError(f"{self._where}.model: {error}") from None
 
     def learnt(self, documents: Iterable[str]) -> Importance:
         return replace(self, tokenizer=self._learnt(map(self._read, documents)))
@@ -187,7 +208,7 @@ class Importance:
             case "characters":
                 return Characters()
             case "model":
-                return of_model(str(settings.model), settings.revision, f"metrics.{self.name}")
+                return of_model(str(settings.model), self._identity.commit, self._where)
             case "bpe":
                 return learn_bpe(documents, settings.vocabulary)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaljudge.metrics.protocol import Value
-from evaljudge.metrics.references import EMPTY_TEXT
+from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
 from evaljudge.records import Case
 from evaljudge.settings import Settings, read_settings
 
@@ -22,6 +22,7 @@ class Length:
 
     name: str
     of: Callable[[int, int], float]
+    needs_source: bool
     version: str = "1"
     told: Mapping[str, Any] = field(default_factory=dict)
 
@@ -31,20 +32,27 @@ class Length:
     def _of_case(self, case: Case) -> list[Value]:
         source = len(case.document.source.split())
         lengths = [len(candidate.text.split()) for candidate in case.candidates]
-        return [self.of(length, source) if length else EMPTY_TEXT for length in lengths]
+        return [self._value(length, source) for length in lengths]
+
+    def _value(self, length: int, source: int) -> Value:
+        if not length:
+            return EMPTY_TEXT
+        return EMPTY_SOURCE if self.needs_source and not source else self.of(length, source)
 
 
 def words(name: str, given: Mapping[str, Any]) -> Length:
-    return _made(name, given, _words)
+    return _made(name, given, _words, needs_source=False)
 
 
 def compression(name: str, given: Mapping[str, Any]) -> Length:
-    return _made(name, given, _compression)
+    return _made(name, given, _compression, needs_source=True)
 
 
-def _made(name: str, given: Mapping[str, Any], of: Callable[[int, int], float]) -> Length:
+def _made(
+    name: str, given: Mapping[str, Any], of: Callable[[int, int], float], *, needs_source: bool
+) -> Length:
     read_settings(Settings, given, f"metrics.{name}")  # there are none
-    return Length(name, of)
+    return Length(name, of, needs_source)
 
 
 def _words(length: int, source: int) -> float:

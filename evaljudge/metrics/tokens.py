@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
@@ -97,16 +98,16 @@ class Bpe:
 
 @dataclass(frozen=True)
 class OfModel:
-    """A pretrained model's tokenizer; no token of it is taken for unknown."""
+    """A pretrained model's tokenizer; no text of a corpus yields a special token."""
 
     source: str
-    revision: str | None
+    commit: str | None
     base: int
 
     def __call__(self, texts: Sequence[str]) -> Tokens:
-        found = _pretrained(self.source, self.revision)(
-            list(texts), add_special_tokens=False, verbose=False
-        )["input_ids"]
+        tokeniser = _pretrained(self.source, self.commit)
+        found = [tokeniser.text(text) for text in texts]
+        tokeniser.text.cache_clear()  # texts of a corpus do not come again
         ids = np.fromiter(chain.from_iterable(found), np.uint64)
         return Tokens(ids + np.uint64(1), _lengths(found))
 
@@ -123,9 +124,12 @@ def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:
     return Bpe(trained.to_str(), trained.get_vocab_size())
 
 
-def of_model(source: str, revision: str | None, where: str) -> OfModel:
+def of_model(source: str, commit: str | None, where: str) -> OfModel:
+    """`commit`: the hub's, so that all workers load what the driver saw."""
     try:
-        return OfModel(source, revision, len(_pretrained(source, revision)) + 1)
+        return OfModel(source, commit, len(_pretrained(source, commit).hf) + 1)
+    except UserError as error:
+        raise UserError(f"{where}.model: {error}") from None
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
         said = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(f"{where}.model: no tokenizer can be had of {source}: {said}") from None
@@ -181,7 +185,8 @@ def _read(learnt: str) -> tuple[Trained, dict[str, Sequence[int]]]:
 
 
 @lru_cache(maxsize=4)
-def _pretrained(source: str, revision: str | None) -> Any:
+def _pretrained(source: str, commit: str | None) -> Tokeniser:
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(source, revision=revision, use_fast=True)
+    given = {"revision": commit or "main", "trust_remote_code": False}
+    return Tokeniser(AutoTokenizer.from_pretrained(source, use_fast=True, **given))

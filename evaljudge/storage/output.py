@@ -160,7 +160,13 @@ class Output:
         return [Document(row["doc_id"], row["source"]) for row in table.to_pylist()]
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
-        return read_scores(self.place.read_table(f"measures/{metric}/{shard.file}"))
+        name = f"measures/{metric}/{shard.file}"
+        try:
+            return read_scores(self.place.read_table(name))
+        except FileNotFoundError:
+            marker = self.place.at(f"commits/measure/{shard.number:05d}.json")
+            said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
+            raise UserError(said) from None
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> None:
         self.place.write_table(f"measures/{metric}/{shard.file}", scores_table(scores))

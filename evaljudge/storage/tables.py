@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
@@ -81,8 +82,17 @@ def read_cases(table: pa.Table) -> Iterator[Case]:
 
 def _candidate(columns: Mapping[str, Any]) -> Candidate:
     """Runs of before raters were kept have no such column."""
-    raters = {axis: tuple(numbers) for axis, numbers in columns.get("raters") or ()}
+    raters = {axis: _with_nan(numbers) for axis, numbers in columns.get("raters") or ()}
     return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)
+
+
+def _with_nan(numbers: Iterable[float | None]) -> tuple[float, ...]:
+    """Null is a rater's absent rating: always this very `nan`, so that equal cases are equal."""
+    return tuple(nan if number is None else number for number in numbers)
+
+
+def _with_null(numbers: Iterable[float]) -> list[float | None]:
+    return [None if isnan(number) else number for number in numbers]
 
 
 def read_briefs(table: pa.Table) -> Iterator[Brief]:
@@ -122,8 +132,10 @@ def _case_row(case: Case) -> dict[str, Any]:
         "references": list(case.document.references),
         "candidates": [
             {
-                **{"system": c.system, "text": c.text},
-                **{"ratings": list(c.ratings.items()), "raters": list(c.raters.items())},
+                "system": c.system,
+                "text": c.text,
+                "ratings": list(c.ratings.items()),
+                "raters": [(axis, _with_null(numbers)) for axis, numbers in c.raters.items()],
             }
             for c in case.candidates
         ],

@@ -1,6 +1,7 @@
 """What a study is asked of: cases, scores that were given, metrics to measure; said in one line.
 
-Asked(cases="summeval.jsonl", format="generic", scores=(), metrics="importance,rouge1", seed=0)
+Asked(cases="summeval.jsonl", format="generic", sources=None, scores=(),
+      metrics="importance,rouge1", seed=0)
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from evaljudge.studies.telling import Study, told_json, told_markdown, told_text
 class Asked:
     cases: str
     format: str
+    sources: str | None
     scores: Sequence[str]
     metrics: str | None
     seed: int
@@ -36,7 +38,7 @@ class Asked:
     @cached_property
     def matrix(self) -> ScoreMatrix:
         measure = self.measure
-        with open_corpus(CorpusSource(self.cases, self.format)) as corpus:
+        with open_corpus(CorpusSource(self.cases, self.format, self.sources)) as corpus:
             cases = list(corpus)
         return score_matrix(cases, read_all_given(self.scores), measured_columns(measure, cases))
 

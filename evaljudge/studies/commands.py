@@ -18,6 +18,9 @@ studies_app = typer.Typer(
 )
 Cases = Annotated[str, typer.Option(help="Cases: file, folder or glob.")]
 Format = Annotated[str, typer.Option("--format", help="The cases' format.")]
+Sources = Annotated[
+    str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
+]
 Scores = Annotated[
     list[str] | None, typer.Option("--scores", help="Scores from anywhere; may be repeated.")
 ]
@@ -41,7 +44,8 @@ Draws = Annotated[int, typer.Option(min=1, help="How often documents are drawn."
 
 @studies_app.command()
 def mixes(
-    cases: Cases, format: Format = "generic", scores: Scores = None, metrics: Metrics = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None,
+    scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
     resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
@@ -52,7 +56,7 @@ def mixes(
     from evaljudge.studies.asked import Asked, tell
     from evaljudge.studies.correlating import coefficient_named, level_named
 
-    asked = Asked(cases, format, scores or (), metrics, seed)
+    asked = Asked(cases, format, sources, scores or (), metrics, seed)
     how = level_named(level), coefficient_named(coefficient)
     given = asked.mixes(mix or (), axis)
     rows = mixes.mixes(asked.matrix, axis, *how, given, resamples=resamples, seed=seed)
@@ -61,7 +65,8 @@ def mixes(
 
 @studies_app.command()
 def robustness(
-    cases: Cases, format: Format = "generic", scores: Scores = None, metrics: Metrics = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None,
+    scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
     steps: Annotated[int, typer.Option(min=2, help="From no replaced reference to all.")] = 11,
@@ -72,7 +77,7 @@ def robustness(
     from evaljudge.studies.asked import Asked, tell
     from evaljudge.studies.correlating import coefficient_named, level_named
 
-    asked = Asked(cases, format, scores or (), metrics, seed)
+    asked = Asked(cases, format, sources, scores or (), metrics, seed)
     how = level_named(level), coefficient_named(coefficient)
     growth = robustness.Growth(axis, *how, steps, draws, seed)
     measure = asked.remeasured("robustness")
@@ -83,7 +88,8 @@ def robustness(
 
 @studies_app.command()
 def complementarity(
-    cases: Cases, format: Format = "generic", scores: Scores = None, metrics: Metrics = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None,
+    scores: Scores = None, metrics: Metrics = None,
     level: RankedAt = "system", coefficient: Coefficient = "spearman", seed: Seed = 0,
     out: Out = None,
 ) -> None:  # fmt: skip
@@ -92,7 +98,7 @@ def complementarity(
     from evaljudge.studies.asked import Asked, tell
     from evaljudge.studies.correlating import coefficient_named
 
-    asked = Asked(cases, format, scores or (), metrics, seed)
+    asked = Asked(cases, format, sources, scores or (), metrics, seed)
     how = complementarity.ranked_at(level), coefficient_named(coefficient)
     rows = complementarity.complementarity(asked.matrix, *how)
     about = asked.about(f"{level} level, {coefficient}")
@@ -101,7 +107,8 @@ def complementarity(
 
 @studies_app.command()
 def sizes(
-    cases: Cases, format: Format = "generic", scores: Scores = None, metrics: Metrics = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None,
+    scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", coefficient: Coefficient = "spearman",
     steps: Annotated[int, typer.Option(min=1, help="How many sizes, up to all.")] = 10,
     draws: Draws = 100,
@@ -115,7 +122,7 @@ def sizes(
     from evaljudge.studies.asked import Asked, tell
     from evaljudge.studies.correlating import coefficient_named
 
-    asked = Asked(cases, format, scores or (), metrics, seed)
+    asked = Asked(cases, format, sources, scores or (), metrics, seed)
     how = coefficient_named(coefficient)
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(asked.matrix, subsets)
@@ -124,28 +131,30 @@ def sizes(
 
 @studies_app.command()
 def ranges(
-    cases: Cases, format: Format = "generic", scores: Scores = None, metrics: Metrics = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None,
+    scores: Scores = None, metrics: Metrics = None,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """The values scorers take for references, sentences of the source, whole documents, systems."""
     from evaljudge.studies import ranges
     from evaljudge.studies.asked import Asked, tell
 
-    asked = Asked(cases, format, scores or (), metrics, seed)
+    asked = Asked(cases, format, sources, scores or (), metrics, seed)
     rows = ranges.ranges(asked.matrix, asked.measure, seed)
     tell(ranges.ranges_study(rows, asked.about()), out)
 
 
 @studies_app.command()
 def spurious(
-    cases: Cases, format: Format = "generic", scores: Scores = None, metrics: Metrics = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None,
+    scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Correlation with coverage, density, compression and length, beside the human axes."""
     from evaljudge.studies import spurious
     from evaljudge.studies.asked import Asked, tell
 
-    asked = Asked(cases, format, scores or (), metrics, seed)
+    asked = Asked(cases, format, sources, scores or (), metrics, seed)
     rows = spurious.spurious(asked.matrix, axis)
     tell(spurious.spurious_study(rows, axis, asked.about(f"{axis}, summary level")), out)
 

@@ -9,10 +9,10 @@ ties): the distance between rankings in which Colombo et al. compare metrics. It
 code that Gigant et al. released, which correlates the documents' means over systems: the level
 `document` here, beside those of agreement.
 
-                  1     2     3
-    1 importance  0.00  0.28  0.24
-    2 rouge1      0.28  0.00  0.12
-    3 chrf        0.24  0.12  0.00
+    scorer        1      2      3
+    1 importance  0.000  0.335  0.107
+    2 rouge1      0.335  0.000  0.172
+    3 chrf        0.107  0.172  0.000
 """
 
 from __future__ import annotations

@@ -13,12 +13,15 @@ a word of its own.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain
 from math import nan
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+_OF_SOURCE, _OF_TEXT = "\0", "\1"  # words that the other side lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,49 +36,61 @@ class Correlates:
 
 def correlates(source: Sequence[str], texts: Sequence[Sequence[str]]) -> list[Correlates]:
     """Of several texts of one source, all as words."""
-    places = _places(source)
-    return [_correlates(source, places, text) for text in texts]
+    shared = set(source) & set(chain(*texts))
+    signs = {word: chr(number) for number, word in enumerate(shared, start=2)}
+    signed = "".join(signs.get(word, _OF_SOURCE) for word in source)
+    return [
+        _correlates(signed, "".join(signs.get(word, _OF_TEXT) for word in text)) for text in texts
+    ]
 
 
 def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def fragments(
-    source: Sequence[str], places: Mapping[str, Sequence[int]], text: Sequence[str]
-) -> list[int]:
-    """The lengths of the runs."""
+def fragments(source: str, text: str) -> list[int]:
+    """The lengths of the runs; a character stands for a word, so that strings can be searched."""
+    holds, longest = cache(source.__contains__), cache(partial(_longest, source))
     found, at = [], 0
     while at < len(text):
-        longest, resume = 0, 0
-        for place in places.get(text[at], ()):
-            if place >= resume:
-                run = _run(source, place, text, at)
-                longest, resume = max(longest, run), place + run
-        if longest:
-            found.append(longest)
-        at += max(longest, 1)
+        run = longest(_piece(holds, text, at))
+        if run:
+            found.append(run)
+        at += max(run, 1)
     return found
 
 
-def _places(source: Sequence[str]) -> Mapping[str, Sequence[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for place, word in enumerate(source):
-        found[word].append(place)
-    return found
+def _piece(holds: Callable[[str], bool], text: str, at: int) -> str:
+    """The longest from here on that the source holds anywhere: all that its scan depends on."""
+    held, tried, most = 0, 1, len(text) - at
+    while tried <= most and holds(text[at : at + tried]):
+        held, tried = tried, 2 * tried
+    open_lengths = range(held + 1, min(tried, most + 1))
+    held += bisect_left(open_lengths, True, key=lambda n: not holds(text[at : at + n]))
+    return text[at : at + held]
 
 
-def _run(source: Sequence[str], place: int, text: Sequence[str], at: int) -> int:
-    most = min(len(source) - place, len(text) - at)
-    return next((n for n in range(1, most) if source[place + n] != text[at + n]), most)
+def _longest(source: str, piece: str) -> int:
+    """Runs of one word hold up no scan: only places of the first two words are tried. A scan may
+    pass over the whole piece, within a run that it has met: then it goes on to the end.
+    """
+    longest, place = 0, source.find(piece[:2])
+    while place >= 0 and longest < len(piece):
+        run = _run(source, place, piece)
+        longest = max(longest, run)
+        place = source.find(piece[:2], place + run)
+    return longest
 
 
-def _correlates(
-    source: Sequence[str], places: Mapping[str, Sequence[int]], text: Sequence[str]
-) -> Correlates:
+def _run(source: str, place: int, piece: str) -> int:
+    most = min(len(source) - place, len(piece))
+    return next((n for n in range(2, most) if source[place + n] != piece[n]), most)
+
+
+def _correlates(source: str, text: str) -> Correlates:
     if not text:
         return Correlates(nan, nan, nan, nan)
-    runs = fragments(source, places, text)
+    runs = fragments(source, text)
     length = len(text)
     return Correlates(
         coverage=sum(runs) / length,

@@ -12,6 +12,7 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from evaljudge.studies.canvas import shown, svg
+from evaljudge.studies.telling import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def _heat_maps(
     every = figure.subplots(1, len(squares), sharey=True, squeeze=False)[0]
     colours = "RdBu_r" if limits[0] < 0 else "viridis_r"
     for axes, (title, square) in zip(every, squares.items(), strict=True):
-        values = [[nan if number is None else number for number in line] for line in square]
+        values = [[nan if value is None else value for value in line] for line in square]
         image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
         axes.set_title(title)
         axes.set_xlabel(said)
@@ -56,7 +57,7 @@ def _write_numbers(axes: Axes, square: Square, limits: tuple[float, float]) -> N
             if value is not None:
                 along = abs(value) / high if low < 0 else (value - low) / (high - low)
                 colour = "white" if along > _DARK else "black"
-                axes.text(across, down, f"{value:.2f}", ha="center", va="center",
+                axes.text(across, down, number(value), ha="center", va="center",
                           color=colour, fontsize=7)  # fmt: skip
 
 

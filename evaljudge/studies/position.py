@@ -18,10 +18,12 @@ from evaljudge.corpora.generic import read_generic
 from evaljudge.corpora.rows import BadRow, Row
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
+from evaljudge.report.plain import one_line
 from evaljudge.studies.plots import Interval, intervals
 from evaljudge.studies.telling import NONE, Study, Table, number
 
 TIE = "tie"
+NO_TEXT = (bool, dict, list)  # a number may name a system or a document
 _NOTES = [
     "first wins: of the votes that are no tie. flips: of the pairs asked in both orders, those\n"
     "whose winner changes with the order (a tie being no winner). place decided: pairs of which\n"
@@ -66,6 +68,8 @@ def _votes(path: str, documents: dict[str, int]) -> Iterator[Vote]:
         if isinstance(row, BadRow):
             raise UserError(f"{row.place}: {row.problem}")
         doc_id, first, second = (_text(row, name) for name in ("doc_id", "first", "second"))
+        if first == second:
+            raise UserError(f"{row.place}: first and second are the same system, {first!r}")
         yield Vote(
             document=documents.setdefault(doc_id, len(documents)),
             axis=str(row.fields.get("axis") or ANY_AXIS),
@@ -81,14 +85,15 @@ def _winner(row: Row, first: str, second: str) -> str | None:
     winner = row.fields["winner"]
     if winner is None or winner == "" or winner == TIE:
         return None
-    if winner not in (first, second):
-        raise UserError(f"{row.place}: the winner {winner!r} is neither {first!r} nor {second!r}")
+    if isinstance(winner, NO_TEXT) or str(winner) not in (first, second):
+        said = one_line(repr(winner))
+        raise UserError(f"{row.place}: the winner {said} is neither {first!r} nor {second!r}")
     return str(winner)
 
 
 def _text(row: Row, name: str) -> str:
     value = row.fields.get(name)
-    if value is None or value == "" or isinstance(value, bool | dict | list):
+    if value is None or value == "" or isinstance(value, NO_TEXT):
         raise UserError(f"{row.place}: needs `{name}`")
     return str(value)
 
@@ -112,8 +117,8 @@ def _share(share: Share) -> str:
     if share.value is None:
         return NONE
     if share.low is None or share.high is None:
-        return number(share.value, 3)
-    return f"{number(share.value, 3)} [{number(share.low, 3)}, {number(share.high, 3)}]"
+        return number(share.value)
+    return f"{number(share.value)} [{number(share.low)}, {number(share.high)}]"
 
 
 def _drawn(rows: Sequence[Preference]) -> str:

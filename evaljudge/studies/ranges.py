@@ -61,7 +61,7 @@ def ranges(matrix: ScoreMatrix, measure: Measure, seed: int = 0) -> list[RangeRo
 
 def ranges_study(rows: Sequence[RangeRow], about: str) -> Study:
     cells = [
-        [row.scorer, row.input, f"{row.n:,}", *(number(value, 3) for value in _quantiles(row))]
+        [row.scorer, row.input, f"{row.n:,}", *(number(value) for value in _quantiles(row))]
         for row in rows
     ]
     heads = ["scorer", "input", "n", "lowest", "5%", "25%", "median", "75%", "95%", "highest"]

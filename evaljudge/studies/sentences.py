@@ -23,7 +23,8 @@ ABBREVIATIONS = re.compile(
     r"ltd|co|corp|dept|univ|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|cf|approx",
     re.IGNORECASE,
 )
-_STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？।]+[」』”’）]*|\n\s*\n")
+# Begun at the head of a run alone, and never tried shorter: a run of any length is read once.
+_STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？।]+[」』”’）]*|\n\s*\n")
 _ALWAYS = re.compile(r"[。！？।\n]")
 _WORD_BEFORE = re.compile(r"[^\W_](?:[\w.]*\w)?$")
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")

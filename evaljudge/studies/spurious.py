@@ -2,8 +2,8 @@
 et al. 2022): its summary-level correlation with human axes, and with what texts merely have from
 their source (fragments.py): coverage, density, compression, and their length in words.
 
-    scorer      relevance  fluency  coverage  density  compression  length
-    importance       0.24     0.01     0.26*     0.18        -0.03   0.32*
+    scorer      fluency  relevance  coverage  density  compression  length
+    importance  0.121    0.321      0.278     0.349*   -0.466*      0.461*
 
 Marked: correlates that the scorer follows more closely (by absolute value) than the human axis it
 is meant for: its own, or the one asked for. They are correlated on the candidates rated on that

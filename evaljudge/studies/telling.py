@@ -1,10 +1,10 @@
 """What a study has to say: tables for a terminal and for Markdown, rows for JSON, a figure.
 
-Table(["scorer", "value"], [["rouge1", "0.59"], ["chrf", "0.74"]], marked={(1, 1)})
--> scorer  value      | scorer | value    |
-   rouge1  0.59       | ------ | -------: |
-   chrf    0.74*      | rouge1 |     0.59 |
-                      | chrf   | **0.74** |
+Table(["scorer", "value"], [["rouge1", "0.594"], ["chrf", "0.738"]], marked={(1, 1)})
+-> scorer  value      | scorer |     value |
+   rouge1  0.594      | ------ | --------: |
+   chrf    0.738*     | rouge1 |     0.594 |
+                      | chrf   | **0.738** |
 
 A terminal gets at most 100 columns: a wider table is told in blocks of columns, names repeated.
 """
@@ -23,6 +23,7 @@ WIDEST = 100
 WIDEST_NAME = 36
 _GAP = "  "
 NONE = "–"
+PLACES = 3  # as published numbers are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,10 @@ def told_json(study: Study) -> str:
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
-def number(value: float | None, places: int = 2) -> str:
+def number(value: float | None) -> str:
     if value is None or not isfinite(value):
         return NONE
-    return f"{round(value, places) + 0.0:.{places}f}"  # + 0.0: no minus before 0.00
+    return f"{round(value, PLACES) + 0.0:.{PLACES}f}"  # + 0.0: no minus before 0.000
 
 
 def _or_null(value: Any) -> Any:

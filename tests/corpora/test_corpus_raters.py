@@ -3,6 +3,7 @@
 import json
 import sys
 from fractions import Fraction
+from math import isfinite, nan
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,11 +30,13 @@ def test_a_list_of_ratings_is_kept_beside_its_mean(read, lines):
     assert (got.rated, got.absent_ratings) == (1, 0)
 
 
-def test_absent_ratings_of_a_list_are_left_out_and_counted(read, lines):
+def test_absent_ratings_of_a_list_keep_their_place_and_are_counted(read, lines):
     raw = b'{"x": [NaN, 4, null, 2], "y": [null, Infinity], "z": [], "w": [1%s]}' % (b"0" * 400)
     row = json.dumps({**ROW, "ratings": 0}).encode().replace(b'"ratings": 0', b'"ratings": ' + raw)
     got = read(lines(row))
-    assert got.cases[0].candidates == (Candidate("A", "t", {"x": 3.0}, {"x": (4.0, 2.0)}),)
+    assert got.cases[0].candidates == (
+        Candidate("A", "t", {"x": 3.0}, {"x": (nan, 4.0, nan, 2.0)}),
+    )
     assert got.absent_ratings == 2 + 2 + 1 + 1
 
 
@@ -83,7 +86,7 @@ LIST = pa.list_(pa.float64())
     ],
 )
 def test_parquet_holds_lists_as_struct_map_or_json(read, tmp_path, ratings):
-    expected = Candidate("A", "t", {"x": 3.0}, {"x": (4.0, 2.0)})
+    expected = Candidate("A", "t", {"x": 3.0}, {"x": (4.0, nan, 2.0)})
     flat = pa.table({name: [value] for name, value in ROW.items()} | {"ratings": ratings})
     candidates = pa.StructArray.from_arrays(
         [pa.array(["A"]), pa.array(["t"]), ratings], ["system", "text", "ratings"]
@@ -146,8 +149,15 @@ def test_the_mean_is_the_true_one_but_for_two_roundings(numbers):
 @given(st.lists(st.none() | finite | st.just(float("nan")), max_size=6))
 def test_every_rating_of_a_list_is_kept_or_counted(numbers):
     got = ratings_of({"x": numbers})
-    assert len(got.raters.get("x", ())) + got.absent == max(len(numbers), 1)
+    kept = got.raters.get("x", ())
+    assert sum(map(isfinite, kept)) + got.absent == max(len(numbers), 1)
     assert got.mean.keys() == got.raters.keys()
+    for place, number in enumerate(numbers):
+        if number is not None and isfinite(number):
+            assert kept[place] == number
+        else:
+            assert place >= len(kept) or kept[place] is nan
+    assert not kept or isfinite(kept[-1])
 
 
 def test_no_ratings():

@@ -1,6 +1,7 @@
 """SummEval's annotations: paired, unpaired with story files, and unpaired alone."""
 
 import json
+from math import nan
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_a_null_rating_is_absent(read, lines):
     given = annotations(EXPERTS)
     given[1]["fluency"] = None
     got = read(lines(summary(expert_annotations=given)), form="summeval")
-    assert got.cases[0].candidates[0].raters["fluency"] == (5.0, 5.0)
+    assert got.cases[0].candidates[0].raters["fluency"] == (5.0, nan, 5.0)
     assert got.absent_ratings == 1
 
 

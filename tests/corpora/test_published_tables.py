@@ -1,6 +1,7 @@
 """HANNA's and NewsRoom's CSV files, in which a row is one rater's."""
 
 import random
+from math import nan
 
 import pytest
 
@@ -117,7 +118,7 @@ def test_two_prompts_under_one_number_contradict_each_other(read, table):
 def test_empty_cells_are_absent_ratings(read, table):
     rows = [story(3, "HINT", "a", (1, 2, 3, 4, 5, rating)) for rating in ("", "nan", 4)]
     got = read(table(rows), form="hanna")
-    assert got.cases[0].candidates[0].raters["complexity"] == (4.0,)
+    assert got.cases[0].candidates[0].raters["complexity"] == (nan, nan, 4.0)
     assert got.absent_ratings == 2
 
 

@@ -111,6 +111,8 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
     run = json.loads((out / "run.json").read_text())
     numbers = [f"{n:05d}" for n, *_ in json.loads((out / "shards.json").read_text())["shards"]]
     reports = {f"report/{name}" for name in ("agreement.json", "agreement.md", "index.html")}
+    some = (f"report/{name}.json" for name in ("significance", "axes", "ceiling", "labels"))
+    reports |= {name for name in some if (out / name).exists()}  # as far as there is any
     selected = {f"selected/{name}.{end}" for name in selections for end in ("json", "jsonl")}
     shards = {
         name
@@ -121,7 +123,16 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
             f"briefs/synthetic/{n}-{run['id']}.parquet",
         )
     }
-    return {"run.json", "shards.json"} | reports | selected | shards
+    return {"run.json", "shards.json"} | reports | selected | shards | set(_measured(out, numbers))
+
+
+def _measured(out: Path, numbers: list[str]) -> Iterator[str]:
+    """Of each shard the files of all metrics, where the run has any."""
+    if (out / "commits/measure").exists():
+        for n in numbers:
+            marker = json.loads((out / f"commits/measure/{n}.json").read_text())
+            yield f"commits/measure/{n}.json"
+            yield from (f"measures/{name}/{n}.parquet" for name in marker["measured"])
 
 
 def _load(name: str) -> ModuleType:

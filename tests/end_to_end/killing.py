@@ -62,7 +62,7 @@ class Command:
 
     def committed(self) -> dict[str, set[int]]:
         """The shards of each stage that have their marker."""
-        found = {"prepare": set[int](), "judge": set[int]()}
+        found = {"prepare": set[int](), "judge": set[int](), "measure": set[int]()}
         for name in self._names():
             if name.startswith("commits/") and not Path(name).name.startswith("."):
                 _, stage, file = name.split("/")

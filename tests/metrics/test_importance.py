@@ -8,6 +8,7 @@ import random
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from importlib.metadata import version
 from math import log, tanh
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from scipy.stats import spearmanr
 from evaljudge.errors import UserError
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.measuring import drawn, measure_here
+from evaljudge.metrics.tokens import of_model
 from evaljudge.records import Candidate, Case, Document
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -173,14 +175,23 @@ def test_other_scripts() -> None:
             assert near > far
 
 
-def test_a_model_tokenizer(tmp_path: Path) -> None:
+def saved_tokenizer(folder: Path, words: Sequence[str]) -> None:
+    """Of whole words and signs, in the form that models are published in."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    known = {word: i for i, word in enumerate(["[UNK]", *WORDS])}
+    known = {word: i for i, word in enumerate(["[UNK]", "[SEP]", *words])}
     tokenizer = Tokenizer(models.WordLevel(known, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(tmp_path)
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    wrapped = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, sep_token="[SEP]", unk_token="[UNK]"
+    )
+    wrapped.save_pretrained(folder)
+    (folder / "config.json").write_text("{}")
+
+
+def test_a_model_tokenizer(tmp_path: Path) -> None:
+    saved_tokenizer(tmp_path, WORDS)
     sources, texts = (
         ["the river rose and flooded town", "a bridge closed"],
         [["the river rose"], []],
@@ -204,14 +215,33 @@ def test_settings_that_are_refused(told: dict[str, Any], said: str) -> None:
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"metrics.importance.model: no tokenizer can be had of "):
+    with pytest.raises(UserError, match=r"metrics.importance.model: "):
         only("a b c", "a b", OTHERS, tokenizer="model", model=str(tmp_path / "none"))
 
 
 def test_it_travels() -> None:
     (metric,) = make_metrics({"importance": {"n": 2}})
     assert pickle.loads(pickle.dumps(metric)) == metric
-    assert metric.told == {"n": 2}
+    assert metric.told == {"n": 2, "library": f"tokenizers {version('tokenizers')}"}
+
+
+def test_a_model_is_named_by_what_it_is(tmp_path: Path) -> None:
+    """Another tokenizer under the same path is another signature; no path is in it."""
+    told = []
+    for words in (WORDS, WORDS[::-1]):
+        saved_tokenizer(tmp_path / "tok", words)
+        settings = {"tokenizer": "model", "model": str(tmp_path / "tok")}
+        (metric,) = make_metrics({"importance": settings})
+        told.append(metric.told["model"])
+    assert told[0] != told[1]
+    assert all(name.startswith("tok@") for name in told)
+
+
+def test_texts_yield_no_special_token(tmp_path: Path) -> None:
+    """A written [SEP] is ordinary text: it is no more like another special than other words are."""
+    saved_tokenizer(tmp_path, [*WORDS, "[", "]", "SEP", "PAD"])
+    tokens = of_model(str(tmp_path), None, "metrics.importance")(["the [SEP] river", "the river"])
+    assert tokens.lengths.tolist() == [5, 2]
 
 
 def test_the_sample_depends_on_ids_alone() -> None:

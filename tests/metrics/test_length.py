@@ -24,6 +24,12 @@ def test_values() -> None:
         assert metric.measure([CASE, CASE]) == [[value, empty, empty]] * 2
 
 
+def test_compression_needs_a_source() -> None:
+    (metric,) = make_metrics({"compression": {}})
+    found = metric.measure([Case(Document("d", " "), (Candidate("A", "a text"),))])
+    assert found == [[Unscored("empty source")]]
+
+
 def test_one_metric_under_two_names() -> None:
     made = make_metrics({"words": {}, "again": {"metric": "words"}})
     assert [metric.name for metric in made] == ["words", "again"]
@@ -35,6 +41,7 @@ def test_one_metric_under_two_names() -> None:
     [
         ({"word": {}}, "unknown metric 'word': did you mean 'words'"),
         ({"mine": {"metric": "word"}}, "unknown metric 'word'"),
+        ({"mine": {"metric": ["words"]}}, "unknown metric"),
         ({"../x": {"metric": "words"}}, "metrics.../x: a name may hold letters"),
         ({"human": {"metric": "words"}}, "metrics.human: people go by this name"),
         ({"words": {"n": 2}}, "metrics.words: unknown key 'n'"),

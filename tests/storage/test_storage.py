@@ -31,6 +31,7 @@ def test_records_come_back_as_they_went() -> None:
         (
             Candidate("A", TEXT, {"fluency": 4.5, "relevance": 1.0}, {"fluency": (4.0, 5.0)}),
             Candidate("B", ""),
+            Candidate("C", "", {"fluency": 4.0}, {"fluency": (math.nan, 4.0, math.nan, 4.0)}),
         ),
     )
     brief = Brief(
@@ -44,6 +45,12 @@ def test_records_come_back_as_they_went() -> None:
     assert list(read_scores(scores_table(scores))) == scores
     assert scores_table(scores)["status"].to_pylist() == ["ok", "unscored"]
     assert list(read_cases(cases_table([]))) == []
+
+
+def test_an_absent_rating_is_null_in_the_column() -> None:
+    rated = Candidate("A", "a", {"fluency": 4.0}, {"fluency": (math.nan, 4.0)})
+    (row,) = cases_table([Case(Document("d", "s"), (rated,))])["candidates"].to_pylist()
+    assert row[0]["raters"] == [("fluency", [None, 4.0])]
 
 
 def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_a_table_is_printed_and_three_files_are_written(
         (["sizes", "--coefficient", "speerman"], "did you mean 'spearman'"),
         (["ranges", "--metrics", "wordz"], "unknown metric 'wordz': did you mean 'words'"),
         (["ranges", "--format", "generik"], "did you mean 'generic'"),
+        (["mixes", "--sources", "folder"], "format 'generic' takes no `sources`"),
         (["spurious", "--scores", "SCORES"], "scorer 'mine' is in another --scores file already"),
     ],
 )
@@ -101,6 +102,33 @@ def test_what_is_missing(files: tuple[str, str], tmp_path: Path) -> None:
     unrated.write_text(json.dumps(case("d")).replace("ratings", "rated"))
     with pytest.raises(UserError, match="no candidate of the cases has human ratings"):
         probe("spurious", "--cases", str(unrated), "--metrics", "words")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_benchmark_that_leaves_its_documents_out(name: str, tmp_path: Path) -> None:
+    """As SummEval's aligned file does: the same is said where the documents lie apart."""
+    (tmp_path / "d.story").write_text("One d. Two three. Four a b.\n\n@highlight\n\nTwo")
+    aligned = [
+        {
+            "id": "d", "model_id": f"M{s}", "decoded": text, "references": ["one two four"],
+            "filepath": "d.story",
+            "expert_annotations": [
+                dict.fromkeys(("coherence", "consistency", "fluency", "relevance"), (s * 7) % 5)
+            ],
+        }
+        for s, text in enumerate(TEXTS)
+    ]  # fmt: skip
+    paired = [row | {"text": "One d. Two three. Four a b."} for row in aligned]
+    said = {}
+    for form, rows, more in (
+        ("aligned", aligned, ["--sources", str(tmp_path)]),
+        ("paired", paired, []),
+    ):
+        file = tmp_path / f"{form}.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        asked = ["--cases", str(file), "--format", "summeval", "--metrics", "words,rouge1"]
+        said[form] = probe(name, *asked, *more).replace(f"{form}.jsonl", "")
+    assert said["aligned"] == said["paired"]
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared human judgements are not here")

@@ -79,7 +79,7 @@ def test_what_is_said_and_refused() -> None:
     study = complementarity_study(rows, "cases")
     lines = told_text(study).splitlines()
     assert [line.split() for line in lines[3:6]] == [
-        ["scorer", "1", "2"], ["1", "x", "0.00", "1.00"], ["2", "y", "1.00", "0.00"]
+        ["scorer", "1", "2"], ["1", "x", "0.000", "1.000"], ["2", "y", "1.000", "0.000"]
     ]  # fmt: skip
     assert "complementarity" in study.draw()
     with pytest.raises(UserError, match="two scorers or more"):

@@ -75,6 +75,7 @@ def test_what_is_said(matrix: Callable[..., Any]) -> None:
     lines = told_text(study).splitlines()
     assert lines[3].split() == ["scorer", "spearman", "[95%]", "n"]
     assert next(line for line in lines if line.startswith("x + y")).split()[-2].endswith("*")
+    assert next(line for line in lines if line.startswith("x ")).split()[1] == "0.800"
     assert next(line for line in lines if line.startswith("z ")).split() == ["z", "–", "4"]
     assert len(json.loads(told_json(study))) == 6
     assert "x + y" in study.draw()

@@ -17,7 +17,7 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
 def vote(
-    first: str, second: str, winner: Any, doc_id: str = "d", axis: str = "ease"
+    first: Any, second: Any, winner: Any, doc_id: str = "d", axis: str = "ease"
 ) -> dict[str, Any]:
     return {"doc_id": doc_id, "axis": axis, "first": first, "second": second, "winner": winner}
 
@@ -57,11 +57,24 @@ def test_ties_and_a_missing_axis(tmp_path: Path, tie: Any) -> None:
         ({"first": None}, "votes.jsonl:1: needs `first`"),
         ({"second": []}, "votes.jsonl:1: needs `second`"),
         ({"winner": "C"}, "votes.jsonl:1: the winner 'C' is neither 'A' nor 'B'"),
+        ({"second": "A"}, "votes.jsonl:1: first and second are the same system, 'A'"),
+        ({"first": 1, "second": "1"}, "votes.jsonl:1: first and second are the same system, '1'"),
+        ({"first": "True", "winner": True}, "votes.jsonl:1: the winner True is neither 'True' nor"),
+        ({"winner": ["A"]}, r"votes.jsonl:1: the winner \['A'\] is neither 'A' nor 'B'"),
+        ({"winner": {"A": "x" * 999}}, "votes.jsonl:1: the winner {'A': 'x+… is neither 'A' nor"),
     ],
 )
 def test_rows_that_are_no_votes(tmp_path: Path, row: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         read_votes(written(tmp_path, [vote("A", "B", "A") | row]))
+
+
+def test_systems_may_be_numbers(tmp_path: Path) -> None:
+    rows = [vote(*numbers) for numbers in [(1, 2, 1), (2, 1, 1), (0, 2, 0), (1, 2, "2")]]
+    read = read_votes(written(tmp_path, rows))
+    assert [(vote.first, vote.second, vote.winner) for vote in read] == [
+        ("1", "2", "1"), ("2", "1", "1"), ("0", "2", "0"), ("1", "2", "2")
+    ]  # fmt: skip
 
 
 def test_a_row_without_winner_and_a_file_without_votes(tmp_path: Path) -> None:

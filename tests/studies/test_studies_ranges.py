@@ -125,6 +125,6 @@ def test_what_spurious_says(followed: Any) -> None:
     assert lines[3] == "Pearson"
     heads = ["relevance", "length", "(rated)", "coverage", "density", "compression", "length"]
     assert lines[4].split() == ["scorer", *heads]
-    assert next(line for line in lines if line.startswith("long")).endswith("1.00*")
+    assert next(line for line in lines if line.startswith("long")).endswith("1.000*")
     assert next(line for line in lines if line.startswith("judge")).split()[1] == "–"
     assert "Spearman" in study.draw()

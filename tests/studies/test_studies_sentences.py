@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaljudge.records import Case, Document
 from evaljudge.studies.alterations import ALTERATIONS, excerpt, with_altered_references
-from evaljudge.studies.fragments import correlates, words
+from evaljudge.studies.fragments import correlates, fragments, words
 from evaljudge.studies.sentences import sentences
 
 
@@ -37,6 +37,22 @@ def test_sentences(text: str, found: list[str] | None) -> None:
 @given(st.text("aB. !?\n\"')", max_size=60))
 def test_no_character_but_white_space_is_lost(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("." * 200_000, 1),
+        ("?!…." * 50_000 + "x", 1),
+        ("." + ")" * 200_000 + "x", 1),
+        ("One" + "." * 200_000 + ")" * 200_000 + " Two", 2),
+        ("." + " " * 200_000 + "(" * 200_000, 2),
+    ],
+    ids=["dots", "stops", "brackets", "ended", "following"],
+)
+def test_a_long_run_of_one_kind_comes_to_an_end(text: str, count: int) -> None:
+    """Tried anew from each of its characters, one run would last for minutes."""
+    assert len(sentences(text)) == count
 
 
 def test_excerpts() -> None:
@@ -99,6 +115,31 @@ def published(source: list[str], text: list[str]) -> list[int]:
         i, j = i + max(best, 1), 0
         found.append(best)
     return found
+
+
+FEW_WORDS = st.text("01", max_size=60)
+
+
+@given(FEW_WORDS, st.text("012", max_size=60))
+def test_runs_as_published_where_words_recur(source: str, text: str) -> None:
+    assert fragments(source, text) == [run for run in published([*source], [*text]) if run]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "runs"),
+    [
+        ("0" * 60_000, "01" * 5_000, [1] * 5_000),
+        ("0" * 60_000, "001" * 3_000, [2] * 3_000),
+        ("0" * 60_000 + "12", "01" * 5_000, [2] * 5_000),
+        ("0" * 60_000, "0" * 20_000, [20_000]),
+    ],
+    ids=["ones", "twos", "at the end", "copy"],
+)
+def test_a_word_repeated_without_end(source: str, text: str, runs: list[int]) -> None:
+    """Every place of the word tried for every word of the text would last for minutes."""
+    assert fragments(source, text) == runs
+    (found,) = correlates([*source], [[*text]])
+    assert found.coverage == pytest.approx(sum(runs) / len(text))
 
 
 @given(WORDS.filter(bool))

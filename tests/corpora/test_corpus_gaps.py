@@ -1,0 +1,147 @@
+"""A rater who rated some candidates and not others keeps his place: the same in every form."""
+
+import json
+import tempfile
+from hashlib import blake2b
+from itertools import product
+from math import isfinite, nan
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from evaljudge.agreement.ceiling import ceiling
+from evaljudge.corpora.rating import Ratings, ratings_of
+from evaljudge.scoring import Tables
+from evaljudge.storage.tables import cases_table, read_cases
+
+ROW = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
+
+
+@pytest.mark.parametrize(
+    ("listed", "kept", "mean", "absent"),
+    [
+        ([None, 4, 5], (nan, 4.0, 5.0), 4.5, 1),
+        ([4, None, 5], (4.0, nan, 5.0), 4.5, 1),
+        ([4, 5, None, None], (4.0, 5.0), 4.5, 2),
+        ([None, float("inf"), 3, float("nan")], (nan, nan, 3.0), 3.0, 3),
+        ([10**400, -0.0], (nan, 0.0), 0.0, 1),
+    ],
+)
+def test_an_absent_rating_holds_its_place(listed, kept, mean, absent):
+    assert ratings_of({"x": listed}) == Ratings({"x": mean}, {"x": kept}, absent)
+
+
+def written(folder, form, ratings):
+    path = Path(folder) / f"c.{form}"
+    if form == "jsonl":
+        path.write_text(json.dumps({**ROW, "ratings": {"x": ratings}}))
+    elif form == "csv":
+        path.write_text(f'doc_id,source,system,text,ratings.x\nd,s,A,t,"{json.dumps(ratings)}"\n')
+    else:
+        columns = {name: [value] for name, value in ROW.items()}
+        columns["ratings.x"] = pa.array([ratings], pa.list_(pa.float64()))
+        pq.write_table(pa.table(columns), path)
+    return path
+
+
+absent = st.none() | st.just(float("nan"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(absent | st.integers(1, 5).map(float), max_size=5))
+@example([None, 4.0, float("nan"), 5.0, None])
+@example([None])
+def test_every_form_says_the_same_and_survives_storage(read, ratings):
+    with tempfile.TemporaryDirectory() as folder:
+        found = [read(written(folder, form, ratings)) for form in ("jsonl", "csv", "parquet")]
+    for one in found:
+        assert one.cases == found[0].cases
+        assert one.absent_ratings == found[0].absent_ratings
+        assert one.ratings_digest == found[0].ratings_digest
+        # As a run compares its shards with the corpus: nothing is to be refreshed.
+        assert list(read_cases(cases_table(one.cases))) == one.cases
+
+
+def digest_of(read, lines, ratings):
+    return read(lines({**ROW, "ratings": ratings})).ratings_digest
+
+
+def test_the_digest_is_of_null_where_a_rating_is_absent(read, lines):
+    said = '["d", [["A", [["x", 3.0]], [["x", [null, 4.0, 2.0]]]]]]'
+    expected = blake2b(said.encode(), digest_size=32).hexdigest()
+    assert digest_of(read, lines, {"x": [None, 4, 2]}) == expected
+    assert digest_of(read, lines, {"x": [float("nan"), 4, 2]}) == expected
+
+
+def test_the_place_changes_the_digest_and_what_trails_does_not(read, lines):
+    places = [[None, 4, 2], [4, None, 2], [4, 2], [None, None, 4, 2]]
+    assert len({digest_of(read, lines, {"x": listed}) for listed in places}) == 4
+    bare, trailed = ({"x": listed} for listed in ([4, 2], [4, 2, None, None]))
+    assert digest_of(read, lines, bare) == digest_of(read, lines, trailed)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "digest"),
+    [
+        (
+            {"x": [3, 5], "y": 4},
+            "3d8d38ea25af6261dbf61f99e3ac7c3463f67ce060d17c1630e86fe6a46083a3",
+        ),
+        (
+            {"x": [4, 5, None]},
+            "2dc17552b52ecad06f4da2b25603a135b02fc12bf0638c4050c17a2c3727710e",
+        ),
+    ],
+)
+def test_without_a_gap_the_digest_is_that_of_before_places_were_kept(read, lines, ratings, digest):
+    assert digest_of(read, lines, ratings) == digest
+
+
+def rows_of(matrix, systems):
+    """Documents of so many candidates; null where the matrix has NaN."""
+    for place, given_ in enumerate(matrix):
+        names = {"doc_id": f"d{place // systems}", "system": f"s{place % systems}"}
+        listed = [number if isfinite(number) else None for number in given_]
+        yield {**ROW, **names, "ratings": {"x": listed}}
+
+
+def rated(got):
+    tables = Tables([])
+    for case in got.cases:
+        tables.add(case, {})
+    return tables.as_rated()
+
+
+def spearman(of):
+    return ceiling(of.documents, of.systems, of.table("x"), resamples=0)[0]
+
+
+def test_the_ceiling_by_hand(read, lines):
+    """Whoever is left out orders A < B < C as the others do.
+
+    Were A's ratings moved to the left, the first rater would give 1 1 2 against 1 2 3: not 1.
+    """
+    found = spearman(rated(read(lines(*rows_of([[nan, 1, 1], [1, 2, 2], [2, 3, 3]], 3)))))
+    assert (found.value, found.raters) == (pytest.approx(1.0, abs=1e-12), 3)
+    moved = ceiling([0, 0, 0], [0, 1, 2], [[1, 1, nan], [1, 2, 2], [2, 3, 3]], resamples=0)[0]
+    assert moved.value < 0.99
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_ceiling_is_that_of_the_full_matrix(read, lines, seed):
+    stream = np.random.default_rng(seed)
+    matrix = stream.integers(1, 6, size=(24, 3)).astype(float)
+    matrix[:8, 0] = nan  # the first rater came late
+    matrix[8:, 2][stream.random(16) < 0.3] = nan  # the last one left some out
+    documents, systems = zip(*product(range(6), range(4)), strict=True)
+    of = rated(read(lines(*rows_of(matrix, 4))))
+    np.testing.assert_array_equal(of.table("x"), matrix)
+    np.testing.assert_array_equal(of.human["x"], np.nanmean(matrix, axis=1))
+    assert ceiling(of.documents, of.systems, of.table("x"), resamples=50) == ceiling(
+        documents, systems, matrix, resamples=50
+    )
