@@ -4,7 +4,8 @@ scores [1 2 2.1], human [1 2 2] -> epsilon 0.1: 2 and 2.1 are tied for both -> a
 
 A scorer rarely gives two texts the same number, people often do: so scores are tied where they
 differ by at most epsilon, and epsilon is the smallest that makes most pairs agree in order or in
-being tied.
+being tied. An epsilon of NaN says that nobody asked, or that there were too many pairs to look at:
+then accuracy is NaN and costs nothing.
 """
 
 from collections.abc import Sequence
@@ -47,6 +48,8 @@ def calibrated(parts: Sequence[Gaps]) -> float:
 
 def repeated_accuracies(x: Floats, y: Floats, weights: Floats, epsilon: float) -> Floats:
     """(lists, resamples) from (lists, columns), and whole (lists, resamples, columns)."""
+    if np.isnan(epsilon):
+        return np.full(weights.shape[:2], np.nan)
     table = compared(x, y).agreeing(epsilon).astype(np.float64)
     return share(((weights @ table) * weights).sum(axis=2), weights.sum(axis=2))
 
@@ -54,6 +57,8 @@ def repeated_accuracies(x: Floats, y: Floats, weights: Floats, epsilon: float) -
 def row_accuracies(x: Floats, y: Floats, weights: Floats, epsilon: float) -> Floats:
     """One per row; what is absent (NaN) must weigh nothing."""
     found = np.full(len(x), np.nan)
+    if np.isnan(epsilon):
+        return found
     step = max(1, BUDGET // max(1, x.shape[1] ** 2))
     for start in range(0, len(x), step):
         part = slice(start, start + step)

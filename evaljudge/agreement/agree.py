@@ -36,25 +36,29 @@ def agreements(
     scores: ArrayLike,
     human: ArrayLike,
     *,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS,
     resample: Resampled = "documents",
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[Agreement]:
     """One result per level and coefficient, from one row per rated candidate, in any order.
 
+    Without accuracy among the coefficients it is quicker: no two candidates' scores are measured.
+
     documents, systems: integer codes; scores: NaN where unscored; human: NaN where unrated.
     """
     pairs = paired(documents, systems, scores, human)
+    accuracy = "accuracy" in coefficients
     estimates = (
-        sample_level(pairs, resample),
-        system_level(pairs),
-        summary_level(pairs, seed, resample),
+        sample_level(pairs, resample, accuracy=accuracy),
+        system_level(pairs, accuracy=accuracy),
+        summary_level(pairs, seed, resample, accuracy=accuracy),
     )
     replicates = _replicates(pairs, estimates, resample, resamples, seed)
     return [
         agreement
         for estimate, values in zip(estimates, replicates, strict=True)
-        for agreement in _named(estimate, values, pairs.exponent)
+        for agreement in _named(estimate, values, coefficients, pairs.exponent)
     ]
 
 
@@ -70,8 +74,11 @@ def _replicates(
     return replicated([estimate.replicate for estimate in estimates], blocks)
 
 
-def _named(estimate: Estimate, replicates: Floats, exponent: int) -> Iterator[Agreement]:
-    for index, coefficient in enumerate(COEFFICIENTS):
+def _named(
+    estimate: Estimate, replicates: Floats, coefficients: Sequence[Coefficient], exponent: int
+) -> Iterator[Agreement]:
+    for coefficient in coefficients:
+        index = COEFFICIENTS.index(coefficient)
         value = float(estimate.values[index])
         defined = not np.isnan(value)
         low, high = interval(replicates[index]) if defined else (None, None)

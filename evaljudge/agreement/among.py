@@ -53,7 +53,12 @@ def among(
         )
         for axis, other in combinations(values, 2)
         for found in agreements(
-            documents, systems, values[axis], values[other], resamples=resamples, seed=seed
+            documents,
+            systems,
+            values[axis],
+            values[other],
+            coefficients=CORRELATIONS,
+            resamples=resamples,
+            seed=seed,
         )
-        if found.coefficient in CORRELATIONS
     ]

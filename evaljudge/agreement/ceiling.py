@@ -95,7 +95,11 @@ def _raters(document: Codes, system: Codes, table: Floats, seed: int) -> Iterato
 
 def _rater(document: Codes, system: Codes, own: Floats, others: Floats, seed: int) -> Rater:
     pairs = paired(document, system, own, others)
-    levels = sample_level(pairs), system_level(pairs), summary_level(pairs, seed)
+    levels = (
+        sample_level(pairs, accuracy=False),
+        system_level(pairs, accuracy=False),
+        summary_level(pairs, seed, accuracy=False),
+    )
     return Rater(levels, np.unique(document), pairs.system_count)
 
 

@@ -9,8 +9,9 @@ at sample level, of the same documents: one where either is undefined is left ou
 
 p_permutation: how often exchanging the scorers' standard scores at random makes a difference at
 least as large, either way: (1 + times) / (1 + permutations). Permutations that leave the difference
-undefined are not counted; where that is more than half, there is no p. On more than MAX_POOLED
-candidates pooled it is the p of a seeded sample of documents, and `sampled` says so.
+undefined are not counted; where that is more than half, or there are no permutations, there is no
+p. On more than MAX_POOLED candidates pooled it is the p of a seeded sample of documents, and
+`sampled` says so.
 
 p_williams: Williams' t of the systems' means or of the candidates pooled, Pearson or (as the field
 does) Spearman. It takes candidates for independent, which those of a document are not.
@@ -115,7 +116,7 @@ def _p(
     swaps = random_swaps(both[0], exchange, permutations, seed)
     by_chance = exchanged(*both, level, coefficient, swaps)
     defined = int(np.isfinite(by_chance).sum())
-    if 2 * defined < permutations:
+    if not defined or 2 * defined < permutations:
         return None
     difference = abs(float(np.subtract(*seen.mean(axis=1))))
     extreme = int(np.count_nonzero(np.abs(by_chance) > difference - EQUAL))

@@ -24,7 +24,8 @@ def exchanged(
 ) -> Floats:
     """The difference after each swap; `one` and `other` are alike but for their scores."""
     correlate = _correlate(one, other, level, coefficient)
-    return np.concatenate([mean_gaps(*correlate(swapped)) for swapped in swaps])
+    gaps = [mean_gaps(*correlate(swapped)) for swapped in swaps]
+    return np.concatenate([np.empty(0), *gaps])
 
 
 def random_swaps(

@@ -11,7 +11,6 @@ lie from the middle of one value's heap to the middle of the other's (ordinal).
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
 from typing import Literal
 
 import numpy as np
@@ -27,11 +26,11 @@ Metric = Literal["nominal", "ordinal", "interval"]
 
 @dataclass(frozen=True, slots=True)
 class Coincidences:
-    """How often two values meet in a unit, by document: only those that ever do."""
+    """How often two values meet in a unit, by document: only those that differ and ever do."""
 
     values: Floats
     counts: sparse.csr_array  # (documents, values)
-    meetings: sparse.csr_array  # (documents, cells): each meeting weighs 1 / (m - 1)
+    meetings: sparse.csr_array  # (documents, cells): a meeting, both ways, weighs 2 / (m - 1)
     one: Codes  # each cell's two values
     other: Codes
 
@@ -53,7 +52,8 @@ def krippendorff_alpha(
     if not kept.any():
         return LabelAgreement(None, None, None, n=0, skipped=kept.size)
     met = _coincidences(table[kept], document, units.size)
-    value, low, high = spread(partial(_alphas, met, metric), units.size, resamples, seed)
+    width = max(met.values.size, met.one.size)
+    value, low, high = spread(partial(_alphas, met, metric), units.size, resamples, seed, width)
     n = int(np.count_nonzero(kept))
     return LabelAgreement(value, low, high, n=n, skipped=kept.size - n)
 
@@ -62,7 +62,7 @@ def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
     counts: Floats = drawn @ met.counts
     total = counts.sum(axis=1)
     if metric == "nominal":
-        apart: Floats | float = 1.0 * (met.one != met.other)
+        apart: Floats | float = 1.0
         expected = total**2 - (counts**2).sum(axis=1)
     else:
         places = _places(met.values, counts, metric)
@@ -77,41 +77,38 @@ def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
 
 def _places(values: Floats, counts: Floats, metric: Metric) -> Floats:
     if metric == "interval":
-        return np.broadcast_to(values, counts.shape)
+        return values[None]
     return np.cumsum(counts, axis=1) - counts / 2
 
 
 def _coincidences(table: Floats, document: Codes, documents: int) -> Coincidences:
-    present = np.isfinite(table)
-    given = present.sum(axis=1)
-    values = np.unique(table[present])
-    packed = np.sort(np.where(present, table, np.nan), axis=1)  # the absent come last
-    codes = np.searchsorted(values, packed[:, : given.max(initial=0)])
-    units, ones, others = _meetings(codes, given)
+    unit, rater = np.nonzero(np.isfinite(table))
+    values, codes = np.unique(table[unit, rater], return_inverse=True)
+    heaps, times = np.unique(unit * values.size + codes, return_counts=True)
+    units, ones, others, meetings = _meetings(heaps // values.size, heaps % values.size, times)
     cells, cell = np.unique(ones * values.size + others, return_inverse=True)
-    unit, rater = np.nonzero(present)
-    counted = np.searchsorted(values, table[unit, rater])
+    weights = 2.0 * meetings / (np.bincount(unit)[units] - 1)
     return Coincidences(
         values=values,
-        counts=_by_document(np.ones(unit.size), document[unit], counted, (documents, values.size)),
-        meetings=_by_document(
-            1.0 / (given[units] - 1), document[units], cell, (documents, cells.size)
-        ),
+        counts=_by_document(np.ones(unit.size), document[unit], codes, (documents, values.size)),
+        meetings=_by_document(weights, document[units], cell, (documents, cells.size)),
         one=cells // values.size,
         other=cells % values.size,
     )
 
 
-def _meetings(codes: Codes, given: Codes) -> tuple[Codes, Codes, Codes]:
-    """Every ordered pair of values of one unit: the unit and both codes."""
-    pairs = [
-        (unit, codes[unit, one], codes[unit, other])
-        for one, other in permutations(range(codes.shape[1]), 2)
-        for unit in [np.flatnonzero(given > max(one, other))]
-    ]
-    none = np.empty(0, np.intp)
-    units, ones, others = (np.concatenate([none, *side]) for side in zip(*pairs, strict=True))
-    return units, ones, others
+def _meetings(unit: Codes, codes: Codes, times: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+    """Every two different values of one unit: the unit, both codes, and how often they meet.
+
+    From each unit's distinct values, the units one after another.
+    """
+    found = [np.empty((4, 0), np.intp)]
+    for apart in range(1, np.bincount(unit).max()):
+        one = np.flatnonzero(unit[apart:] == unit[:-apart])
+        other = one + apart
+        found.append(np.stack([unit[one], codes[one], codes[other], times[one] * times[other]]))
+    units, ones, others, meetings = np.concatenate(found, axis=1)
+    return units, ones, others, meetings
 
 
 def _by_document(

@@ -27,15 +27,17 @@ class Pool:
     scores: Side
     human: Side
     concordance: Crossed  # concordant less discordant pairs of candidates
-    agreement: Crossed  # pairs on which scorer and people agree, epsilon being fixed
-    epsilon: float
+    agreement: Crossed | None  # pairs on which scorer and people agree, epsilon being fixed
+    epsilon: float  # NaN where accuracy was not asked for
 
     def weights(self, draws: Draws) -> Floats:
         """(resamples, groups); what is not resampled was drawn once throughout."""
         return draws.documents[:, self.documents] * draws.systems[:, self.systems]
 
 
-def pool(pairs: Pairs, chosen: Codes, resampled: Resampled = "documents") -> Pool:
+def pool(
+    pairs: Pairs, chosen: Codes, resampled: Resampled = "documents", *, accuracy: bool = True
+) -> Pool:
     """The candidates of the chosen documents."""
     kept = np.flatnonzero(np.isin(pairs.documents, chosen))
     codes = _drawn_together(pairs, resampled)[kept]
@@ -43,7 +45,7 @@ def pool(pairs: Pairs, chosen: Codes, resampled: Resampled = "documents") -> Poo
     _, first, groups = np.unique(np.sort(codes), return_index=True, return_inverse=True)
     x, y = pairs.scores[kept], pairs.human[kept]
     orders = compared(x, y)
-    epsilon = calibrated([gaps(orders)])
+    epsilon = calibrated([gaps(orders)]) if accuracy else np.nan
     return Pool(
         groups=groups,
         documents=pairs.documents[kept][first],
@@ -51,7 +53,7 @@ def pool(pairs: Pairs, chosen: Codes, resampled: Resampled = "documents") -> Poo
         scores=side(x, groups),
         human=side(y, groups),
         concordance=crossed(groups, orders.balance()),
-        agreement=crossed(groups, orders.agreeing(epsilon)),
+        agreement=crossed(groups, orders.agreeing(epsilon)) if accuracy else None,
         epsilon=epsilon,
     )
 
@@ -70,8 +72,13 @@ def pooled_coefficients(pool: Pool, draws: Draws) -> Floats:
     # Centring a constant leaves rounding noise; counting its ties does not.
     pearson = np.where(np.isnan(kendall), np.nan, pearson)
     kendall_c = stuart(balance, sizes, x.distinct, y.distinct)
-    accuracy = share(pool.agreement.weighed(weights), sizes)
-    return np.stack([spearman, kendall, pearson, kendall_c, accuracy])
+    return np.stack([spearman, kendall, pearson, kendall_c, _accuracies(pool, weights, sizes)])
+
+
+def _accuracies(pool: Pool, weights: Floats, sizes: Floats) -> Floats:
+    if pool.agreement is None:
+        return np.full(sizes.shape, np.nan)
+    return share(pool.agreement.weighed(weights), sizes)
 
 
 def _drawn_together(pairs: Pairs, resampled: Resampled) -> Codes:

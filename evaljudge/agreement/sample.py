@@ -14,8 +14,11 @@ from .pairs import Floats, Pairs
 from .tables import Table, tables
 
 
-def sample_level(pairs: Pairs, resampled: Resampled = "documents") -> Estimate:
-    epsilon = _epsilon(pairs)
+def sample_level(
+    pairs: Pairs, resampled: Resampled = "documents", *, accuracy: bool = True
+) -> Estimate:
+    """Without `accuracy`, the dearest coefficient, its value is NaN."""
+    epsilon = _epsilon(pairs) if accuracy else np.nan
     by_document = np.vstack([document_correlations(pairs), document_accuracies(pairs, epsilon)])
     units = tuple(int(count) for count in np.isfinite(by_document).sum(axis=1))
     documents = pairs.document_count + pairs.lost_documents

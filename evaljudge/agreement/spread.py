@@ -17,15 +17,20 @@ Statistic = Callable[[Floats], Floats]
 
 
 def spread(
-    statistic: Statistic, documents: int, resamples: int, seed: int
+    statistic: Statistic, documents: int, resamples: int, seed: int, width: int = 0
 ) -> tuple[float | None, float | None, float | None]:
-    """The value and its 95% interval, each None where undefined (see the package's policy)."""
+    """The value and its 95% interval, each None where undefined (see the package's policy).
+
+    `width`: how many numbers the statistic holds at once per resample, where more than documents.
+    """
     value = float(statistic(np.ones((1, documents)))[0])
     if np.isnan(value):
         return None, None, None
     if documents < 2 or resamples < 1:
         return value, None, None
-    drawn = multiplicities(documents, resamples, seed, block=max(1, BUDGET // documents))
+    drawn = multiplicities(
+        documents, resamples, seed, block=max(1, BUDGET // max(documents, width))
+    )
     return value, *interval(np.concatenate([statistic(block) for block in drawn]))
 
 

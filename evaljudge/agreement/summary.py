@@ -20,12 +20,15 @@ from .pooled import Pool, pool, pooled_coefficients
 MAX_POOLED = 4000  # candidates: tau and accuracy in a resample need every pair of them
 
 
-def summary_level(pairs: Pairs, seed: int, resampled: Resampled = "documents") -> Estimate:
+def summary_level(
+    pairs: Pairs, seed: int, resampled: Resampled = "documents", *, accuracy: bool = True
+) -> Estimate:
+    """Without `accuracy`, its value is NaN."""
     chosen = sampled_documents(pairs, seed)
-    pooled = pool(pairs, chosen, resampled) if chosen.size else None
+    pooled = pool(pairs, chosen, resampled, accuracy=accuracy) if chosen.size else None
     once = Draws(np.ones((1, pairs.document_count)), np.ones((1, pairs.system_count)))
-    accuracy = pooled_coefficients(pooled, once)[-1, 0] if pooled else np.nan
-    values = np.append(correlations(pairs.scores, pairs.human), accuracy)
+    agreed = pooled_coefficients(pooled, once)[-1, 0] if pooled and accuracy else np.nan
+    values = np.append(correlations(pairs.scores, pairs.human), agreed)
     whole = pairs.documents.size
     return Estimate(
         level="summary",

@@ -35,14 +35,15 @@ class Sides:
         return _means(self.scores, drawn, weights), _means(self.human, drawn, weights)
 
 
-def system_level(pairs: Pairs) -> Estimate:
+def system_level(pairs: Pairs, *, accuracy: bool = True) -> Estimate:
+    """Without `accuracy`, its value is NaN."""
     sides = Sides(
         _sums(pairs, pairs.scores),
         _sums(pairs, pairs.human),
         _table(pairs, np.ones(pairs.documents.size)),
     )
     once = Draws(np.ones((1, pairs.document_count)), np.ones((1, pairs.system_count)))
-    epsilon = _epsilon(*sides.means(once.documents))
+    epsilon = _epsilon(*sides.means(once.documents)) if accuracy else np.nan
     replicate = partial(mean_coefficients, sides, epsilon)
     return Estimate(
         level="system",
@@ -58,11 +59,8 @@ def mean_coefficients(sides: Sides, epsilon: float, draws: Draws) -> Floats:
     """(5, resamples): a system that a resample lacks is absent from its row."""
     scores, human = sides.means(draws.documents)
     correlations = row_correlations(scores, human, draws.systems)
-    if scores.shape[1] > MAX_COMPARED:
-        accuracies = np.full(len(draws), np.nan)
-    else:
-        weights = np.where(np.isfinite(scores), draws.systems, 0.0)
-        accuracies = row_accuracies(scores, human, weights, epsilon)
+    weights = np.where(np.isfinite(scores), draws.systems, 0.0)
+    accuracies = row_accuracies(scores, human, weights, epsilon)
     return np.vstack([correlations, accuracies])
 
 

@@ -2,12 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
+import numpy as np
 import pytest
 
-from evaljudge.agreement import LEVELS, agreements
+from evaljudge.agreement import LEVELS, Resampled, agreements
 from evaljudge.agreement.among import among
+from evaljudge.agreement.estimate import Coefficient, Draws
+from evaljudge.agreement.pairs import paired
+from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.shared import CORRELATIONS
+from evaljudge.agreement.summary import summary_level
+from evaljudge.agreement.system import system_level
 
 NEWSROOM = Path(__file__).parents[2].parent / "shared" / "data" / "newsroom.jsonl"
 DOCUMENTS, SYSTEMS = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
@@ -28,6 +35,29 @@ def test_numbers_are_those_of_agreement() -> None:
     kept = [row for row in numbers if row[1] in CORRELATIONS]
     assert [(f.level, f.coefficient, f.value, f.low, f.high, f.n) for f in found] == kept
     assert (found[0].value, found[0].low, found[0].high) == (0.75, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("resample", get_args(Resampled))
+def test_coefficients_not_asked_for_change_nothing(resample: Resampled) -> None:
+    columns = DOCUMENTS, SYSTEMS, AXES["a"], AXES["b"]
+    every = agreements(*columns, resample=resample, resamples=40)
+    some: list[tuple[Coefficient, ...]] = [CORRELATIONS, ("kendall_c", "accuracy"), ()]
+    for asked in some:
+        found = agreements(*columns, coefficients=asked, resample=resample, resamples=40)
+        assert found == [one for one in every if one.coefficient in asked]
+
+
+@pytest.mark.parametrize("resample", get_args(Resampled))
+def test_accuracy_is_not_computed_unasked(resample: Resampled) -> None:
+    pairs = paired(DOCUMENTS, SYSTEMS, AXES["a"], AXES["b"])
+    draws = Draws(np.ones((1, 2)), np.ones((1, 3)))
+    for estimate in (
+        sample_level(pairs, resample, accuracy=False),
+        system_level(pairs, accuracy=False),
+        summary_level(pairs, 0, resample, accuracy=False),
+    ):
+        assert np.isnan([estimate.epsilon, estimate.values[-1]]).all()
+        assert np.isnan(estimate.replicate(draws)[:, 0]).tolist() == [False] * 4 + [True]
 
 
 def test_opposite_and_constant_axes() -> None:

@@ -1,5 +1,6 @@
 """Kappa and alpha: published and hand-worked examples, scikit-learn, and loops."""
 
+import tracemalloc
 from collections.abc import Sequence
 from itertools import permutations
 from math import isfinite, isnan, nan
@@ -9,8 +10,9 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement.coefficients import BUDGET
 from evaljudge.agreement.krippendorff import Metric, krippendorff_alpha
-from evaljudge.agreement.labels import LabelAgreement, Weights, cohen_kappa
+from evaljudge.agreement.labels import MOST_LABELS, LabelAgreement, Weights, cohen_kappa
 
 WEIGHTS: tuple[Weights | None, ...] = (None, "linear", "quadratic")
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")
@@ -63,6 +65,8 @@ def random_labels(seed: int) -> tuple[list[float], list[float], list[int]]:
 
 def kappa_by_loops(a: Sequence[float], b: Sequence[float], weights: Weights | None) -> float:
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if isfinite(x) and isfinite(y)]
+    if min(len({x for x, _ in pairs}), len({y for _, y in pairs})) < 2:
+        return nan
     power = {None: 0, "linear": 1, "quadratic": 2}[weights]
 
     def apart(x: float, y: float) -> float:
@@ -77,7 +81,7 @@ def kappa_by_loops(a: Sequence[float], b: Sequence[float], weights: Weights | No
 @pytest.mark.parametrize("seed", range(15))
 def test_kappa(weights: Weights | None, seed: int) -> None:
     a, b, documents = random_labels(seed)
-    found = cohen_kappa(a, b, documents, weights=weights, labels=[1, 2, 3, 4], resamples=0)
+    found = cohen_kappa(a, b, documents, weights=weights, resamples=0)
     both = np.isfinite(a) & np.isfinite(b)
     expected = cohen_kappa_score(
         np.array(a)[both], np.array(b)[both], weights=weights, labels=[1, 2, 3, 4]
@@ -168,20 +172,68 @@ def test_intervals_of_alpha(metric: Metric, seed: int) -> None:
     assert (found.low, found.high) == pytest.approx(interval(np.array(values)))
 
 
-def test_labels_in_another_order_are_other_distances() -> None:
-    a, b = [1, 2, 3, 3], [2, 2, 1, 3]
-    by_size = cohen_kappa(a, b, range(4), weights="linear").value
-    renamed = cohen_kappa(
-        [{1: 3, 2: 1, 3: 2}[x] for x in a], [{1: 3, 2: 1, 3: 2}[x] for x in b], range(4),
-        weights="linear", labels=[3, 1, 2],
-    ).value  # fmt: skip
-    assert renamed == by_size
-    assert cohen_kappa(a, b, range(4), weights="linear", labels=[2, 1, 3]).value != by_size
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        # Of 16 pairs dealt at random: 3, 3 and 5 are 1, 3 and 4 apart; 5 are equal.
+        (None, 1 - (2 / 4) / (11 / 16)),
+        ("linear", 1 - (4 / 4) / ((3 * 1 + 3 * 3 + 5 * 4) / 16)),
+        ("quadratic", 1 - (10 / 4) / ((3 * 1 + 3 * 9 + 5 * 16) / 16)),
+    ],
+)
+def test_labels_are_apart_as_their_values_are(weights: Weights | None, expected: float) -> None:
+    a, b = [1, 2, 5, 5], [1, 1, 5, 2]
+    found = cohen_kappa(a, b, range(4), weights=weights)
+    assert found.value == pytest.approx(expected)
+    scale = cohen_kappa_score(a, b, weights=weights, labels=[1, 2, 3, 4, 5])
+    assert found.value == pytest.approx(scale)
 
 
-def test_a_label_that_is_none_of_them_is_missing() -> None:
-    found = cohen_kappa([1, 2, 0, 2], [1, 2, 1, 9], range(4), labels=[1, 2])
-    assert (found.value, found.n, found.skipped) == (1.0, 2, 2)
+def test_measurements_are_not_labels() -> None:
+    labels = np.append(np.tile(np.arange(MOST_LABELS) / 7, 2), nan)
+    found = cohen_kappa(labels, labels, range(labels.size), resamples=9)
+    assert (found.value, found.n, found.skipped) == (1.0, 2 * MOST_LABELS, 1)
+    more = np.append(labels, 99.5)
+    found = cohen_kappa(more, more, range(more.size))
+    assert found == LabelAgreement(None, None, None, n=2 * MOST_LABELS + 1, skipped=1)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_one_label_throughout_has_no_kappa(weights: Weights | None) -> None:
+    nothing = LabelAgreement(None, None, None, n=3, skipped=0)
+    assert cohen_kappa([3, 3, 3], [3, 4, 3], range(3), weights=weights) == nothing
+    assert cohen_kappa([3, 4, 3], [3, 3, 3], range(3), weights=weights) == nothing
+
+
+def test_a_resample_of_one_label_throughout_does_not_count() -> None:
+    found = cohen_kappa([1, 2, 2, 1], [1, 2, 1, 1], [0, 0, 1, 1])
+    assert (found.value, found.low, found.high) == (0.5, 0.5, 1.0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_raters_that_repeat_a_value_meet_as_often(metric: Metric) -> None:
+    """Two times two of four, two times three of five: how often two values meet is a product."""
+    units: list[list[float]] = [
+        [1, 1, 2, 2, nan],
+        [3, 3, 3, 1, 1],
+        [2, 2, 2, nan, nan],
+        [3, nan, 1, 2, 2],
+    ]
+    found = krippendorff_alpha(units, range(4), metric=metric, resamples=0)
+    assert found.value == pytest.approx(alpha_by_loops(units, metric))
+
+
+def test_resamples_of_many_distinct_values_are_done_in_blocks() -> None:
+    ratings = np.random.default_rng(0).normal(size=(200, 8))
+    tracemalloc.start()
+    try:
+        found = krippendorff_alpha(ratings, range(200), metric="ordinal")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.low is not None
+    # All 1,000 resamples of 5,600 differing pairs at once would be 45 MB for each temporary.
+    assert peak < 8 * 8 * BUDGET
 
 
 def test_what_does_not_vary_has_no_value() -> None:

@@ -1,6 +1,7 @@
 """Permutations and Williams' test, against loops that build every exchanged list."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from math import isfinite, nan
 
@@ -101,6 +102,16 @@ def test_wide_lists_exchange_as_narrow_ones_do() -> None:
         found = exchanged(one, other, "summary", coefficient, iter([swaps]))
         expected = [difference("summary", coefficient, after(shared, swap)) for swap in swaps]
         np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_wide_documents_exchange_beside_narrow_ones() -> None:
+    wide = [(9, system, *rest) for system, (_, _, *rest) in enumerate(rows_of(8, documents=70))]
+    shared = shared_rows([*rows_of(7, missing=0.3), *wide])
+    one, other = both_scored(**columns(shared))
+    (swaps,) = random_swaps(one, "both", 3, 0)
+    found = exchanged(one, other, "sample", "kendall", iter([swaps]))
+    expected = [difference("sample", "kendall", after(shared, swap)) for swap in swaps]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -223,6 +234,14 @@ def test_false_alarms_are_as_rare_as_they_should_be() -> None:
         )  # fmt: skip
         alarms += found.p_permutation is not None and found.p_permutation <= 0.1
     assert 8 <= alarms <= 34  # 20 expected, give or take 3.3 standard deviations
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_without_permutations_there_is_no_p(level: Level) -> None:
+    tested = compare(**columns(rows_of(1)), level=level)
+    untested = compare(**columns(rows_of(1)), level=level, permutations=0)
+    assert tested.p_permutation is not None
+    assert untested == replace(tested, p_permutation=None)
 
 
 def test_nothing_in_common_or_nothing_that_varies_has_no_p() -> None:
