@@ -10,12 +10,10 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import zip_longest
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evaljudge.agreement import (
     LEVELS,
@@ -29,6 +27,7 @@ from evaljudge.agreement import (
     krippendorff_alpha,
 )
 from evaljudge.config import AgreementConfig
+from evaljudge.rated import Floats, Rated
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report import (
     AgreementRow,
@@ -42,10 +41,6 @@ from evaljudge.report import (
 )
 from evaljudge.storage import Place
 
-Key = tuple[str, str]
-"""A scorer and its axis."""
-Floats = NDArray[np.float64]
-
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and said to be one."""
 KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {
@@ -58,52 +53,6 @@ ALPHAS: dict[str, Literal["nominal", "ordinal", "interval"]] = {
     "alpha_ordinal": "ordinal",
     "alpha_interval": "interval",
 }
-
-
-@dataclass(frozen=True)
-class Rated:
-    """A row for each rated candidate; NaN: unscored, or unrated on this axis."""
-
-    documents: NDArray[np.int64]
-    systems: NDArray[np.int64]
-    scores: Mapping[Key, Floats]
-    human: Mapping[str, Floats]
-    raters: Mapping[str, Sequence[tuple[float, ...]]]
-    """Of axes rated by several: each rating of each candidate."""
-
-    def on(self, axes: Sequence[str]) -> Rated:
-        """Of these human axes alone."""
-        human = {axis: column for axis, column in self.human.items() if axis in axes}
-        raters = {axis: given for axis, given in self.raters.items() if axis in axes}
-        return replace(self, human=human, raters=raters)
-
-    def against(self, human: str) -> dict[str, Floats]:
-        """The scorers that meet this human axis."""
-        return {
-            scorer: column
-            for (scorer, axis), column in self.scores.items()
-            if axis in (human, ANY_AXIS)
-        }
-
-    def axes_of(self, scorer: str) -> dict[str, Floats]:
-        return {axis: column for (name, axis), column in self.scores.items() if name == scorer}
-
-    def table(self, axis: str) -> Floats:
-        """(candidates, raters), NaN where there is no such rating."""
-        columns = zip_longest(*self.raters[axis], fillvalue=np.nan)
-        return np.array(list(columns), dtype=np.float64).T
-
-    def sampled(self, most: int, seed: int) -> tuple[Rated, bool]:
-        """With as many random documents as hold at most so many candidates."""
-        if self.documents.size <= most:
-            return self, False
-        sizes = np.bincount(self.documents)
-        order = np.random.default_rng((seed, 3)).permutation(sizes.size)
-        fitting = max(1, int(np.sum(np.cumsum(sizes[order]) <= most)))
-        kept = np.isin(self.documents, order[:fitting])
-        scores = {key: column[kept] for key, column in self.scores.items()}
-        human = {axis: column[kept] for axis, column in self.human.items()}
-        return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
 
 
 def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import fsum
 
-from evaljudge.agreeing import Rated, with_statistics, write_agreement
+from evaljudge.agreeing import with_statistics, write_agreement
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError, unknown
 from evaljudge.given import Given, read_all_given
 from evaljudge.metrics import MetricsSpec, Unscored, make_metrics
 from evaljudge.metrics.measuring import measure_here
+from evaljudge.rated import Rated
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import Findings, agreement_text, coverage_text
 from evaljudge.scoring import Tables

@@ -15,8 +15,8 @@ from math import nan
 
 import numpy as np
 
-from evaljudge.agreeing import Key, Rated
 from evaljudge.job import Job
+from evaljudge.rated import Key, Rated
 from evaljudge.records import Candidate, Case, Score
 from evaljudge.report import Coverage, SystemMean
 from evaljudge.storage import Output, Shard, ahead

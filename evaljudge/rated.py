@@ -1,0 +1,68 @@
+"""Scores and ratings side by side, a row for each candidate that people rated.
+
+    Rated(documents=[0, 0, 1], systems=[0, 1, 0], scores={("rouge1", "*"): [.3, nan, .2]},
+          human={"fluency": [4, 5, 3.5]}, raters={"fluency": [(4,), (5,), (3, 4)]})
+
+A scorer's axis meets the human axis of the same name; a scorer without axes meets them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.records import ANY_AXIS
+
+Key = tuple[str, str]
+"""A scorer and its axis."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A row for each rated candidate; NaN: unscored, or unrated on this axis."""
+
+    documents: NDArray[np.int64]
+    systems: NDArray[np.int64]
+    scores: Mapping[Key, Floats]
+    human: Mapping[str, Floats]
+    raters: Mapping[str, Sequence[tuple[float, ...]]]
+    """Of axes rated by several: each rating of each candidate."""
+
+    def on(self, axes: Sequence[str]) -> Rated:
+        """Of these human axes alone."""
+        human = {axis: column for axis, column in self.human.items() if axis in axes}
+        raters = {axis: given for axis, given in self.raters.items() if axis in axes}
+        return replace(self, human=human, raters=raters)
+
+    def against(self, human: str) -> dict[str, Floats]:
+        """The scorers that meet this human axis."""
+        return {
+            scorer: column
+            for (scorer, axis), column in self.scores.items()
+            if axis in (human, ANY_AXIS)
+        }
+
+    def axes_of(self, scorer: str) -> dict[str, Floats]:
+        return {axis: column for (name, axis), column in self.scores.items() if name == scorer}
+
+    def table(self, axis: str) -> Floats:
+        """(candidates, raters), NaN where there is no such rating."""
+        columns = zip_longest(*self.raters[axis], fillvalue=np.nan)
+        return np.array(list(columns), dtype=np.float64).T
+
+    def sampled(self, most: int, seed: int) -> tuple[Rated, bool]:
+        """With as many random documents as hold at most so many candidates."""
+        if self.documents.size <= most:
+            return self, False
+        sizes = np.bincount(self.documents)
+        order = np.random.default_rng((seed, 3)).permutation(sizes.size)
+        fitting = max(1, int(np.sum(np.cumsum(sizes[order]) <= most)))
+        kept = np.isin(self.documents, order[:fitting])
+        scores = {key: column[kept] for key, column in self.scores.items()}
+        human = {axis: column[kept] for axis, column in self.human.items()}
+        return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
