@@ -41,6 +41,7 @@ from evaljudge.report import (
 )
 from evaljudge.storage import Place
 
+ALPHA = 0.05
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and said to be one."""
 KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {
@@ -65,6 +66,17 @@ def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, 
         "labels": [*_alphas(rated, how, seed), *_kappas(rated, how, seed)],
         "resampled": how.resample,
     }
+
+
+def too_few_permutations(rated: Rated, how: AgreementConfig) -> list[str]:
+    """A warning, where no p could be small enough for Holm to tell anybody from the best."""
+    rivals = max((len(rated.against(human)) for human in rated.human), default=1) - 1
+    if how.permutations and rivals / (1 + how.permutations) >= ALPHA:
+        return [
+            f"{how.permutations:,} permutations can tell none of {rivals} rivals from the best: "
+            f"set permutations to {round(2 * rivals / ALPHA):,} or more"
+        ]
+    return []
 
 
 def write_agreement(place: Place, findings: Findings, folder: str = "") -> None:
@@ -127,6 +139,7 @@ def _standing(
         coefficient=how.coefficient,
         permutations=how.permutations,
         seed=seed,
+        alpha=ALPHA,
     )
     if found.best is not None and found.value is not None:
         yield StandingRow(

@@ -110,6 +110,9 @@ def agree(
     sources: Annotated[
         str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
     ] = None,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
+    ] = False,
     resample: Annotated[
         str, typer.Option(help="What intervals resample: documents, systems or both.")
     ] = "documents",
@@ -144,6 +147,7 @@ def agree(
         axis or (),
         read_settings(AgreementConfig, how | numbers, "agree"),
         seed,
+        "skip" if skip_bad_rows else "fail",
     )
     print(agree_with(wanted, out, as_json), end="")
 
@@ -161,7 +165,7 @@ def demo(
 
 def _tell(outcome: Outcome) -> None:
     """What a run came to: coverage first, then agreement, then where things lie."""
-    from evaljudge.report import agreement_text, asked_line, floor_line
+    from evaljudge.report import agreement_text, asked_line, floor_line, percent
 
     print(f"coverage   {floor_line(outcome.findings)}")
     print(f"asked      {asked_line(outcome.findings)}")
@@ -175,7 +179,7 @@ def _tell(outcome: Outcome) -> None:
     print(f"scores     {outcome.out}/scores/")
     if outcome.exit_code:
         floor = outcome.findings.coverage_floor
-        print(f"coverage {outcome.coverage:.1%} is under the floor of {floor:.1%} "
+        print(f"coverage {percent(outcome.coverage)} is under the floor of {floor:.1%} "
               "(the report says what was unscored and why)", file=sys.stderr)  # fmt: skip
         raise typer.Exit(outcome.exit_code)
 

@@ -159,6 +159,12 @@ class Config(Settings):
             return {name: settings or {} for name, settings in given.items()}
         return given
 
+    @field_validator("corpus", mode="before")
+    @classmethod
+    def _keys_are_known(cls, given: Any) -> Any:
+        """Read apart: of a choice of forms pydantic would name its own insides."""
+        return read_settings(CorpusConfig, given, "corpus") if isinstance(given, dict) else given
+
     @field_validator("metrics", mode="before")
     @classmethod
     def _names_are_defaults(cls, given: Any) -> Any:

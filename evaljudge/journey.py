@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import evaljudge
 from evaljudge.accounts import Accounts
-from evaljudge.agreeing import with_statistics, write_agreement
+from evaljudge.agreeing import too_few_permutations, with_statistics, write_agreement
 from evaljudge.cluster.session import placed, ray_session
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
@@ -249,6 +249,8 @@ def _findings(
         warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
     if listing.get("absent_ratings"):
         warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
+    rated = tables.as_rated()
+    warnings += too_few_permutations(rated, job.config.agreement)
     return Findings(
         run=job.config.out,
         task=job.task.name,
@@ -265,7 +267,7 @@ def _findings(
         signatures=job.signatures(corpus_digest(output)),
         tokens=accounts.tokens,
         warnings=warnings,
-        **with_statistics(tables.as_rated(), job.config.agreement, job.config.seed),
+        **with_statistics(rated, job.config.agreement, job.config.seed),
     )
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import fsum
 
-from evaljudge.agreeing import with_statistics, write_agreement
+from evaljudge.agreeing import too_few_permutations, with_statistics, write_agreement
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora import BadRows, CorpusSource, open_corpus
 from evaljudge.errors import UserError, unknown
 from evaljudge.given import Given, read_all_given
 from evaljudge.metrics import MetricsSpec, Unscored, make_metrics
@@ -43,6 +43,7 @@ class Wanted:
     """The human axes that are looked at; all, where none is named."""
     how: AgreementConfig = AgreementConfig()
     seed: int = 0
+    bad_rows: BadRows = "fail"
 
 
 def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
@@ -59,7 +60,7 @@ def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
 
 def agreement_of(wanted: Wanted) -> Findings:
     given = read_all_given(wanted.scores)
-    with open_corpus(wanted.cases) as corpus:
+    with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
         cases = list(corpus)
     name = _named(wanted.cases)
     if not corpus.rated:
@@ -74,7 +75,9 @@ def agreement_of(wanted: Wanted) -> Findings:
     for case in cases:
         tables.add(case, _scores(case, given, reasons))
     rated = tables.as_rated()
-    warnings = list(_unmet(rated))
+    skipped = [f"{corpus.skipped_rows} bad rows of the corpus were skipped"]
+    warnings = [*_unmet(rated), *too_few_permutations(rated, wanted.how)]
+    warnings += skipped if corpus.skipped_rows else []
     if strangers:
         said = f"{strangers} scores belong to no candidate of the corpus and were left out"
         warnings.insert(0, said)

@@ -62,6 +62,9 @@ def test_changes_are_laid_over() -> None:
     ("change", "said"),
     [
         ({"copus": "x"}, "unknown key 'copus': did you mean 'corpus'"),
+        ({"corpus": {"path": "x", "source": "y"}},
+         "corpus: unknown key 'source': did you mean 'sources'"),
+        ({"corpus": {"format": "summeval"}}, "corpus.path: Field required"),
         ({"workers": {"mx": 1}}, "workers: unknown key 'mx': did you mean 'max'"),
         ({"model": {"sourse": "x"}}, "model: unknown key 'sourse': did you mean 'source'"),
         ({"model": {"endpoint": "x", "name": "y"}}, "endpoints are not built yet"),

@@ -203,6 +203,26 @@ def test_scores_with_and_without_axis_are_told_apart_or_refused(cases: str, tmp_
         agreed(cases, written(tmp_path, [*SCORES, *bare], "jsonl"))
 
 
+def test_too_few_permutations_for_so_many_rivals_are_said(cases: str, tmp_path: Path) -> None:
+    rivals = [row | {"scorer": f"s{n}"} for n in range(6) for row in SCORES]
+    given = written(tmp_path, rivals, "jsonl")
+    few = agreed(cases, given, how=AgreementConfig(permutations=99, resamples=0))
+    assert few.warnings == [
+        "99 permutations can tell none of 5 rivals from the best: set permutations to 200 or more"
+    ]
+    assert not agreed(cases, given, how=AgreementConfig(permutations=200, resamples=0)).warnings
+
+
+def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
+    with Path(cases).open("a") as file:
+        file.write("\n{")
+    given = written(tmp_path, SCORES, "jsonl")
+    with pytest.raises(UserError, match="1 bad row"):
+        agreed(cases, given)
+    findings = agreed(cases, given, bad_rows="skip")
+    assert findings.warnings == ["1 bad rows of the corpus were skipped"]
+
+
 def test_no_permutations_no_p(cases: str, tmp_path: Path) -> None:
     other = [row | {"scorer": "other"} for row in SCORES]
     how = AgreementConfig(permutations=0, resamples=0)

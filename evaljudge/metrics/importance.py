@@ -108,7 +108,7 @@ class Importance:
 
     @property
     def told(self) -> Mapping[str, Any]:
-        told = self.settings.model_dump(exclude_defaults=True, exclude={"model", "revision"})
+        told = self.settings.model_dump(exclude={"model", "revision"})
         if self.settings.tokenizer == "model":
             told["model"] = str(self._identity)
         made_by = ["tokenizers"] if self.settings.tokenizer in ("bpe", "model") else []
@@ -195,7 +195,7 @@ class Importance:
         return grams(tokens, self.settings.n, self.tokenizer.base)
 
     def _read(self, text: str) -> str:
-        text = text.lower()
+        text = text.lower() if text.strip() else ""
         if not self.settings.drop_stop_words:
             return text
         return " ".join(word for word in text.split() if word not in _stop_words())

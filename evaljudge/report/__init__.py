@@ -5,7 +5,7 @@ markup, a terminal's command or a table's border.
 """
 
 from evaljudge.report.coverage import coverage_text
-from evaljudge.report.figures import asked_line, floor_line
+from evaljudge.report.figures import asked_line, floor_line, percent
 from evaljudge.report.findings import (
     AgreementRow,
     AxisRow,
@@ -39,5 +39,6 @@ __all__ = [
     "coverage_text",
     "floor_line",
     "page",
+    "percent",
     "select",
 ]

@@ -25,6 +25,7 @@ LACKING = (
     "Not compared: untested, where too little was scored by both; "
     "undefined, where a scorer has no correlation."
 )
+COUNTED_ON = "+2: so many more, who are all named in agreement.md and significance.json."
 SAMPLED_TEST = "Tested on a seeded sample of documents."
 
 _COMPARED = ["cannot be told from it", "told from it"]
@@ -41,7 +42,7 @@ def best(findings: Findings) -> Section:
 def best_in_short(findings: Findings) -> Section:
     """As much as a terminal has room for."""
     table = _summary(findings, everything=_lacking(findings))
-    return Section(TITLE, [], [table], [TESTED, *_notes(findings)])
+    return Section(TITLE, [], [table], [TESTED, COUNTED_ON, *_notes(findings)])
 
 
 def _has_rivals(row: StandingRow) -> bool:

@@ -154,6 +154,14 @@ def test_what_has_no_number(source: str, text: str, others: list[str], reason: s
     assert found.reason.startswith(reason)
 
 
+def test_white_space_is_no_text_for_any_tokenizer() -> None:
+    for tokenizer in ("bpe", "words", "characters"):
+        found = only("the river rose", " \n\t ", OTHERS, tokenizer=tokenizer)
+        assert found == Unscored("empty text")
+        found = only(" \n ", "the river", OTHERS, tokenizer=tokenizer)
+        assert found == Unscored("empty source")
+
+
 def test_what_has_one_at_the_edges() -> None:
     assert only("the river rose and fell", "x", OTHERS) == 0.0  # shorter than an n-gram
     assert only("the river rose and fell", "‽‽‽ ☃☃☃", OTHERS) == 0.0  # unknown characters
@@ -222,7 +230,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_it_travels() -> None:
     (metric,) = make_metrics({"importance": {"n": 2}})
     assert pickle.loads(pickle.dumps(metric)) == metric
-    assert metric.told == {"n": 2, "library": f"tokenizers {version('tokenizers')}"}
+    assert metric.told["n"] == 2 and metric.told["weight"] == "tanh"
+    assert metric.told["library"] == f"tokenizers {version('tokenizers')}"
 
 
 def test_a_model_is_named_by_what_it_is(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ Tested: a two-sided permutation test that exchanges two scorers' standard scores
 and system (PERM-BOTH), on the candidates that both scored, at 5% after Holm's correction (p) over
 the rivals of one axis and level. A scorer that cannot be told from the best may still be worse:
 there is too little here to say so.
++2: so many more, who are all named in agreement.md and significance.json.
 Not compared: untested, where too little was scored by both; undefined, where a scorer has no
 correlation.
 † Tested on a seeded sample of documents.
