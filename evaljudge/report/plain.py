@@ -13,6 +13,7 @@ import re
 import unicodedata
 
 SHORT, LONG = 200, 2000
+WIDE_ENOUGH = 12  # columns: of less, only the beginning is kept
 _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 _DIRECTING = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -42,11 +43,24 @@ def columns(text: str) -> int:
 def fitted(text: str, width: int) -> str:
     """A line cut to a terminal's `width` columns, and filled up to it."""
     if columns(text) > width:
-        end = _END_ISOLATE if text.endswith(_END_ISOLATE) else ""
-        while columns(text) > width - 1:
-            text = text[:-1]
-        text += f"…{end}"
+        text = _shortened(text, width)
     return text + " " * (width - columns(text))
+
+
+def _shortened(text: str, width: int) -> str:
+    """Without its middle: names of one family differ at their ends. Isolated text loses its end."""
+    if width < WIDE_ENOUGH or text.endswith(_END_ISOLATE):
+        end = _END_ISOLATE if text.endswith(_END_ISOLATE) else ""
+        return f"{_first(text, width - 1)}…{end}"
+    head = _first(text, width // 2)
+    tail = _first(text[::-1], width - 1 - columns(head))[::-1]
+    return f"{head}…{tail}"
+
+
+def _first(text: str, width: int) -> str:
+    while columns(text) > width:
+        text = text[:-1]
+    return text
 
 
 def _cut(line: str, longest: int) -> str:

@@ -66,3 +66,8 @@ def test_fitted_fills_exactly_its_width(text: str, width: int) -> None:
 def test_wide_and_combining_characters_take_their_columns() -> None:
     assert columns("雨a\u0301") == 3
     assert fitted("雨雨雨", 4) == "雨… "
+
+
+def test_names_of_one_family_stay_apart() -> None:
+    names = [f"qwen3-8b-instruct-synthetic-{n}-levels" for n in ("five", "nine")]
+    assert [fitted(name, 20) for name in names] == ["qwen3-8b-i…ve-levels", "qwen3-8b-i…ne-levels"]
