@@ -1,7 +1,7 @@
 """What a metric is: a scorer that asks no model. Cases in; one number per candidate out.
 
     metric.measure([case]) -> [[0.41, 0.38, Unscored("empty text")]]
-    metric.told            -> {"against": "first", "library": "rouge-score 0.1.2"}
+    metric.told            -> {"against": "first", "library": "sacrebleu 2.6.0"}
 
 Metrics travel to the workers that measure: they can be pickled and are cheap to make; what is heavy
 (an encoder) is loaded at the first `measure`, once per process.

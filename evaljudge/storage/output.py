@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
@@ -30,6 +30,9 @@ from evaljudge.storage.tables import (
     scores_table,
     verdicts_table,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Stage = Literal["prepare", "judge", "measure"]
 RUN, SHARDS = "run.json", "shards.json"
@@ -142,13 +145,7 @@ class Output:
         self.place.keep("cases", {shard.file for shard in shards})
 
     def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
-        name = f"verdicts/{judge}/{shard.file}"
-        try:
-            return read_verdicts(self.place.read_table(name))
-        except FileNotFoundError:
-            marker = self.place.at(f"commits/judge/{shard.number:05d}.json")
-            said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
-            raise UserError(said) from None
+        return read_verdicts(self._committed_table("judge", f"verdicts/{judge}", shard))
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
         table = verdicts_table(verdicts)
@@ -160,13 +157,7 @@ class Output:
         return [Document(row["doc_id"], row["source"]) for row in table.to_pylist()]
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
-        name = f"measures/{metric}/{shard.file}"
-        try:
-            return read_scores(self.place.read_table(name))
-        except FileNotFoundError:
-            marker = self.place.at(f"commits/measure/{shard.number:05d}.json")
-            said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
-            raise UserError(said) from None
+        return read_scores(self._committed_table("measure", f"measures/{metric}", shard))
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> None:
         self.place.write_table(f"measures/{metric}/{shard.file}", scores_table(scores))
@@ -176,6 +167,16 @@ class Output:
 
     def write_scores(self, shard: Shard, scores: Iterable[Score]) -> None:
         self.place.write_table(f"scores/{shard.file}", scores_table(scores))
+
+    def _committed_table(self, stage: Stage, folder: str, shard: Shard) -> pa.Table:
+        """Of a shard whose marker says that it is there."""
+        name = f"{folder}/{shard.file}"
+        try:
+            return self.place.read_table(name)
+        except FileNotFoundError:
+            marker = self.place.at(f"commits/{stage}/{shard.number:05d}.json")
+            said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
+            raise UserError(said) from None
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
