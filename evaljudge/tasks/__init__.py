@@ -18,8 +18,10 @@ from evaljudge.tasks.pack import Pack, read_pack
 
 __all__ = ["Pack", "Task", "load_task"]
 
-HERE = Path(__file__).parent
+HERE = PACKS = Path(__file__).parent
 BUILT_IN = ("summary", "dialogue", "story")
+NANO = "nano"
+"""The pack that the bundled judge was taught in; it serves every task."""
 _TASK_KEYS = {"name", "axes", "prompts"}
 _AXIS_KEYS = {"description", "context"}
 
@@ -85,6 +87,8 @@ def _user_folder(prompts: str | None, own: list[Path]) -> list[Path]:
     """The user's templates: each must have the name of one that it takes the place of."""
     if prompts is None:
         return []
+    if prompts == NANO:
+        return [PACKS / NANO]
     if not Path(prompts).is_dir():
         raise UserError(f"prompts: {prompts}: no such folder")
     known = read_pack(own).templates

@@ -1,0 +1,31 @@
+"""Train the nano judge from nothing: python jobs/train_nano.py FOLDER --seed 0
+
+Half an hour on two cores, minutes on a GPU. Run it again to go on where it was cut short. The
+checkpoint lies in FOLDER when it is done: `model: FOLDER` and `prompts: nano` use it.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="Where the checkpoint goes, and its state.")],
+    seed: Annotated[int, typer.Option(help="Of the lessons and the first weights.")] = 0,
+    steps: Annotated[int, typer.Option(min=1, help="How long; fewer learn less.")] = 4000,
+) -> None:
+    from evaljudge.nano.checkpoint import save_checkpoint
+    from evaljudge.nano.examining import examine
+    from evaljudge.nano.training import Recipe, Training
+
+    training = Training(Recipe(seed=seed, steps=steps), folder)
+    if training.resume():
+        print(f"resumed at step {training.step:,}", flush=True)
+    training.run(lambda line: print(line, flush=True))
+    save_checkpoint(training.network, folder)
+    print(examine(training.network), flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
