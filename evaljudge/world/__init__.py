@@ -4,9 +4,9 @@ What is judged elsewhere by people is known here by construction, so a judge can
 half of the world and measured on the other. The halves share words and no name.
 """
 
-from evaljudge.world.documents import Report, make_report
+from evaljudge.world.documents import Report, make_report, read_report
 from evaljudge.world.oracle import levels_of
 from evaljudge.world.texts import AXES, HIGHEST, LOWEST, Axis, Text, graded, level, make_text, spelt
 
 __all__ = ["AXES", "HIGHEST", "LOWEST", "Axis", "Report", "Text", "graded", "level", "levels_of",
-           "make_report", "make_text", "spelt"]  # fmt: skip
+           "make_report", "make_text", "read_report", "spelt"]  # fmt: skip

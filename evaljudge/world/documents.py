@@ -8,6 +8,7 @@ or wrong, main news or not, and nothing else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,6 +28,10 @@ from evaljudge.world.words import (
 
 MAIN_FACTS = OTHER_FACTS = 4
 _PEOPLE = 3
+_FACT = re.compile(
+    r"In (?P<place>\w+) (?P<title>\w+) (?P<name>\w+) "
+    r"(?P<verb>\w+) (?P<number>\w+) (?P<things>\w+)\."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,13 @@ class Report:
     @property
     def text(self) -> str:
         return f"{MAIN} {_sentences(self.main)} {OTHER} {_sentences(self.other)}"
+
+
+def read_report(text: str) -> Report | None:
+    """The report that reads so; None where the text is none of the world's."""
+    facts = tuple(Fact(**found.groupdict()) for found in _FACT.finditer(text))
+    report = Report(facts[:MAIN_FACTS], facts[MAIN_FACTS:])
+    return report if report.text == " ".join(text.split()) else None
 
 
 def make_report(random: Random, half: Half) -> Report:

@@ -6,6 +6,7 @@ world are made of known syllables and are yet names that the training half never
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 Half = Literal["train", "test"]
@@ -52,6 +53,12 @@ def names(half: Half) -> list[str]:
         for j, second in enumerate(_SECOND)
         if (i + j) % 2 == parity
     ]
+
+
+def vocabulary() -> list[str]:
+    """Every word of the world but the names."""
+    said = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *ORDER, *FILLERS]
+    return [*said, "In", "in", *dict.fromkeys(re.findall(r"\w+", f"{MAIN} {OTHER}"))]
 
 
 def syllables() -> tuple[list[str], list[str]]:
