@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 def save_checkpoint(network: Network, folder: Path) -> None:
     from safetensors.torch import save_file
 
+    save_tokenizer(folder)
+    _save_json(folder / "config.json", _config(network.shape))
+    save_file(_named(network), str(folder / "model.safetensors"), metadata={"format": "pt"})
+
+
+def save_tokenizer(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     make_tokenizer().save(str(folder / "tokenizer.json"))
     _save_json(folder / "tokenizer_config.json", _tokenizer_config())
-    _save_json(folder / "config.json", _config(network.shape))
-    save_file(_named(network), str(folder / "model.safetensors"), metadata={"format": "pt"})
 
 
 def _named(network: Network) -> dict[str, Any]:

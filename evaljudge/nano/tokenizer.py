@@ -16,8 +16,8 @@ from evaljudge.world import words
 
 PAD, BOS, END, USER, ASSISTANT = SPECIALS = ("<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>")
 CHAT_TEMPLATE = (
-    "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n"
-    "{{ message.content }}{% if message.role == 'assistant' %}</s>{% endif %}\n{% endfor %}"
+    "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n{{ message.content }}"
+    "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\\n' }}{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 SPACE = "▁"

@@ -1,0 +1,103 @@
+"""The nano judge's tokenizer, and that it is taught the very prompts that an engine will ask."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.engines.labels import compile_options
+from evaljudge.engines.template import Template, read_template
+from evaljudge.engines.tokens import Tokeniser
+from evaljudge.judges import make_judges
+from evaljudge.nano.checkpoint import save_tokenizer
+from evaljudge.nano.lessons import Lesson, Teacher
+from evaljudge.nano.tokenizer import make_tokenizer
+from evaljudge.tasks import load_task
+from evaljudge.world import make_report
+from evaljudge.world.words import names, vocabulary
+
+TOKENIZER = make_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokeniser, Template]:
+    """The tokenizer and template as an engine reads them from the files."""
+    from transformers import PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("nano")
+    save_tokenizer(folder)
+    tokeniser = Tokeniser(PreTrainedTokenizerFast.from_pretrained(folder))
+    return tokeniser, read_template(tokeniser, {}, frozenset())
+
+
+@pytest.mark.parametrize("word", vocabulary())
+def test_a_word_of_the_world_is_one_token(word: str) -> None:
+    assert len(ids(word)) == 1
+    assert ids(f"x {word}.")[-2:-1] == ids(word)
+
+
+@pytest.mark.parametrize("half", ["train", "test"])
+def test_a_name_is_two_tokens_known_to_both_halves(half: Any) -> None:
+    found = [ids(name) for name in names(half)]
+    assert {len(pair) for pair in found} == {2}
+    train = {token for name in names("train") for token in ids(name)}
+    assert {token for pair in found for token in pair} <= train
+
+
+@given(st.text())
+def test_any_text_can_be_read_and_said_again(text: str) -> None:
+    said = TOKENIZER.decode(ids(text), skip_special_tokens=False)
+    assert "<unk>" not in said.replace("<unk>", "", text.count("<unk>"))
+    assert said.split() == text.split()
+
+
+def test_a_lesson_is_the_prompt_that_the_engine_asks(engine: tuple[Tokeniser, Template]) -> None:
+    """Token for token: what the judge renders and the engine encodes, and what is taught."""
+    tokeniser, template = engine
+    pack = load_task("summary", prompts="nano").pack
+    random = Random(1)
+    lesson, report = Teacher(TOKENIZER).extreme(random, count=1), make_report(Random(1), "train")
+    rendered = [
+        pack.render("synthetic.extreme", {"source": report.text, "context": None},
+                    axis=axis, description="d", extreme=extreme)
+        for axis in ("coherence", "consistency", "fluency", "relevance")
+        for extreme in ("best", "worst")
+    ]  # fmt: skip
+    assert taught_prompt(lesson) in [list(template.around(p, tokeniser)[0]) for p in rendered]
+
+
+def test_comparisons_are_taught_as_they_are_asked(engine: tuple[Tokeniser, Template]) -> None:
+    tokeniser, template = engine
+    lesson = Teacher(TOKENIZER).comparison(Random(2))
+    asked = TOKENIZER.decode(taught_prompt(lesson), skip_special_tokens=False)
+    report, reference, target = (
+        asked.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
+        for tag in ("report", "reference", "target")
+    )
+    pack = load_task("summary", prompts="nano").pack
+    given = {"source": report, "reference": reference, "target": target}
+    prompt = pack.render("synthetic.compare", given, axis="coherence", description="d")
+    assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
+
+
+def test_the_answers_are_told_apart(engine: tuple[Tokeniser, Template]) -> None:
+    (judge,) = make_judges({"synthetic": {}}, load_task("summary", prompts="nano"))
+    labels = compile_options(judge.options[0], *engine)
+    for name in ("Better", "Worse", "Similar"):
+        assert tuple(ids(name)) in labels.paths[name]
+
+
+def taught_prompt(lesson: Lesson) -> list[int]:
+    """The first question's prompt: the stem and what of the question is not the answer."""
+    question = lesson.questions[0]
+    unlearnt = question.learnt.index(1.0)
+    return lesson.stem.ids + question.ids[:unlearnt]
+
+
+def ids(text: str) -> list[int]:
+    found: list[int] = TOKENIZER.encode(text, add_special_tokens=False).ids
+    return found
