@@ -14,6 +14,8 @@ __all__ = ["JUDGES", "Judge", "Part", "make_judges"]
 
 JUDGES = {
     "synthetic": "synthetic:Synthetic",
+    "direct": "direct:Direct",
+    "geval": "geval:Geval",
 }
 
 

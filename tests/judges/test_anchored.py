@@ -1,0 +1,294 @@
+"""Placing a candidate by graded references: by hand, by other computations, and by laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, tanh
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import minimize_scalar
+from scipy.special import log_expit
+
+from evaljudge.judges.anchored import (
+    GRID,
+    PRIOR,
+    SLOPE,
+    STRENGTH,
+    TIE,
+    Comparisons,
+    answer_chances,
+    bradley_terry_position,
+    entropy,
+    ordinal_level,
+    scale_coverage,
+)
+
+Answers = dict[str, float]
+Placing = Callable[[Comparisons], float]
+PLACINGS = [ordinal_level, bradley_terry_position]
+
+
+def answers(better: float, worse: float, similar: float) -> Answers:
+    return {"Better": better, "Worse": worse, "Similar": similar}
+
+
+BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
+UNDECIDED = answers(1 / 3, 1 / 3, 1 / 3)
+RATINGS = [1.0, 2.0, 3.0, 4.0, 5.0]
+SAMPLE = [
+    (1.0, answers(0.9, 0.02, 0.08)),
+    (2.0, answers(0.8, 0.05, 0.15)),
+    (3.0, answers(0.55, 0.15, 0.3)),
+    (4.0, answers(0.3, 0.4, 0.3)),
+    (5.0, answers(0.05, 0.75, 0.2)),
+]
+
+
+def against_all(p: Answers) -> list[tuple[float, Answers]]:
+    return [(rating, p) for rating in RATINGS]
+
+
+# answers by distance: odds are 9^distance, edge is 3
+
+
+@pytest.mark.parametrize(
+    ("distance", "better", "worse", "similar"),
+    [
+        (0.0, 1 / 4, 1 / 4, 1 / 2),
+        (0.5, 1 / 2, 1 / 10, 2 / 5),
+        (1.0, 3 / 4, 1 / 28, 3 / 14),
+        (-1.0, 1 / 28, 3 / 4, 3 / 14),
+        (2.0, 27 / 28, 1 / 244, 27 / 854),
+    ],
+)
+def test_answers_by_hand(distance: float, better: float, worse: float, similar: float) -> None:
+    assert answer_chances(distance) == pytest.approx(answers(better, worse, similar))
+
+
+@given(st.floats(-4, 4))
+def test_answers_are_the_two_curves_and_the_rest(distance: float) -> None:
+    chances = answer_chances(distance)
+    assert chances["Better"] == pytest.approx(np.exp(log_expit(SLOPE * distance - TIE)))
+    assert chances["Worse"] == pytest.approx(np.exp(log_expit(-SLOPE * distance - TIE)))
+    assert sum(chances.values()) == pytest.approx(1)
+    assert chances["Similar"] > 0
+
+
+# the ordinal level
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [(3.0, SIMILAR)],
+        [(3.0, UNDECIDED)],
+        [(2.5, BETTER), (3.5, WORSE)],
+        [(1.0, BETTER), (5.0, WORSE)],
+        against_all(UNDECIDED),
+        against_all(SIMILAR),
+        [(rating, SIMILAR if rating == 3 else UNDECIDED) for rating in RATINGS],
+    ],
+)
+@pytest.mark.parametrize("place", PLACINGS)
+def test_what_is_even_around_the_middle_lies_there(place: Placing, levels: Comparisons) -> None:
+    assert place(levels) == pytest.approx(3)
+
+
+def test_better_than_one_reference_by_hand() -> None:
+    """Better than 2.5 has the chance σ(2·log 3·u) at u = level − 3, and σ(x) + σ(−x) = 1: the
+    weights sum to 41/2, and each pair ±u adds u·(σ(x) − σ(−x)) = u·tanh(u·log 3)."""
+    moment = sum(u * tanh(u * log(3)) for u in (n / 10 for n in range(1, 21)))
+    assert ordinal_level([(2.5, BETTER)]) == pytest.approx(3 + moment / 20.5)
+    assert ordinal_level([(2.5, BETTER)]) == pytest.approx(3.870818)
+    assert ordinal_level([(3.5, WORSE)]) == pytest.approx(2.129182)
+
+
+def test_better_twice_by_hand() -> None:
+    """Twice the same: σ(x)² − σ(−x)² is tanh(x/2) again, σ(x)² + σ(−x)² is (1 + tanh²)/2."""
+    tanhs = {n / 10: tanh(n / 10 * log(3)) for n in range(1, 21)}
+    weights = 1 / 4 + sum((1 + t**2) / 2 for t in tanhs.values())
+    twice = 3 + sum(u * t for u, t in tanhs.items()) / weights
+    assert ordinal_level([(2.5, BETTER), (2.5, BETTER)]) == pytest.approx(twice)
+
+
+@pytest.mark.parametrize("level", [2.0, 3.0, 4.0])
+@pytest.mark.parametrize("place", PLACINGS)
+def test_an_ideal_judge_s_answers_lead_to_the_level(place: Placing, level: float) -> None:
+    ideal = [(r, BETTER if r < level else WORSE if r > level else SIMILAR) for r in RATINGS]
+    assert place(ideal) == pytest.approx(level, abs=0.02)
+
+
+def test_an_undecided_comparison_is_evidence_of_nearness() -> None:
+    assert ordinal_level([(1.0, UNDECIDED)]) < 2
+    assert ordinal_level([(5.0, UNDECIDED)]) > 4
+
+
+# Bradley and Terry: a win against a reference d below has odds 6^d
+
+
+@pytest.mark.parametrize(
+    ("levels", "position"),
+    [
+        # one at the middle: the chance of a win must be (wins + .05) / 1.1
+        ([(3.0, BETTER)], 3 + log(21) / log(6)),
+        ([(3.0, WORSE)], 3 - log(21) / log(6)),
+        ([(3.0, answers(0.5, 0.2, 0.3))], 3 + log(7 / 4) / log(6)),
+        # at 4 one expects 36/37 and 1/2 wins, and the prior takes .1·(6/7 − 1/2) = 1/28
+        ([(2.0, BETTER), (4.0, answers(1 / 2 + 9 / 1036, 1 / 2 - 9 / 1036, 0))], 4),
+        # Σ 6^(x−r) + .1·6^(x−3) less the small powers = .05, solved as a series in 6^x
+        (against_all(WORSE), -0.7548),
+        (against_all(BETTER), 6.7548),
+        (SAMPLE, 3.605),
+    ],
+)
+def test_positions_by_hand(levels: Comparisons, position: float) -> None:
+    assert bradley_terry_position(levels) == pytest.approx(position, abs=5e-4)
+
+
+def test_a_tie_is_half_a_win() -> None:
+    tied, halved = [(2.0, SIMILAR)], [(2.0, answers(0.5, 0.5, 0))]
+    assert bradley_terry_position(tied) == bradley_terry_position(halved)
+
+
+def test_beyond_the_best_reference_the_order_is_kept() -> None:
+    nearly = against_all(answers(0.99, 0, 0.01))
+    assert 5 < bradley_terry_position(nearly) < bradley_terry_position(against_all(BETTER))
+
+
+# coverage
+
+
+@pytest.mark.parametrize(
+    ("levels", "coverage"),
+    [
+        (against_all(WORSE), "below"),
+        (against_all(BETTER), "above"),
+        (against_all(SIMILAR), "within"),
+        (against_all(UNDECIDED), "within"),
+        (SAMPLE, "within"),
+        (SAMPLE[:3], "above"),
+        (SAMPLE[3:], "below"),
+        ([(1.0, answers(0.1, 0.2, 0.7))], "below"),
+        ([(5.0, answers(0.2, 0.1, 0.7))], "above"),
+        ([(1.0, WORSE), (5.0, SIMILAR)], "within"),
+        ([(1.0, SIMILAR), (5.0, BETTER)], "within"),
+        ([(1.0, WORSE), (5.0, BETTER)], "within"),
+    ],
+)
+def test_coverage(levels: Comparisons, coverage: str) -> None:
+    assert scale_coverage(levels) == coverage
+
+
+# entropy
+
+
+@pytest.mark.parametrize(
+    ("p", "bits"),
+    [
+        (BETTER, 0.0),
+        (answers(0.5, 0.5, 0), 1.0),
+        (answers(0.25, 0.25, 0.5), 1.5),
+        (UNDECIDED, log(3) / log(2)),
+        (SAMPLE[0][1], 0.541188),
+        (answers(1, 5e-324, 0), 0.0),
+    ],
+)
+def test_entropy(p: Answers, bits: float) -> None:
+    assert entropy(p) == pytest.approx(bits)
+    assert str(entropy(p))[0] != "-"
+
+
+@pytest.mark.parametrize("of", [ordinal_level, bradley_terry_position, scale_coverage])
+def test_no_comparison_places_nothing(of: Callable[[Comparisons], object]) -> None:
+    with pytest.raises(ValueError, match="there is no comparison to place the candidate by"):
+        of([])
+
+
+# laws, and a second computation of each number
+
+
+def _shares(weights: tuple[int, int, int]) -> Answers:
+    return answers(*(weight / sum(weights) for weight in weights))
+
+
+whole = st.integers(0, 20)
+shares = st.tuples(whole, whole, whole).filter(any).map(_shares)
+comparisons = st.lists(st.tuples(st.floats(1, 5), shares), min_size=1, max_size=9)
+
+
+def log_likelihood(level: float, levels: Comparisons) -> float:
+    total = 0.0
+    for rating, p in levels:
+        x = SLOPE * (level - rating)
+        similar = np.log(1 - np.exp(log_expit(x - TIE)) - np.exp(log_expit(-x - TIE)))
+        total += p["Better"] * log_expit(x - TIE) + p["Worse"] * log_expit(-x - TIE)
+        total += p["Similar"] * similar
+    return float(total)
+
+
+@given(comparisons)
+def test_the_ordinal_level_on_the_grid_again(levels: Comparisons) -> None:
+    likelihoods = np.exp([log_likelihood(level, levels) for level in GRID])
+    assert ordinal_level(levels) == pytest.approx(np.average(GRID, weights=likelihoods))
+    assert 1 < ordinal_level(levels) < 5
+
+
+@pytest.mark.parametrize("levels", [SAMPLE, SAMPLE[:2], [(3.0, BETTER)], against_all(UNDECIDED)])
+def test_the_grid_is_fine_enough(levels: Comparisons) -> None:
+    mass, _ = quad(lambda t: np.exp(log_likelihood(t, levels)), 1, 5)
+    moment, _ = quad(lambda t: t * np.exp(log_likelihood(t, levels)), 1, 5)
+    assert ordinal_level(levels) == pytest.approx(moment / mass, abs=0.03)
+
+
+@given(comparisons)
+def test_the_position_has_the_greatest_likelihood(levels: Comparisons) -> None:
+    def loss(position: float) -> float:
+        tied = [(3.0, PRIOR / 2, PRIOR / 2)]
+        wins = [(r, p["Better"] + p["Similar"] / 2, p["Worse"] + p["Similar"] / 2)
+                for r, p in levels]  # fmt: skip
+        distances = [(STRENGTH * (position - r), won, lost) for r, won, lost in wins + tied]
+        return -sum(won * log_expit(d) + lost * log_expit(-d) for d, won, lost in distances)
+
+    found = minimize_scalar(loss, bounds=(-20, 26), method="bounded", options={"xatol": 1e-9})
+    assert bradley_terry_position(levels) == pytest.approx(found.x, abs=1e-5)
+
+
+@given(comparisons, st.data())
+@pytest.mark.parametrize("place", PLACINGS)
+def test_more_better_and_less_worse_never_lowers(
+    place: Placing, levels: list[tuple[float, Answers]], data: st.DataObject
+) -> None:
+    at = data.draw(st.integers(0, len(levels) - 1))
+    rating, p = levels[at]
+    moved = p["Worse"] * data.draw(st.floats(0, 1))
+    raised = answers(p["Better"] + moved, p["Worse"] - moved, p["Similar"])
+    before, after = place(levels), place([*levels[:at], (rating, raised), *levels[at + 1 :]])
+    assert after >= before - 1e-12
+    if moved > 0.01:
+        assert after > before
+
+
+@given(comparisons)
+def test_mirrored_ratings_and_answers_mirror_the_place(levels: Comparisons) -> None:
+    mirrored = [(6 - r, answers(p["Worse"], p["Better"], p["Similar"])) for r, p in levels]
+    for place in PLACINGS:
+        assert place(mirrored) == pytest.approx(6 - place(levels), abs=1e-9)
+    opposite = {"below": "above", "above": "below", "within": "within"}
+    assert scale_coverage(mirrored) == opposite[scale_coverage(levels)]
+
+
+@given(comparisons.flatmap(lambda levels: st.tuples(st.just(levels), st.permutations(levels))))
+def test_the_order_of_references_is_no_matter(pair: tuple[Comparisons, Comparisons]) -> None:
+    levels, shuffled = pair
+    assert ordinal_level(levels) == ordinal_level(shuffled)
+    assert bradley_terry_position(levels) == bradley_terry_position(shuffled)
+    assert scale_coverage(levels) == scale_coverage(shuffled)
+
+
+@given(shares)
+def test_entropy_lies_between_certain_and_undecided(p: Answers) -> None:
+    assert 0 <= entropy(p) <= log(3) / log(2) + 1e-12

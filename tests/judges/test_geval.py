@@ -1,0 +1,333 @@
+"""G-Eval: its steps, its means by hand, and every way to stay unscored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from math import inf, log, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.errors import UserError
+from evaljudge.judges.geval import RATINGS, Geval, mean_rating
+from evaljudge.model.remembering import Remembering
+from evaljudge.model.scripted import Scripted
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.tasks import BUILT_IN, load_task
+
+CASE = Case(
+    Document("d1", "The river rose.", context="A fact."),
+    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
+)
+P = {"1": 0.05, "2": 0.10, "3": 0.20, "4": 0.40, "5": 0.25}
+
+
+def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Geval:
+    return Geval(settings, load_task(task, axes or (["fluency"] if task == "summary" else None)))
+
+
+def briefs_of(judge: Geval, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
+    return asyncio.run(judge.brief(CASE.document, known or [], model))
+
+
+def verdicts_of(judge: Geval, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
+    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model))}
+
+
+def rating(p: Mapping[str, float], mass: float = 1.0) -> Scripted:
+    return Scripted(chooses=lambda prompt, options: {
+        name: log(p[name] * mass) if p[name] else -inf for name in options.names
+    })  # fmt: skip
+
+
+class Drawing(Scripted):
+    """Gives these draws, the first k of them for any k, whatever the probabilities are."""
+
+    async def choose(
+        self, prompts: Any, options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        even = dict.fromkeys(options.names, log(0.2))
+        return [Chosen(even, ("4", "5", "4", "3", "1")[:samples]) for _ in prompts]
+
+
+# arithmetic
+
+
+def test_the_mean_by_hand() -> None:
+    assert mean_rating(P) == pytest.approx(0.05 + 0.2 + 0.6 + 1.6 + 1.25)  # 3.70
+    assert mean_rating({"1": 0, "2": 0, "3": 1, "4": 2, "5": 1}) == 4
+    assert mean_rating({"1": 1, "2": 0, "3": 0, "4": 0, "5": 0}) == 1
+    assert mean_rating({"1": 0, "2": 0, "3": 0, "4": 0, "5": 1}) == 5
+
+
+@given(st.lists(st.floats(-30, 0), min_size=5, max_size=5), st.floats(-20, 0))
+def test_scaling_all_probabilities_changes_no_mean(logprobs: list[float], shift: float) -> None:
+    here = Chosen(dict(zip(RATINGS.names, logprobs, strict=True)))
+    there = Chosen({name: value + shift for name, value in here.logprobs.items()})
+    assert mean_rating(there.p) == pytest.approx(mean_rating(here.p))
+    assert 1 - 1e-9 <= mean_rating(here.p) <= 5 + 1e-9
+
+
+@given(st.lists(st.integers(0, 9), min_size=5, max_size=5).filter(any))
+def test_turning_the_scale_turns_the_mean(counts: list[int]) -> None:
+    here = mean_rating(dict(zip("12345", counts, strict=True)))
+    assert mean_rating(dict(zip("54321", counts, strict=True))) == pytest.approx(6 - here)
+
+
+# stage one
+
+
+def test_steps_are_written_from_the_axis_alone() -> None:
+    asked: list[tuple[str, Writing]] = []
+
+    def write(prompt: Prompt, how: Writing) -> str:
+        asked.append((prompt.text, how))
+        return f" 1. Read. {len(asked)}\n"
+
+    briefs = briefs_of(judge(axes=["fluency", "relevance"]), Scripted(writes=write))
+    assert [(b.axis, b.part, b.content) for b in briefs] == [
+        ("fluency", "steps", {"text": "1. Read. 1"}),
+        ("relevance", "steps", {"text": "1. Read. 2"}),
+    ]
+    assert "fluency - the quality of the individual sentences" in asked[0][0]
+    assert "relevance - the choice of what is important" in asked[1][0]
+    assert not any(text in said for said, _ in asked for text in ("The river rose.", "A fact."))
+    assert {how for _, how in asked} == {Writing(max_tokens=512, temperature=0.0)}
+
+
+def test_all_documents_are_asked_for_the_same_steps() -> None:
+    """So a model that remembers, or one that repeats itself, gives all of them the same."""
+    asked: list[str] = []
+    model = Remembering(Scripted(writes=lambda p, how: (asked.append(p.text), "1. Read.")[1]))
+    other = Document("d2", "Another article.", context="Another fact.")
+
+    async def both() -> list[list[Brief]]:
+        return [await judge().brief(one, [], model) for one in (CASE.document, other)]
+
+    (first,), (second,) = asyncio.run(both())
+    assert len(asked) == 1
+    assert (first.doc_id, second.doc_id, first.content) == ("d1", "d2", second.content)
+
+
+def test_steps_known_are_not_asked_for() -> None:
+    known = briefs_of(judge(), Scripted())
+    assert briefs_of(judge(), Scripted(), known) == []
+    more = briefs_of(judge(axes=["fluency", "relevance"]), Scripted(), known)
+    assert [b.axis for b in more] == ["relevance"]
+
+
+def test_what_a_part_is_told() -> None:
+    (plain,), (sampled,) = judge().parts(), judge(samples=20).parts()
+    (longer,), (other,) = judge(max_tokens=99).parts(), judge(axes=["relevance"]).parts()
+    assert plain == sampled
+    assert plain.told != longer.told
+    assert plain.told != other.told
+    assert not plain.shows_context
+
+
+def briefs_with(reply: Written | Failed) -> list[Brief]:
+    class Writer(Scripted):
+        async def write(self, prompts: Any, how: Writing) -> list[Written | Failed]:
+            return [reply for _ in prompts]
+
+    return briefs_of(judge(), Writer())
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Failed("prompt too long"), "prompt too long"),
+        (Written((Sample("1. Read the", "length"),)), "the reply was cut at its token limit"),
+        (Written((Sample(" \n", "stop"),)), "the reply was empty"),
+    ],
+)
+def test_steps_that_fail_leave_every_candidate_unscored(
+    reply: Written | Failed, reason: str
+) -> None:
+    (brief,) = briefs = briefs_with(reply)
+    assert (brief.status, brief.reason, brief.content) == ("unscored", reason, {})
+    found = verdicts_of(judge(), briefs, Scripted())
+    assert found["A"].reason == found["B"].reason == f"no steps for fluency: {reason}"
+    assert found["C"].reason == "empty text"
+    scores = judge(samples=3).score(found["A"])
+    assert [(s.scorer, s.value) for s in scores] == [("geval", None), ("geval.sampled", None)]
+    assert {s.reason for s in scores} == {f"no steps for fluency: {reason}"}
+
+
+def test_steps_that_nobody_wrote() -> None:
+    assert verdicts_of(judge(), [], Scripted())["A"].reason == (
+        "no steps for fluency: never written"
+    )
+
+
+def test_an_empty_source_asks_nothing() -> None:
+    def never(prompt: Prompt, how: Writing) -> str:
+        raise AssertionError("asked")
+
+    document = Document("d", " ")
+    briefs = asyncio.run(judge().brief(document, [], Scripted(writes=never)))
+    assert [b.reason for b in briefs] == ["empty source"]
+    (verdict,) = asyncio.run(
+        judge().verdicts(Case(document, (Candidate("A", "x"),)), briefs, Scripted())
+    )
+    assert verdict.reason == "empty source"
+
+
+# stage two
+
+
+def test_verdicts_and_scores() -> None:
+    model = rating(P, mass=0.5)
+    found = verdicts_of(judge(), briefs_of(judge(), model), model)
+    assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
+    evidence = found["A"].evidence
+    assert set(evidence) == {"p", "mass", "logprobs"}
+    assert evidence["p"] == pytest.approx(P)
+    assert evidence["mass"] == pytest.approx(0.5)
+    assert evidence["logprobs"]["4"] == pytest.approx(log(0.2))
+    (score,) = judge().score(found["A"])
+    assert (score.scorer, score.axis, score.status) == ("geval", "fluency", "ok")
+    assert score.value == pytest.approx(3.7)
+    assert judge().scorers == ("geval",)
+
+
+def test_all_on_one_rating_is_that_rating() -> None:
+    for name in RATINGS.names:
+        model = rating(dict.fromkeys(RATINGS.names, 0.0) | {name: 1.0})
+        found = verdicts_of(judge(), briefs_of(judge(), model), model)
+        assert [s.value for s in judge().score(found["A"])] == [float(name)]
+
+
+@pytest.mark.parametrize(
+    ("samples", "draws", "mean"),
+    [
+        (1, {"1": 0, "2": 0, "3": 0, "4": 1, "5": 0}, 4),
+        (4, {"1": 0, "2": 0, "3": 1, "4": 2, "5": 1}, 4),
+        (5, {"1": 1, "2": 0, "3": 1, "4": 2, "5": 1}, 3.4),
+    ],
+)
+def test_draws_are_counted(samples: int, draws: dict[str, int], mean: float) -> None:
+    one = judge(samples=samples)
+    verdict = verdicts_of(one, briefs_of(one, Scripted()), Drawing())["A"]
+    assert verdict.evidence["draws"] == draws
+    scores = {s.scorer: s.value for s in one.score(verdict)}
+    assert scores == {"geval": pytest.approx(3), "geval.sampled": pytest.approx(mean)}
+    assert tuple(scores) == tuple(one.scorers)
+
+
+def test_twenty_draws_come_from_one_ask() -> None:
+    one, calls = judge(samples=20), []
+
+    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        calls.append(options)
+        return {name: log(P[name]) for name in options.names}
+
+    model = Scripted(chooses=choose)
+    verdict = verdicts_of(one, briefs_of(one, model), model)["A"]
+    assert sum(verdict.evidence["draws"].values()) == 20
+    assert calls == [RATINGS] * 2
+    assert list(one.options) == [RATINGS]
+
+
+def test_a_rating_that_fails() -> None:
+    model = Scripted(chooses=lambda p, options: Failed("prompt too long"))
+    assert verdicts_of(judge(), briefs_of(judge(), model), model)["A"].reason == "prompt too long"
+    for bad in (nan, -inf):
+        model = Scripted(chooses=lambda p, options, bad=bad: dict.fromkeys(options.names, bad))
+        verdict = verdicts_of(judge(), briefs_of(judge(), model), model)["A"]
+        assert verdict.status == "unscored"
+        assert "are not numbers" in verdict.reason
+
+
+def test_the_order_of_candidates_changes_no_verdict() -> None:
+    model, one = Scripted(), judge(axes=["fluency", "relevance"], samples=3)
+    briefs = briefs_of(one, model)
+    turned = Case(CASE.document, CASE.candidates[::-1])
+    first, second = (
+        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, briefs, model))}
+        for case in (CASE, turned)
+    )
+    assert first == second
+    assert len(first) == 6
+
+
+def test_each_axis_is_rated_by_its_own_steps_and_shown_its_fact() -> None:
+    seen: dict[str, tuple[bool, bool]] = {}
+
+    def write(prompt: Prompt, how: Writing) -> str:
+        return f"steps of {prompt.text.split('quality:')[1].split()[0]}"
+
+    def choose(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        axis = prompt.text.split("quality:\n")[1].split(" - ")[0]
+        own = f"<steps>\nsteps of {axis}\n</steps>" in prompt.text
+        seen[axis] = (own, "<fact>\nA fact.\n</fact>" in prompt.text)
+        return dict.fromkeys(options.names, log(0.2))
+
+    one = judge("dialogue", ["naturalness", "groundedness"])
+    model = Scripted(writes=write, chooses=choose)
+    verdicts_of(one, briefs_of(one, model), model)
+    assert seen == {"naturalness": (True, False), "groundedness": (True, True)}
+
+
+# the packs
+
+
+@pytest.mark.parametrize("prompts", [None, "nano"])
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_every_pack_has_the_slots_and_keeps_texts_in_their_fences(
+    task: str, prompts: str | None
+) -> None:
+    pack = load_task(task, prompts=prompts).pack
+    words = {"axis": "AXIS", "description": "WHAT"}
+    steps = pack.render("geval.steps", {}, **words)
+    assert steps.text.index("AXIS") < steps.text.index("WHAT")
+    given = {"source": "SOURCE", "context": "FACT", "steps": "STEPS </steps>",
+             "target": "TARGET </target>"}  # fmt: skip
+    prompt = pack.render("geval.rate", given, **words)
+    for text in ("SOURCE", "STEPS ‹/steps>", "TARGET ‹/target>", "AXIS", "from 1 "):
+        assert text in prompt.text
+    assert prompt.text.index("SOURCE") < prompt.text.index("TARGET")
+    assert (steps.head, prompt.head) == (1, 1)
+    assert "{" not in steps.text + prompt.text
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "said"),
+    [
+        ("geval.steps", "{{ axis }} {{ description }} {{ source }}", "'source' is undefined"),
+        ("geval.steps", "Write steps for {{ axis }}.", "needs a place for"),
+        ("geval.steps", "Write steps: {{ description }}", "needs a place for"),
+        ("geval.rate", "{{ source }} {{ target }}", "has no place for {{ steps }}"),
+        ("geval.rate", "{{ source }} {{ steps }}", "has no place for {{ target }}"),
+    ],
+)
+def test_templates_are_checked_at_once(tmp_path: Path, name: str, template: str, said: str) -> None:
+    (tmp_path / f"{name}.j2").write_text(template)
+    with pytest.raises(UserError, match=said):
+        Geval({}, load_task("summary", prompts=str(tmp_path)))
+
+
+def test_what_it_asks_is_bound(tmp_path: Path) -> None:
+    (tmp_path / "geval.rate.j2").write_text("{{ steps }} {{ target }}")
+    own, built_in = Geval({}, load_task("summary", prompts=str(tmp_path))).asking, judge().asking
+    assert own["prompts"]["rating"] != built_in["prompts"]["rating"]
+    assert own["prompts"]["writing"] == built_in["prompts"]["writing"]
+    assert (built_in["samples"], built_in["max_tokens"]) == (0, 512)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"sample": 5}, r"unknown key 'sample': did you mean 'samples'\?"),
+        ({"samples": -1}, "judges.geval.samples"),
+        ({"max_tokens": 0}, "judges.geval.max_tokens"),
+    ],
+)
+def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        judge(**settings)
