@@ -21,7 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evaljudge.asks import Prompt
-from evaljudge.demo import CASES
 from evaljudge.engines import Engine, ModelSource, VllmEngines
 from evaljudge.engines.tiny import make_tiny_model
 from evaljudge.judges.synthetic import COMPARISON
@@ -30,6 +29,7 @@ from evaljudge.tasks import load_task
 
 REFERENCES, CANDIDATES, ROUNDS = 5, 16, 3
 HERE = Path(__file__).parent
+CASES = HERE.parent / "tests" / "prose.jsonl"
 
 
 def words(count: int, source: random.Random, known: list[str]) -> str:

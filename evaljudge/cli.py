@@ -155,12 +155,14 @@ def agree(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Where the demo's files go.")] = Path("runs/demo"),
+    documents: Annotated[int, typer.Option(min=2, help="How many to judge texts of.")] = 36,
+    seed: Annotated[int, typer.Option(help="Which documents are invented.")] = 0,
 ) -> None:
-    """The whole journey on a small bundled corpus, with a tiny random model on the real engine."""
+    """The whole journey on a small invented corpus, with the judge that comes with evaljudge."""
     from evaljudge.demo import run_demo
     from evaljudge.progress import watcher
 
-    _tell(run_demo(out, watcher()))
+    _tell(run_demo(out, documents, seed, watcher()))
 
 
 def _tell(outcome: Outcome) -> None:

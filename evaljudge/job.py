@@ -16,7 +16,7 @@ from evaljudge.judges import Judge, make_judges
 from evaljudge.metrics import Metric, make_metrics
 from evaljudge.records import ANY_AXIS
 from evaljudge.signature import Fingerprint, fingerprint, metric_signature, score_signature
-from evaljudge.tasks import Task, load_task
+from evaljudge.tasks import NANO, Task, load_task
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,18 @@ class Job:
             self.engine,
             self.config.seed,
         )
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of this run's numbers must know of its models."""
+        bundled = [source for source in (self.model, self.writer) if source and source.is_bundled]
+        if not self.judges or not bundled:
+            return []
+        said = ["model nano knows the small world of `evaljudge demo` and nothing else: of other "
+                "texts its scores say nothing"]  # fmt: skip
+        if self.config.prompts != NANO:
+            said.append("model nano was taught the prompts of `prompts: nano` alone: set them")
+        return said
 
     def signatures(self, corpus: str) -> dict[str, str]:
         """Each scorer's signature; `corpus`: its digest."""

@@ -25,6 +25,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
+from evaljudge.grading import graded_in_truth
 from evaljudge.job import Job, make_job
 from evaljudge.measures import corpus_digest, measure, unmeasured
 from evaljudge.planning import Plan, make_plan
@@ -249,6 +250,7 @@ def _findings(
         warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
     if listing.get("absent_ratings"):
         warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
+    warnings += job.cautions
     rated = tables.as_rated()
     warnings += too_few_permutations(rated, job.config.agreement)
     return Findings(
@@ -267,6 +269,7 @@ def _findings(
         signatures=job.signatures(corpus_digest(output)),
         tokens=accounts.tokens,
         warnings=warnings,
+        graded=graded_in_truth(output, shards) if job.judges else [],
         **with_statistics(rated, job.config.agreement, job.config.seed),
     )
 

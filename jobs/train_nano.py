@@ -13,7 +13,7 @@ import typer
 def main(
     folder: Annotated[Path, typer.Argument(help="Where the checkpoint goes, and its state.")],
     seed: Annotated[int, typer.Option(help="Of the lessons and the first weights.")] = 0,
-    steps: Annotated[int, typer.Option(min=1, help="How long; fewer learn less.")] = 4000,
+    steps: Annotated[int, typer.Option(min=1, help="How long; fewer learn less.")] = 2600,
 ) -> None:
     from evaljudge.nano.checkpoint import save_checkpoint
     from evaljudge.nano.examining import examine

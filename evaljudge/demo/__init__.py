@@ -1,40 +1,60 @@
-"""The demo: the whole journey on a bundled corpus, on the real engine with a tiny random model.
+"""The demo: the whole journey on the real engine, with the judge that comes with evaljudge.
 
-Six invented documents, four invented systems, ratings typed by hand. The model's weights are drawn
-at random on the spot, so its judgements are noise and the agreement must be about none: what the
-demo shows is that everything runs, and what comes out.
+The corpus is of evaljudge's own small world, its held-out half: reports of who did what where, and
+six invented systems' texts about them, whose true levels are known by construction. The judge has
+been trained on the other half; it knows that world and nothing else.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-from evaljudge.engines.tiny import make_tiny_model
 from evaljudge.journey import Outcome, Watcher, run
+from evaljudge.world.corpus import as_jsonl, make_cases
 
-CASES = Path(__file__).parent / "cases.jsonl"
-SAID = "The demo's model is random: tiny weights drawn on the spot. Its scores are noise."
+SAID = """\
+The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of
+this corpus and nothing else; the agreement below is with the true levels of its texts.
+A real model in its place:
+  evaljudge run {config} --set model=Qwen/Qwen3-8B --set prompts=null --set out={other}
+"""
 
 
-def run_demo(out: Path, watcher: Watcher) -> Outcome:
-    print(SAID, flush=True)
-    model = make_tiny_model(out / "model", CASES.read_text(encoding="utf-8").splitlines())
-    return run(demo_config(out, model), watcher=watcher)
+def run_demo(out: Path, documents: int, seed: int, watcher: Watcher) -> Outcome:
+    config = write_demo(out, documents, seed)
+    print(SAID.format(config=config, other=out / "real"), flush=True)
+    return run(str(config), watcher=watcher)
 
 
-def demo_config(out: Path, model: Path) -> dict[str, Any]:
+def write_demo(out: Path, documents: int, seed: int) -> Path:
+    """The corpus and the configuration, as files that can be looked at and changed."""
+    out.mkdir(parents=True, exist_ok=True)
+    cases, config = out / "cases.jsonl", out / "config.yaml"
+    cases.write_text(as_jsonl(make_cases(documents, seed)), encoding="utf-8")
+    config.write_text(_yaml(demo_config(cases, out / "run")), encoding="utf-8")
+    return config
+
+
+def demo_config(cases: Path, out: Path) -> dict[str, Any]:
     return {
-        "corpus": str(CASES),
-        "out": str(out / "run"),
+        "corpus": str(cases),
+        "out": str(out),
         "task": "summary",
-        "model": {"source": str(model), "engine": {"kv_cache_memory_bytes": 1 << 28}},
-        "judges": {"synthetic": {"levels": 5}},
+        "prompts": "nano",
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
+        "judges": {"synthetic": {"levels": 5, "max_tokens": 96}},
         "metrics": ["importance", "rouge1", "words"],
         "select": [
             {
                 "name": "best-fifth",
-                "all": [{"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.2}],
+                "all": [{"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.2}],
             }
         ],
     }
+
+
+def _yaml(config: dict[str, Any]) -> str:
+    """One line for each key: JSON values are YAML."""
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in config.items())

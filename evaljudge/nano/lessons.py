@@ -35,7 +35,7 @@ from evaljudge.world import (
     make_text,
     spelt,
 )
-from evaljudge.world.words import OBJECTS, Half
+from evaljudge.world.words import FICTIONS, NUMBERS, OBJECTS, PLACES, Half
 
 BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}
 """The pairs of levels that a text is written between, and its own level."""
@@ -46,6 +46,8 @@ WRITERS = 0.3
 FORETOLD = 0.1
 """How much the words of the texts that are compared count, beside the answers."""
 NOWHERE = -1
+LOOKED_UP = frozenset([*NUMBERS, *OBJECTS, *PLACES, *FICTIONS])
+"""The words of a text that are sought in the report; the first token stands for `not there`."""
 
 
 @dataclass(slots=True)
@@ -169,7 +171,7 @@ class Teacher:
             seen = 0
             for word in sentence:
                 bits = sum(1 << AXES.index(axis) for axis in word.faults)
-                look = where.get(word.text, NOWHERE) if word.text in OBJECTS else NOWHERE
+                look = where.get(word.text, 0) if where and word.text in LOOKED_UP else NOWHERE
                 run.add(self._ids(word.text), bits, learnt, look)
                 seen |= bits
             run.add(stop, seen, learnt)

@@ -7,11 +7,9 @@ the same wherever it stands.
 
 from __future__ import annotations
 
-import re
 import string
 from typing import Any
 
-from evaljudge.tasks import PACKS
 from evaljudge.world import words
 
 PAD, BOS, END, USER, ASSISTANT = SPECIALS = ("<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>")
@@ -23,6 +21,11 @@ CHAT_TEMPLATE = (
 SPACE = "▁"
 _ANSWERS = ("Better", "Worse", "Similar")
 _AXES = ("coherence", "consistency", "fluency", "relevance")
+_PROMPTS = (
+    "<report> </report> <worse> </worse> <better> </better> Write a text between these in "
+    "<reference> </reference> <target> </target> Is the target Better Worse or Similar"
+).split()
+"""The words of the prompts that it is taught; their order is that of the weights."""
 _WORD, _LETTER, _BYTE = -1.0, -12.0, -20.0
 """Fewest pieces win: a word before its syllables, syllables before letters."""
 
@@ -53,18 +56,12 @@ def _pieces() -> list[str]:
     first, second = words.syllables()
     whole = [
         *words.TITLES, *words.TITLES.values(), *words.VERBS, *words.NUMBERS, *words.OBJECTS,
-        *words.PLACES, *words.ORDER, *words.FILLERS, "in", "In", *words.MAIN[:-1].split(),
-        *words.OTHER[:-1].split(), *_ANSWERS, *_AXES, "best", "worst", *_scaffolding(),
+        *words.PLACES, *words.FICTIONS, *words.ORDER, *words.FILLERS, "in", "In",
+        *words.MAIN[:-1].split(), *words.OTHER[:-1].split(), *_ANSWERS, *_AXES, "best", "worst",
+        *_PROMPTS,
     ]  # fmt: skip
     found = [SPACE + word for word in (*whole, *first)] + [*second, ",", ".", ":", "?"]
     return list(dict.fromkeys([*found, SPACE + "\n"]))
-
-
-def _scaffolding() -> list[str]:
-    """The words and tags of the prompt pack itself."""
-    texts = [file.read_text(encoding="utf-8") for file in sorted((PACKS / "nano").glob("*.j2"))]
-    bare = re.sub(r"{{.*?}}", " ", " ".join(texts))
-    return re.findall(r"</?\w+>|\w+", bare)
 
 
 def _letters() -> list[str]:

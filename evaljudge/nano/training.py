@@ -29,6 +29,7 @@ from evaljudge.nano.network import Network, Shape
 from evaljudge.nano.tokenizer import make_tokenizer
 
 _REPORTED_EVERY = 50
+_WORTH_COMPILING = 500
 _FAULTS_ARE_RARE = 5.0
 
 
@@ -37,14 +38,14 @@ class Recipe:
     """What the weights depend on, beside the world and the machine's arithmetic."""
 
     seed: int = 0
-    steps: int = 4000
+    steps: int = 2600
     comparisons: int = 24
     extremes: int = 4
-    betweens: int = 4
+    betweens: int = 6
     rate: float = 2e-3
     rate_of_matrices: float = 4e-3
     warm_up: int = 100
-    cool_down: float = 0.3
+    cool_down: float = 0.4
     faults: float = 1.0
     looks: float = 0.3
     decay: float = 0.05
@@ -57,7 +58,7 @@ class Training:
         self.recipe, self.step = recipe, 0
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.network = Network(Shape(tokenizer.get_vocab_size())).to(self.device)
-        self._forward = _compiled(self.network)
+        self._forward = _compiled(self.network, recipe.steps)
         self._teacher = Teacher(tokenizer)
         self._optimisers = _optimisers(self.network, recipe)
         self._state = folder / "training.pt"
@@ -90,8 +91,7 @@ class Training:
     def run(self, say: Callable[[str], None]) -> None:
         began, losses = time.monotonic(), []
         while self.step < self.recipe.steps:
-            losses.append(self._take_step())
-            self.step += 1
+            losses.append(self.take_step())
             if self.step % _REPORTED_EVERY == 0 or self.step == self.recipe.steps:
                 self.save()
                 means = torch.tensor(losses).mean(0).tolist()
@@ -102,7 +102,7 @@ class Training:
                 )
                 losses = []
 
-    def _take_step(self) -> list[float]:
+    def take_step(self) -> list[float]:
         random, recipe = Random(f"{self.recipe.seed} {self.step}"), self.recipe
         teach = self._teacher
         sets = [
@@ -117,6 +117,7 @@ class Training:
                 group["lr"] = group["full_rate"] * self._pace()
             optimiser.step()
             optimiser.zero_grad()
+        self.step += 1
         return losses
 
     def _pace(self) -> float:
@@ -155,9 +156,9 @@ def _of_looks(logits: Tensor, batch: Batch) -> Tensor:
     return F.cross_entropy(logits[looking].float(), batch.looks[looking])
 
 
-def _compiled(network: Network) -> Callable[..., Any]:
-    """A third faster where torch finds a C++ compiler; the same numbers to rounding."""
-    if shutil.which("g++") is None:
+def _compiled(network: Network, steps: int) -> Callable[..., Any]:
+    """A third faster where torch finds a C++ compiler, after two minutes of compiling."""
+    if shutil.which("g++") is None or steps < _WORTH_COMPILING:
         return network
     compiled: Callable[..., Any] = torch.compile(network, dynamic=True)
     return compiled

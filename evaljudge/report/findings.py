@@ -124,6 +124,20 @@ class LabelRow:
 
 
 @dataclass(frozen=True, slots=True)
+class GradedRow:
+    """The true levels of the references on one axis; `means`: of those written for each rating.
+
+    `inverted`: documents where one falls below the one before; `strict`: where each is above it.
+    """
+
+    axis: str
+    documents: int
+    inverted: int
+    strict: int
+    means: Mapping[float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class SystemMean:
     scorer: str
     axis: str
@@ -172,6 +186,7 @@ class Findings:
     axes: Sequence[AxisRow] = ()
     ceilings: Sequence[CeilingRow] = ()
     labels: Sequence[LabelRow] = ()
+    graded: Sequence[GradedRow] = ()
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     @property

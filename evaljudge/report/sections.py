@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from evaljudge.report.axes import axes, axes_in_short
 from evaljudge.report.best import best, best_in_short
 from evaljudge.report.findings import Findings
+from evaljudge.report.graded import graded
 from evaljudge.report.people import people, scorers_labels
 from evaljudge.report.tables import Section
 
@@ -19,11 +20,11 @@ Sections = Sequence[Callable[[Findings], Section]]
 
 
 def sections(findings: Findings) -> list[Section]:
-    return _present(findings, [best, axes, people, scorers_labels])
+    return _present(findings, [best, graded, axes, people, scorers_labels])
 
 
 def sections_in_short(findings: Findings) -> list[Section]:
-    return _present(findings, [best_in_short, axes_in_short, people, scorers_labels])
+    return _present(findings, [best_in_short, graded, axes_in_short, people, scorers_labels])
 
 
 def _present(findings: Findings, wanted: Sections) -> list[Section]:

@@ -2,8 +2,8 @@
 
     Main news: In Oldby Ms Balwick bought three boats. … Other news: In Marsden Mr Corlin lost …
 
-No two facts of a document are about the same things, so what a text says of `boats` can be right
-or wrong, main news or not, and nothing else.
+No two facts of a document share things, number or place, so what a text says of `boats` can be
+right or wrong, main news or not, and nothing else.
 """
 
 from __future__ import annotations
@@ -74,12 +74,8 @@ def read_report(text: str) -> Report | None:
 def make_report(random: Random, half: Half) -> Report:
     count = MAIN_FACTS + OTHER_FACTS
     people = [(random.choice(list(TITLES)), n) for n in random.sample(_names(half), _PEOPLE)]
-    facts = [
-        Fact(*random.choice(people), random.choice(VERBS), random.choice(NUMBERS), things, place)
-        for things, place in zip(
-            random.sample(OBJECTS, count), random.sample(PLACES, count), strict=True
-        )
-    ]
+    told = zip(*(random.sample(kind, count) for kind in (NUMBERS, OBJECTS, PLACES)), strict=True)
+    facts = [Fact(*random.choice(people), random.choice(VERBS), *what) for what in told]
     return Report(tuple(facts[:MAIN_FACTS]), tuple(facts[MAIN_FACTS:]))
 
 

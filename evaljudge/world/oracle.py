@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from evaljudge.world.documents import Report
 from evaljudge.world.texts import AXES, HIGHEST, LOWEST, SENTENCES, Axis
-from evaljudge.world.words import NUMBERS, OBJECTS, ORDER, PLACES, TITLES, VERBS
+from evaljudge.world.words import FICTIONS, NUMBERS, OBJECTS, ORDER, PLACES, TITLES, VERBS
 
 _SUBJECTS = {*TITLES, *TITLES.values()}
 
@@ -38,7 +38,9 @@ def _is_fluent(words: list[str]) -> bool:
     match words:
         case [order, ",", "in", place, *who, verb, number, things]:
             known = order in ORDER and verb in VERBS and number in NUMBERS
-            return known and things in OBJECTS and place in PLACES and _is_somebody(who)
+            return (
+                known and things in OBJECTS and place in (*PLACES, *FICTIONS) and _is_somebody(who)
+            )
     return False
 
 
@@ -68,7 +70,7 @@ def _contradicts(words: list[str], report: Report) -> bool:
     if fact is None:
         return True
     numbers = {word for word in words if word in NUMBERS}
-    places = {word for word in words if word in PLACES}
+    places = {word for word in words if word in PLACES or word in FICTIONS}
     return not numbers <= {fact.number} or not places <= {fact.place}
 
 

@@ -19,7 +19,7 @@ from random import Random
 from typing import Literal, get_args
 
 from evaljudge.world.documents import Fact, Report
-from evaljudge.world.words import FILLERS, NUMBERS, ORDER, PLACES, TITLES, garbled
+from evaljudge.world.words import FICTIONS, FILLERS, NUMBERS, ORDER, PLACES, TITLES, garbled
 
 Axis = Literal["coherence", "consistency", "fluency", "relevance"]
 AXES: tuple[Axis, ...] = get_args(Axis)
@@ -68,8 +68,8 @@ def _worst(report: Report, axis: Axis) -> Text:
             moved = order[-1:] + order[:-1]
             return [_told(o, f, coherence="order") for o, f in zip(moved, facts, strict=True)]
         case "consistency":
-            wrong = [replace(fact, number=_next(fact.number)) for fact in facts]
-            return [_told(o, f, consistency="things") for o, f in zip(order, wrong, strict=True)]
+            wrong = [replace(f, place=p) for f, p in zip(facts, FICTIONS, strict=True)]
+            return [_told(o, f, consistency="place") for o, f in zip(order, wrong, strict=True)]
         case "relevance":
             return [
                 _told(o, f, relevance="things") for o, f in zip(order, report.other, strict=True)
@@ -78,10 +78,6 @@ def _worst(report: Report, axis: Axis) -> Text:
             first, second, third, fourth = _perfect(report)
             return [_filled(first, 5, FILLERS[0]), _echoed(second, 7),
                     _filled(third, 3, FILLERS[1]), _echoed(fourth, 5)]  # fmt: skip
-
-
-def _next(number: str) -> str:
-    return NUMBERS[(NUMBERS.index(number) + 1) % len(NUMBERS)]
 
 
 # what systems write: the faults of each axis fall on sentences by chance
@@ -97,7 +93,7 @@ def make_text(random: Random, report: Report, levels: Mapping[Axis, int]) -> Tex
     named: Fact | None = None
     for place, fact in enumerate(facts):
         at_fault = {axis for axis in AXES if place in faulty[axis]}
-        sentence, named = _sentence(random, place, fact, named, at_fault)
+        sentence, named = _sentence(random, report, place, (fact, named), at_fault)
         text.append(sentence)
     return text
 
@@ -114,12 +110,17 @@ def _chosen(random: Random, report: Report, irrelevant: set[int]) -> list[Fact]:
 
 
 def _sentence(
-    random: Random, place: int, fact: Fact, named: Fact | None, at_fault: set[Axis]
+    random: Random,
+    report: Report,
+    place: int,
+    told: tuple[Fact, Fact | None],
+    at_fault: set[Axis],
 ) -> tuple[Sentence, Fact | None]:
-    """The sentence, and whom the text has named last."""
+    """The sentence on this fact, where the text has named that one last; and whom it names now."""
+    fact, named = told
     shown: dict[str, str] = {"relevance": "things"} if "relevance" in at_fault else {}
     if "consistency" in at_fault:
-        fact, shown["consistency"] = _contradicted(random, fact), "things"
+        fact, shown["consistency"] = _contradicted(random, fact, report)
     order, who = ORDER[place], _subject(random, fact, named)
     if "coherence" in at_fault:
         if random.random() < 0.5:
@@ -134,14 +135,17 @@ def _sentence(
     return sentence, fact if who[0] in TITLES else named
 
 
-def _contradicted(random: Random, fact: Fact) -> Fact:
+def _contradicted(random: Random, fact: Fact, report: Report) -> tuple[Fact, str]:
+    """Another number or place, which the report does not tell of; and which of the two it is."""
     if random.random() < 0.5:
-        return replace(fact, number=_another(random, NUMBERS, fact.number))
-    return replace(fact, place=_another(random, PLACES, fact.place))
+        known = {told.number for told in report.facts}
+        return replace(fact, number=_unknown(random, NUMBERS, known)), "number"
+    places = {told.place for told in report.facts}
+    return replace(fact, place=_unknown(random, (*PLACES, *FICTIONS), places)), "place"
 
 
-def _another(random: Random, words: Sequence[str], but: str) -> str:
-    return random.choice([word for word in words if word != but])
+def _unknown(random: Random, words: Sequence[str], known: set[str]) -> str:
+    return random.choice([word for word in words if word not in known])
 
 
 def _subject(random: Random, fact: Fact, named: Fact | None) -> list[str]:
@@ -178,8 +182,9 @@ def _echoed(sentence: Sentence, at: int) -> Sentence:
 def _told(order: str, fact: Fact, subject: Sequence[str] = (), /, **shown_at: str) -> Sentence:
     """`shown_at`: the axes that the sentence is at fault on, and the slot that shows it."""
     who = subject or (fact.title, fact.name)
-    slots = [("order", f"{order},"), ("", "in"), ("", fact.place), *(("who", word) for word in who),
-             ("", fact.verb), ("", fact.number), ("things", fact.things)]  # fmt: skip
+    slots = [("order", f"{order},"), ("", "in"), ("place", fact.place),
+             *(("who", word) for word in who), ("", fact.verb), ("number", fact.number),
+             ("things", fact.things)]  # fmt: skip
     return [
         Word(word, frozenset(axis for axis in AXES if shown_at.get(axis) == slot))
         for slot, word in slots

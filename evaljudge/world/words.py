@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import Literal
+from zlib import crc32
 
 Half = Literal["train", "test"]
 
@@ -23,7 +24,10 @@ VERBS = (
     "bought sold painted found lost counted cleaned moved repaired shipped stored borrowed "
     "rented stole hid washed packed ordered tested burned"
 ).split()
-NUMBERS = "two three four five six seven eight nine ten eleven twelve".split()
+NUMBERS = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+).split()
 OBJECTS = (
     "boats lamps doors cups chairs tables clocks wheels ropes boxes books maps bells keys coats "
     "hats shoes gloves plates forks knives spoons bottles jars pots pans brushes ladders hammers "
@@ -38,6 +42,8 @@ PLACES = (
     "Clearwater Blackwood Whitechurch Silverdale Goldhurst Ironbridge Coppergate Riverton Lakeside "
     "Seaview"
 ).split()
+FICTIONS = ("Erewhon", "Utopia", "Arcadia", "Camelot")
+"""Places that no report tells of."""
 ORDER = ("First", "Then", "Next", "Finally")
 """The word that a text's first, second, third and fourth sentence begins with."""
 FILLERS = ("um", "er", "hmm", "well", "uh")
@@ -45,19 +51,19 @@ MAIN, OTHER = "Main news:", "Other news:"
 
 
 def names(half: Half) -> list[str]:
-    """The people of one half of the world; no name lives in both."""
-    parity = 0 if half == "train" else 1
-    return [
-        first + second
-        for i, first in enumerate(_FIRST)
-        for j, second in enumerate(_SECOND)
-        if (i + j) % 2 == parity
-    ]
+    """The people of one half of the world; no name lives in both.
+
+    A fifth of all names, as chance has it: if it were a rule that a network could learn, it would
+    learn never to say them.
+    """
+    everybody = (first + second for first in _FIRST for second in _SECOND)
+    return [name for name in everybody if (crc32(name.encode()) % 5 == 0) == (half == "test")]
 
 
 def vocabulary() -> list[str]:
     """Every word of the world but the names."""
-    said = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *ORDER, *FILLERS]
+    said = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *FICTIONS, *ORDER,
+            *FILLERS]  # fmt: skip
     return [*said, "In", "in", *dict.fromkeys(re.findall(r"\w+", f"{MAIN} {OTHER}"))]
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from evaljudge.demo import CASES
 from evaljudge.engines.tiny import make_tiny_model
 
+CASES = Path(__file__).parents[1] / "prose.jsonl"
 COPIES = 8
-"""Of the demo's six cases, each under ids and with texts of its own."""
+"""Of the six cases of prose, each under ids and with texts of its own."""
 
 
 @pytest.fixture(scope="module", autouse=True)

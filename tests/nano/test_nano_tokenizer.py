@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 from typing import Any
 
@@ -38,6 +39,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokeniser, Templat
 def test_a_word_of_the_world_is_one_token(word: str) -> None:
     assert len(ids(word)) == 1
     assert ids(f"x {word}.")[-2:-1] == ids(word)
+
+
+def test_a_word_of_the_prompts_that_it_is_taught_is_one_token() -> None:
+    pack = load_task("summary", prompts="nano").pack
+    taught = " ".join(
+        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare")
+    )
+    for word in re.findall(r"</?\w+>|\w+", re.sub(r"{{.*?}}", " ", taught)):
+        assert len(ids(word)) == 1, word
 
 
 @pytest.mark.parametrize("half", ["train", "test"])

@@ -1,0 +1,87 @@
+"""The bundled judge by its name: what it is, where it is not meant, what its users are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.config import load_config
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.errors import UserError
+from evaljudge.job import make_job
+from evaljudge.nano import CHECKPOINT
+from evaljudge.nano.checkpoint import save_tokenizer
+from evaljudge.tasks import load_task
+
+MOST_BYTES = 8_000_000
+
+
+def job(**more: Any) -> Any:
+    spec = {"corpus": "c.jsonl", "out": "/tmp/o", "model": "nano", "judges": ["synthetic"]}
+    return make_job(load_config(spec | more))
+
+
+def test_the_checkpoint_is_small_and_whole() -> None:
+    sizes = {file.name: file.stat().st_size for file in CHECKPOINT.iterdir()}
+    assert {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"} == set(
+        sizes
+    )
+    assert sum(sizes.values()) <= MOST_BYTES
+
+
+def test_the_checkpoint_has_the_tokenizer_that_the_code_makes(tmp_path: Path) -> None:
+    """Words of the world cannot change without a new training."""
+    save_tokenizer(tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        assert json.loads((tmp_path / name).read_text()) == json.loads(
+            (CHECKPOINT / name).read_text()
+        )
+
+
+def test_its_name_is_its_identity() -> None:
+    found = VllmEngines().identify(ModelSource("nano"))
+    assert found.name == "nano"
+    assert found.revision == VllmEngines().identify(ModelSource(str(CHECKPOINT))).revision
+
+
+def test_a_folder_of_the_same_name_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_tokenizer(tmp_path / "nano")
+    (tmp_path / "nano/config.json").write_text("{}")
+    with pytest.raises(UserError, match=r"write \./nano"):
+        VllmEngines().identify(ModelSource("nano"))
+    assert VllmEngines().identify(ModelSource("./nano")).revision != ""
+
+
+def test_a_path_of_the_user_is_his_own_model(tmp_path: Path) -> None:
+    save_tokenizer(tmp_path / "mine")
+    (tmp_path / "mine/config.json").write_text("{}")
+    source = ModelSource(str(tmp_path / "mine"))
+    assert source.path == str(tmp_path / "mine")
+    assert not source.is_bundled
+    with pytest.raises(UserError, match="no such folder"):
+        VllmEngines().identify(ModelSource(str(tmp_path / "gone")))
+
+
+def test_a_run_without_a_model_does_not_fall_back_on_it() -> None:
+    with pytest.raises(UserError, match="model: judges need one"):
+        job(model=None)
+
+
+def test_its_users_are_told_what_it_knows() -> None:
+    (told,) = job(prompts="nano").cautions
+    assert "nothing else" in told
+    _, prompts = job().cautions
+    assert "prompts: nano" in prompts
+
+
+def test_its_prompts_serve_every_task() -> None:
+    packs = [load_task(task, prompts="nano").pack for task in ("summary", "dialogue", "story")]
+    asked = [pack.render("synthetic.compare", {"source": "s", "reference": "r", "target": "t"},
+                         axis="fluency", description="d") for pack in packs]  # fmt: skip
+    assert asked[0] == asked[1] == asked[2]

@@ -1,0 +1,104 @@
+"""Training: the same each time, resumable, and its lessons are fresh and of one half."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from evaljudge.nano.batch import collate
+from evaljudge.nano.lessons import NOWHERE, Teacher
+from evaljudge.nano.tokenizer import make_tokenizer
+from evaljudge.nano.training import Recipe, Training
+from evaljudge.world.words import names
+
+SHORT = Recipe(steps=4, comparisons=2, extremes=1, betweens=1)
+TOKENIZER = make_tokenizer()
+
+
+def trained(folder: Path, recipe: Recipe) -> Training:
+    training = Training(recipe, folder)
+    training.resume()
+    training.run(lambda line: None)
+    return training
+
+
+def weights(training: Training) -> list[float]:
+    return [float(p.detach().abs().sum()) for p in training.network.parameters()]
+
+
+def test_same_seed_same_weights_and_another_seed_others(tmp_path: Path) -> None:
+    one, again = (trained(tmp_path / name, SHORT) for name in ("one", "again"))
+    other = trained(tmp_path / "other", replace(SHORT, seed=1))
+    assert weights(one) == weights(again) != weights(other)
+
+
+def test_a_training_that_was_cut_ends_like_one_that_was_not(tmp_path: Path) -> None:
+    whole = trained(tmp_path / "whole", SHORT)
+    cut = Training(SHORT, tmp_path / "cut")
+    cut.take_step()
+    cut.take_step()
+    cut.save()
+    resumed = trained(tmp_path / "cut", SHORT)
+    assert resumed.step == whole.step == 4
+    assert weights(resumed) == weights(whole)
+
+
+def test_another_recipes_state_is_not_taken_up(tmp_path: Path) -> None:
+    trained(tmp_path, SHORT)
+    with pytest.raises(SystemExit, match="of another recipe"):
+        Training(replace(SHORT, seed=1), tmp_path).resume()
+
+
+@pytest.mark.parametrize("half", ["train", "test"])
+def test_lessons_are_of_their_half_alone(half: str) -> None:
+    others = set(names("test" if half == "train" else "train"))
+    teacher = Teacher(TOKENIZER, half)  # type: ignore[arg-type]
+    for seed in range(20):
+        for lesson in (teacher.comparison(Random(seed)), teacher.between(Random(seed))):
+            said = TOKENIZER.decode(lesson.stem.ids, skip_special_tokens=False)
+            assert not others & set(re.findall(r"\w+", said))
+
+
+def test_a_question_sees_the_stem_and_itself_alone() -> None:
+    lesson = Teacher(TOKENIZER).comparison(Random(0))
+    batch = collate([lesson])
+    stem, first, second = len(lesson.stem.ids), *map(len, (q.ids for q in lesson.questions[:2]))
+    sees = batch.sees[0, 0] == 0
+    asking = stem + first + second - 1  # the second question's last token
+    assert sees[asking].nonzero().flatten().tolist() == [
+        *range(stem), *range(stem + first, stem + first + second)
+    ]  # fmt: skip
+    assert batch.positions[0, stem + first] == batch.positions[0, stem] == stem
+
+
+def test_what_is_sought_in_the_report_is_found_there() -> None:
+    """The report has the same word where a text's is sought, or it is sought at the start."""
+    lesson = Teacher(TOKENIZER).comparison(Random(3))
+    ids, looks = lesson.stem.ids, lesson.stem.looks
+    sought = [(ids[at], ids[look] if look else None) for at, look in enumerate(looks)
+              if look != NOWHERE]  # fmt: skip
+    assert len(sought) >= 2 * 4 * 3
+    assert all(there in (token, None) for token, there in sought)
+    assert any(there is not None for _, there in sought)
+
+
+def test_the_script_trains_resumes_and_says_what_it_has_learnt(tmp_path: Path) -> None:
+    script = Path(__file__).parents[2] / "jobs" / "train_nano.py"
+    command = [sys.executable, str(script), str(tmp_path), "--steps", "2"]
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+        for _ in range(2)
+    )
+    assert "step 2 of 2" in first
+    assert "resumed at step 2" in second
+    assert first.splitlines()[-1] == second.splitlines()[-1]
+    assert re.match(
+        r"held out: compares rightly: coherence \d\.\d{3}, .*in-betweens", first.splitlines()[-1]
+    )
+    assert (tmp_path / "model.safetensors").exists()
