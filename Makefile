@@ -1,6 +1,7 @@
 # Everything is set up from nothing in .venv, once; a second call installs nothing.
-#   make demo    the whole journey on a small corpus        make test    every test
-#   make lint    what CI checks besides the tests           make clean   forget the set-up
+#   make demo      the whole journey on a small corpus      make test    every test but the long
+#   make test-all  these too                                make lint    what CI checks besides
+#   make clean     forget the set-up
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -11,7 +12,7 @@ export VLLM_NO_USAGE_STATS = 1
 export DO_NOT_TRACK = 1
 export RAY_USAGE_STATS_ENABLED = 0
 
-.PHONY: demo test lint format clean
+.PHONY: demo test test-all lint format clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -19,6 +20,9 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/pytest $(TESTS)
+
+test-all: $(READY)
+	@$(BIN)/pytest -m "" $(TESTS)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

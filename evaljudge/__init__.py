@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from evaljudge.config import Config, load_config
     from evaljudge.errors import UserError
     from evaljudge.journey import Outcome, judge, make_report, plan, prepare, run
+    from evaljudge.study import Study, plan_study, run_study
 
 __version__ = "0.1.0"
 
@@ -30,19 +31,25 @@ _HOMES = {
     "plan": "journey",
     "prepare": "journey",
     "run": "journey",
+    "Study": "study",
+    "plan_study": "study",
+    "run_study": "study",
 }
 
 __all__ = [
     "Config",
     "Outcome",
+    "Study",
     "UserError",
     "__version__",
     "judge",
     "load_config",
     "make_report",
     "plan",
+    "plan_study",
     "prepare",
     "run",
+    "run_study",
 ]
 
 

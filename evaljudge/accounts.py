@@ -1,4 +1,12 @@
-"""What a run cost and what it must be warned of: the sums of its committed receipts."""
+"""What a run cost and what it must be warned of: the sums of its committed receipts.
+
+    accounts.costs(documents=100, scores={("synthetic", "fluency"): 1597})
+    ->  [CostRow("judge", "synthetic", "fluency", asks=8000, …, seconds=61.3, …), …]
+
+Seconds are shared out, not measured apart: cases of many shards are open over one engine, which
+answers for all judges and axes at once. What each worker took in all, loading its model included,
+is divided by the tokens that it computed for each stage, judge and axis.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +15,12 @@ from typing import Any
 
 from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
+from evaljudge.report import CostRow
 
 Receipt = Mapping[str, Any]
+Part = tuple[str, str, str]
+"""Of what was asked: a stage, a judge and an axis."""
+Parts = dict[Part, Tokens]
 LOW_MEAN_MASS = 0.5
 
 
@@ -19,6 +31,8 @@ class Accounts:
         self._tokens: dict[tuple[str, str], Tokens] = {}
         self._masses: dict[str, Masses] = {}
         self._alive: dict[str, tuple[float, float]] = {}
+        self._parts: dict[str, Parts] = {}
+        self._all_told_apart = True
         for receipt in receipts:
             self._add(receipt)
 
@@ -31,6 +45,16 @@ class Accounts:
         seconds, gpus = receipt["worker_seconds"], receipt["gpus"]
         known, _ = self._alive.get(receipt["worker"], (0.0, gpus))
         self._alive[receipt["worker"]] = (max(known, seconds), gpus)
+        self._add_parts(receipt)
+
+    def _add_parts(self, receipt: Receipt) -> None:
+        """An earlier version's receipt does not tell axes apart."""
+        mine = self._parts.setdefault(receipt["worker"], {})
+        for judge, asked in receipt["asked"].items():
+            self._all_told_apart &= "axes" in asked
+            for axis, tokens in asked.get("axes", {}).items():
+                part = (receipt["stage"], judge, axis)
+                mine[part] = mine.get(part, Tokens()) + Tokens(**tokens)
 
     @property
     def tokens(self) -> list[dict[str, Any]]:
@@ -46,6 +70,7 @@ class Accounts:
                 "prefilled": t.prefilled,
                 "generated": t.generated,
                 "floor": t.floor,
+                "further": t.further,
             }
             for (stage, judge), t in sorted(self._tokens.items(), key=lambda row: row[0][::-1])
         ]
@@ -53,7 +78,16 @@ class Accounts:
     @property
     def total(self) -> dict[str, int]:
         rows = self.tokens
-        names = ("asks", "requests", "prompt", "cached", "prefilled", "generated", "floor")
+        names = (
+            "asks",
+            "requests",
+            "prompt",
+            "cached",
+            "prefilled",
+            "generated",
+            "floor",
+            "further",
+        )
         return {name: sum(row[name] for row in rows) for name in names}
 
     @property
@@ -62,6 +96,39 @@ class Accounts:
             "worker_seconds": round(sum(s for s, _ in self._alive.values()), 1),
             "gpu_hours": round(sum(s * g for s, g in self._alive.values()) / 3600, 6),
         }
+
+    def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
+        """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.
+
+        None at all where any receipt does not tell axes apart: a part would pass for the whole.
+        """
+        if not self._all_told_apart:
+            return []
+        parts, shares = _together(self._parts.values()), self._shares()
+        rows = []
+        for stage, judge, axis in sorted(parts, key=lambda part: (part[1:], part[0])):
+            t, (seconds, gpu_seconds) = parts[stage, judge, axis], shares[stage, judge, axis]
+            tokens = (t.asks, t.requests, t.prompt, t.prefilled, t.generated, t.further)
+            times = (round(seconds, 3), round(gpu_seconds, 3))
+            known = (documents, scores.get((judge, axis), 0))
+            rows.append(CostRow(stage, judge, axis, *tokens, *times, *known))
+        return rows
+
+    def _shares(self) -> dict[Part, tuple[float, float]]:
+        """Of all workers' seconds, and of these times their GPUs.
+
+        The seconds of a worker that computed nothing are divided as all that was computed is.
+        """
+        everything = _together(self._parts.values())
+        shares = dict.fromkeys(everything, (0.0, 0.0))
+        for worker, (seconds, gpus) in self._alive.items():
+            own = self._parts[worker]
+            divided = own if any(map(_computed, own.values())) else everything
+            whole = sum(map(_computed, divided.values()))
+            for part, tokens in divided.items():
+                share = seconds * _computed(tokens) / whole if whole else 0.0
+                shares[part] = (shares[part][0] + share, shares[part][1] + share * gpus)
+        return shares
 
     @property
     def mass(self) -> dict[str, dict[str, float]]:
@@ -82,3 +149,20 @@ class Accounts:
             for judge, mass in self.mass.items()
             if mass["mean"] < LOW_MEAN_MASS
         ]
+
+
+def _computed(tokens: Tokens) -> int:
+    """What seconds are divided by: a generated token counts as much as a prefilled one.
+
+    Both go through the whole model once. A generated one waits for its turn besides, but all that
+    are generated at once share it, and how many those were no receipt tells.
+    """
+    return tokens.prefilled + tokens.generated
+
+
+def _together(some: Iterable[Parts]) -> Parts:
+    found: Parts = {}
+    for parts in some:
+        for part, tokens in parts.items():
+            found[part] = found.get(part, Tokens()) + tokens
+    return found

@@ -57,7 +57,8 @@ ALPHAS: dict[str, Literal["nominal", "ordinal", "interval"]] = {
 
 
 def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, Any]:
-    """What Findings holds of them."""
+    """What Findings holds of them; repetitions stand in the score files (and a study) alone."""
+    rated = rated.without_repetitions()
     return {
         "agreement": list(_agreement(rated, how, seed)),
         "standings": list(_standings(rated, how, seed)),
@@ -86,6 +87,12 @@ def write_agreement(place: Place, findings: Findings, folder: str = "") -> None:
         "axes": findings.axes,
         "ceiling": findings.ceilings,
         "labels": findings.labels,
+        "validity": findings.validity,
+        "costs": findings.costs,
+        "entities": findings.entities,
+        "entity_agreement": findings.entity_agreement,
+        "roles": findings.roles,
+        "without_outliers": findings.without_outliers,
     }
     place.write_json(f"{folder}agreement.json", [asdict(row) for row in findings.agreement])
     for name, rows in others.items():

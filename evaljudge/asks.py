@@ -13,10 +13,10 @@ import hashlib
 import random
 from bisect import bisect
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from math import exp, fsum, inf, log
+from math import exp, fsum, inf, log, sqrt
 from typing import Literal
 
 
@@ -25,15 +25,23 @@ class Prompt:
     """A rendered prompt, cut where texts of the corpus begin and end.
 
     Each part is tokenised apart, so that a document is tokenised once for all prompts that carry
-    it; the first `head` parts are the template's own, shared by prompts of every document.
+    it; the first `head` parts are the template's own, shared by prompts of every document. `about`
+    tells questions apart whose words may come out alike: two references can be the same text, and
+    are asked about twice, so that how often is asked does not depend on what is written.
     """
 
     parts: tuple[str, ...]
     head: int = 0
+    about: str = ""
 
     @property
     def text(self) -> str:
         return "".join(self.parts)
+
+    @property
+    def is_common(self) -> bool:
+        """It holds no text of the corpus, so it is the same for every document."""
+        return self.head == len(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +121,15 @@ class Written:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Each option's exact log-probability; `p` is normalised over the options (the softmax)."""
+    """Each option's exact log-probability; `p` is normalised over the options (the softmax).
+
+    `key` is what its draws depend on besides `p`: the question and the engine's seed.
+    """
 
     logprobs: Mapping[str, float]
     samples: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
+    key: str = ""
 
     @cached_property
     def mass(self) -> float:
@@ -129,17 +141,17 @@ class Chosen:
         total = add_in_logs(self.logprobs.values())
         return {name: exp(value - total) for name, value in self.logprobs.items()}
 
-    def draw(self, count: int, key: str) -> tuple[str, ...]:
-        """Independent draws from `p`; the same key always gives the same, the first k of n any k.
+    def drawn(self, count: int) -> Chosen:
+        """With so many independent draws from `p`; the first k of n are those of any k.
 
         Drawn here and not by the engine: where options span several tokens a masked decode is
         not a draw from `p` (it renormalises at every step), and these can be had again after a
         resume, whatever shared the batch.
         """
         names, bounds = list(self.p), list(accumulate(self.p.values()))
-        source = random.Random(hashlib.sha256(key.encode()).digest())
+        source = random.Random(hashlib.sha256(self.key.encode()).digest())
         picks = (bisect(bounds, source.random() * bounds[-1]) for _ in range(count))
-        return tuple(names[min(pick, len(names) - 1)] for pick in picks)
+        return replace(self, samples=tuple(names[min(pick, len(names) - 1)] for pick in picks))
 
 
 def sound(chosen: Chosen) -> Chosen | Failed:
@@ -159,6 +171,18 @@ class Weighed:
     @property
     def total(self) -> float:
         return fsum(self.logprobs)
+
+
+Vector = tuple[float, ...]
+"""A text as a sentence encoder sees it, of length 1."""
+
+
+def some_vector(text: str, length: int = 16) -> Vector:
+    """One that depends on the text alone, where there is no encoder to ask."""
+    source = random.Random(hashlib.sha256(text.encode()).digest())
+    numbers = [source.gauss(0, 1) for _ in range(length)]
+    norm = sqrt(fsum(number * number for number in numbers))
+    return tuple(number / norm for number in numbers)
 
 
 def add_in_logs(values: Iterable[float]) -> float:

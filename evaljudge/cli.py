@@ -77,16 +77,35 @@ def report(config: ConfigFile, changes: Changes = None) -> None:
 
 
 @app.command()
-def plan(config: ConfigFile, changes: Changes = None) -> None:
-    """What a fresh run would ask, in asks and tokens; loads no model, writes nothing."""
-    import evaljudge
+def study(config: ConfigFile, changes: Changes = None) -> None:
+    """A grid of settings over one corpus, compared in one table. Rerun it to resume."""
+    from evaljudge.progress import watcher
+    from evaljudge.study import run_study
 
-    made = evaljudge.plan(config, changes or ())
-    print(f"{made.cases:,} cases, {made.candidates:,} candidates")
-    print(f"{'stage':10}{'judge':14}{'asks':>12}{'prompt tokens':>16}{'prefill at least':>18}")
-    for (stage, name), t in made.asked.items():
-        print(f"{stage:10}{name:14}{t.asks:>12,}{t.prompt:>16,}{t.floor:>18,}")
-    print("Prompt tokens are exact but for references not yet written: taken as some 80 tokens.")
+    made = run_study(config, changes or (), watching=watcher)
+    print(made.text, end="", flush=True)
+    print(f"\ntables     {made.out}/study.html  study.md  study.json")
+    for outcome in made.outcomes:
+        print(f"report     {outcome.out}/report/index.html")
+    if made.exit_code:
+        print("coverage is under the floor (the reports say what was unscored and why)",
+              file=sys.stderr)  # fmt: skip
+        raise typer.Exit(made.exit_code)
+
+
+@app.command()
+def plan(
+    config: ConfigFile,
+    changes: Changes = None,
+    throughput: Annotated[
+        float | None,
+        typer.Option(min=1, help="Tokens a second that one engine gets through: for GPU-hours."),
+    ] = None,
+) -> None:
+    """What a run or a study has left to ask, in asks and tokens; loads no model, writes nothing."""
+    from evaljudge.planned import planned_text
+
+    print(planned_text(config, changes or (), throughput), end="")
 
 
 @app.command()
@@ -150,6 +169,89 @@ def agree(
         "skip" if skip_bad_rows else "fail",
     )
     print(agree_with(wanted, out, as_json), end="")
+
+
+@app.command()
+def references(
+    run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
+    to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],
+    briefs: Annotated[
+        str | None, typer.Option(help="Where the run keeps its briefs, if not in OUT/briefs.")
+    ] = None,
+) -> None:
+    """A run's synthetic references as data, for `judges.synthetic.references` of another."""
+    from evaljudge.references import export_references
+
+    made = export_references(run, to, briefs)
+    missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
+    print(f"{made.references:,} references of {made.documents:,} documents: {to}{missing}")
+
+
+@app.command()
+def entities(
+    run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
+    to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],
+    judge: Annotated[
+        str | None, typer.Option(help="Which judge's, where several read entities.")
+    ] = None,
+) -> None:
+    """Every question about an entity, for people to label: `entity_labels` takes it back."""
+    from evaljudge.entity_findings import export_entities
+
+    made = export_entities(run, to, judge)
+    print(f"{made.rows:,} questions about {made.candidates:,} candidates: {to}")
+
+
+@app.command()
+def calibrate(
+    cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
+    scores: Annotated[
+        list[str], typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV; repeatable.")
+    ],
+    scorer: Annotated[
+        list[str] | None, typer.Option(help="A scorer to look at; may be repeated.")
+    ] = None,
+    axis: Annotated[
+        list[str] | None, typer.Option(help="A human axis to look at; may be repeated.")
+    ] = None,
+    good: Annotated[
+        float | None, typer.Option(help="A candidate is good where people rate it so, or more.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="The share of good ones that a selection is to have.")
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Of documents, each mapped by the others.")] = 5,
+    form: Annotated[str, typer.Option("--format", help="The cases' format.")] = "generic",
+    sources: Annotated[
+        str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
+    ] = None,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
+    ] = False,
+    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
+    out: Annotated[
+        str | None, typer.Option(help="Write calibrated scores and selections here.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print calibration.json.")] = False,
+) -> None:
+    """Scores on the scale of human ratings, and thresholds that reach a precision."""
+    from evaljudge.calibrating import Calibrating, calibrate_with
+    from evaljudge.corpora import CorpusSource
+
+    wanted = Calibrating(
+        CorpusSource(cases, form, sources),
+        scores,
+        scorer or (),
+        axis or (),
+        good,
+        precision,
+        folds,
+        resamples,
+        seed,
+        "skip" if skip_bad_rows else "fail",
+    )
+    print(calibrate_with(wanted, out, as_json), end="")
 
 
 @app.command()

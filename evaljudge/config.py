@@ -17,7 +17,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, unknown
+from evaljudge.judged_entities import KIND as ENTITIES
 from evaljudge.metrics import metrics_spec
 from evaljudge.settings import Settings, read_settings
 
@@ -102,11 +103,18 @@ class Condition(Settings):
     at_least: float | None = None
     at_most: float | None = None
     top_fraction: Fraction | None = None
+    precision: Fraction | None = None
+    good: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
     @model_validator(mode="after")
     def _asks_something(self) -> Condition:
-        if self.at_least is None and self.at_most is None and self.top_fraction is None:
-            raise ValueError("needs `at_least`, `at_most` or `top_fraction`")
+        if (self.precision is None) != (self.good is None):
+            asked, needed = ("precision", "good") if self.good is None else ("good", "precision")
+            raise ValueError(f"`{asked}` needs `{needed}`: from which rating on a candidate is "
+                             "good, and what share of the selected shall be")  # fmt: skip
+        asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)
+        if all(one is None for one in asked_for):
+            raise ValueError("needs `at_least`, `at_most`, `top_fraction` or `precision`")
         return self
 
 
@@ -122,23 +130,59 @@ class Selection(Settings):
         return name
 
 
+class StudyConfig(Settings):
+    """A grid: every judge of it on every pair of a model and a writer."""
+
+    judges: Annotated[list[Any], Field(min_length=1)]
+    models: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
+    writers: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
+
+    @field_validator("models", "writers", mode="before")
+    @classmethod
+    def _names_are_sources(cls, given: Any) -> Any:
+        if not isinstance(given, list):
+            return given
+        return [{"source": one} if isinstance(one, str) else one for one in given]
+
+
 class Config(Settings):
     corpus: Name | list[Name] | CorpusConfig
     out: Name
     task: str = "summary"
     axes: Annotated[list[str], Field(min_length=1)] | None = None
     prompts: str | None = None
+    layout: Literal["paper", "shared"] = "paper"
     model: ModelConfig | None = None
     writer: ModelConfig | None = None
     judges: dict[str, dict[str, Any]] = {"synthetic": {}}
     metrics: dict[str, dict[str, Any]] = {}
     workers: WorkersConfig = WorkersConfig()
+    calibrate: list[str] = []
     select: list[Selection] = []
     agreement: AgreementConfig = AgreementConfig()
     seed: Annotated[int, Field(ge=0)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
     bad_rows: Literal["fail", "skip"] = "fail"
     briefs: str | None = None
+    study: StudyConfig | None = None
+    view: Annotated[int, Field(ge=0)] = 30
+    """How many candidates index.html shows with their entities."""
+    entity_labels: Name | dict[str, Name] | None = None
+    """People's labels: a file for each judge named, or one where one judge reads entities."""
+    outliers: Name | None = None
+    """Ratings that further tables leave out."""
+
+    @property
+    def entity_judges(self) -> list[str]:
+        return [name for name, own in self.judges.items() if own.get("judge", name) == ENTITIES]
+
+    @property
+    def label_files(self) -> dict[str, str]:
+        """Each judge's file, of the run's judges that have one."""
+        if not isinstance(self.entity_labels, str):
+            files = self.entity_labels or {}
+            return {judge: files[judge] for judge in self.entity_judges if judge in files}
+        return dict.fromkeys(self.entity_judges, self.entity_labels)
 
     @property
     def corpus_name(self) -> str:
@@ -165,6 +209,14 @@ class Config(Settings):
         """Read apart: of a choice of forms pydantic would name its own insides."""
         return read_settings(CorpusConfig, given, "corpus") if isinstance(given, dict) else given
 
+    @field_validator("calibrate")
+    @classmethod
+    def _each_once(cls, scorers: list[str]) -> list[str]:
+        for scorer in scorers:
+            if scorers.count(scorer) > 1:
+                raise ValueError(f"{scorer!r} is named twice")
+        return scorers
+
     @field_validator("metrics", mode="before")
     @classmethod
     def _names_are_defaults(cls, given: Any) -> Any:
@@ -176,8 +228,30 @@ class Config(Settings):
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"select: two selections are named {name!r}")
-        if self.judges and self.model is None:
+        if self.study is not None:
+            if "judges" in self.model_fields_set:
+                raise ValueError("judges: a study names its own, under study.judges")
+            if self.model is None and self.study.models is None:
+                raise ValueError("model: a study needs one, or study.models")
+        elif self.judges and self.model is None:
             raise ValueError("model: judges need one (a hub name, a path or a URI)")
+        return self
+
+    @model_validator(mode="after")
+    def _labels_are_of_judges(self) -> Config:
+        """A study's judges are known to its runs alone."""
+        if self.entity_labels is None or self.study is not None:
+            return self
+        if isinstance(self.entity_labels, str):
+            if len(self.entity_judges) != 1:
+                told = ", ".join(self.entity_judges) or "none"
+                raise ValueError("entity_labels: one file is for one judge of entities; name the "
+                                 f"file of each (here: {told})")  # fmt: skip
+            return self
+        for judge in self.entity_labels:
+            if judge not in self.entity_judges:
+                known = unknown("judge of entities", judge, self.entity_judges)
+                raise ValueError(f"entity_labels: {known}")
         return self
 
 

@@ -17,6 +17,7 @@ from evaljudge.corpora import Corpus, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.job import Job
 from evaljudge.records import Candidate, Case
+from evaljudge.references import check_references
 from evaljudge.signature import Fingerprint, differences, short
 from evaljudge.storage import Claim, Output, Shard, ahead
 
@@ -32,6 +33,9 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
     with open_corpus(job.corpus, config.bad_rows) as corpus:
         if not corpus.cases:
             raise UserError(f"{config.corpus_name}: holds no case, so there is nothing to judge")
+        if job.references:
+            documents = (case.document for case in corpus)
+            check_references(job.references, job.judges, documents)
         now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
         bound, listing = output.run(), output.listing()
         if bound is None:

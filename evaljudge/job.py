@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evaljudge.config import Config, CorpusConfig
+from evaljudge.calibrated import SUFFIX, calibrated_name
+from evaljudge.config import Condition, Config, CorpusConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import Judge, make_judges
 from evaljudge.metrics import Metric, make_metrics
 from evaljudge.records import ANY_AXIS
+from evaljudge.references import take_references
 from evaljudge.signature import Fingerprint, fingerprint, metric_signature, score_signature
 from evaljudge.tasks import NANO, Task, load_task
 
@@ -32,12 +34,19 @@ class Job:
     writer_is: Identity | None
     engine: str
     """The engine's name and version, for fingerprints and signatures."""
+    references: Mapping[str, str] = field(default_factory=dict)
+    """Each judge's file of references, of those that are given one; the judge knows its digest."""
     since: float = field(default_factory=time.monotonic)
 
     @property
     def one_model(self) -> bool:
         """Writer and judge are the same: one engine does both stages."""
         return self.model_is == self.writer_is
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of its judges, each once: whose briefs are kept together."""
+        return list(dict.fromkeys(judge.kind for judge in self.judges))
 
     @property
     def corpus(self) -> CorpusSource:
@@ -50,8 +59,14 @@ class Job:
     @property
     def scorers(self) -> dict[str, list[str]]:
         """Every scorer of the run, and its axes."""
-        judged = {s: list(judge.axes) for judge in self.judges for s in judge.scorers}
+        judged = {s: list(judge.axes_of(s)) for judge in self.judges for s in judge.scorers}
         return judged | {metric.name: [ANY_AXIS] for metric in self.metrics}
+
+    @property
+    def selectable(self) -> dict[str, list[str]]:
+        """These, and those to be calibrated; without axes of its own: one for each human axis."""
+        scorers = self.scorers
+        return scorers | {calibrated_name(of): scorers[of] for of in self.config.calibrate}
 
     def fingerprint(self, corpus: str) -> Fingerprint:
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
@@ -109,10 +124,13 @@ def make_job(
 
     `bound`, a finished run's fingerprint, stands in for models and an engine that are not at hand.
     """
+    if config.study is not None:
+        raise UserError("this configuration is a study: `evaljudge study` runs it")
     engines = engines or VllmEngines()
     _refuse_fleeting(config.out)
-    task = load_task(config.task, config.axes, config.prompts)
-    judges = make_judges(config.judges, task)
+    task = load_task(config.task, config.axes, config.prompts, config.layout)
+    told, references = take_references(config.judges, [axis.name for axis in task.axes])
+    judges = make_judges(told, task)
     metrics = make_metrics(config.metrics)
     _refuse_doubles(judges, metrics)
     if not judges and not metrics:
@@ -129,7 +147,9 @@ def make_job(
         writer_is = identity_bound(bound.get("writer") or known, writer) if writer else None
         engine = str(bound.get("engine", ""))
     model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
-    job = Job(config, task, judges, metrics, engines, model, writer, model_is, writer_is, engine)
+    models = (model, writer, model_is, writer_is)
+    job = Job(config, task, judges, metrics, engines, *models, engine, references)
+    _check_calibrate(job)
     _check_selections(job)
     return job
 
@@ -158,12 +178,37 @@ def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSourc
     return replace(source, revision=identity.commit)
 
 
+def _check_calibrate(job: Job) -> None:
+    known = [scorer for scorer in job.scorers if "#" not in scorer]
+    for scorer in job.config.calibrate:
+        if scorer.endswith(SUFFIX):
+            raise UserError(f"calibrate: {scorer!r} is calibrated already: name what it is made of")
+        if "#" in scorer:
+            raise UserError(f"calibrate: {scorer!r} is a repetition: name a scorer without `#`")
+        if scorer not in known:
+            raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
+        if calibrated_name(scorer) in known:
+            raise UserError(f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already")
+
+
 def _check_selections(job: Job) -> None:
     for selection in job.config.select:
         for condition in selection.all:
-            where = f"select.{selection.name}"
-            if condition.scorer not in job.scorers:
-                raise UserError(f"{where}: {unknown('scorer', condition.scorer, job.scorers)}")
-            axes = job.scorers[condition.scorer]
-            if condition.axis not in axes:
-                raise UserError(f"{where}: {unknown('axis', condition.axis, axes)}")
+            _check_condition(job, condition, f"select.{selection.name}")
+
+
+def _check_condition(job: Job, condition: Condition, where: str) -> None:
+    scorer, axis, scorers = condition.scorer, condition.axis, job.selectable
+    if scorer not in scorers:
+        raise UserError(f"{where}: {unknown('scorer', scorer, scorers)}")
+    axes = scorers[scorer]
+    if axes == [ANY_AXIS] and scorer not in job.scorers:
+        if axis == ANY_AXIS:
+            raise UserError(f"{where}: {scorer} has an axis for each that people rated: name one")
+    elif axis not in axes:
+        raise UserError(f"{where}: {unknown('axis', axis, axes)}")
+    elif axis == ANY_AXIS and condition.precision is not None:
+        raise UserError(
+            f"{where}: {scorer} has no axis, so `precision` is of no ratings: calibrate {scorer}, "
+            f"and name {calibrated_name(scorer)} on an axis"
+        )

@@ -24,20 +24,28 @@ from evaljudge.cluster.session import placed, ray_session
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
+from evaljudge.entity_findings import labels_given, with_entities
 from evaljudge.errors import UserError
+from evaljudge.fitting import calibrate_shards
 from evaljudge.grading import graded_in_truth
 from evaljudge.job import Job, make_job
 from evaljudge.measures import corpus_digest, measure, unmeasured
+from evaljudge.outliers import read_outliers, with_outliers
 from evaljudge.planning import Plan, make_plan
+from evaljudge.references import put_references
 from evaljudge.report import (
     AgreementRow,
+    CostRow,
     Findings,
     page,
     select,
+    validity_warnings,
 )
-from evaljudge.scoring import Tables, score_shards
+from evaljudge.role_findings import with_roles
+from evaljudge.scoring import Scored, Tables, score_shards
 from evaljudge.stages import do_stages, missing
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+from evaljudge.targets import targets, unmet
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
@@ -88,6 +96,7 @@ def run(
 ) -> Outcome:  # fmt: skip
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
     job = make_job(_config(given, changes), engines)
+    _refuse_bad_files(job.config)
     with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching, claim)
         with _one_ray(job, output):
@@ -183,6 +192,10 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
         return
 
     lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
+    unprepared = [shard for shard, wanted in lacking.items() if "prepare" in wanted]
+    if job.references and job.writer_is and unprepared:
+        watcher.entering("taking over the references given")
+        put_references(job.references, job.judges, job.writer_is, output, unprepared)
     watcher.starting(
         {
             stage: (sum(s.cases for s, wanted in lacking.items() if stage in wanted), total)
@@ -229,8 +242,8 @@ def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcom
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
     _measure(job, output, shards, watching, claim)
     watching.entering("scoring and reporting")
-    tables, accounts = score_shards(job, output, shards), _accounts(output)
-    findings = _findings(job, output, shards, tables, accounts)
+    scored, accounts = score_shards(job, output, shards), _accounts(output)
+    findings = _findings(job, output, shards, scored, accounts)
     place = output.place
     write_agreement(place, findings, "report/")
     place.write("report/index.html", page(findings))
@@ -240,7 +253,7 @@ def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcom
 
 
 def _findings(
-    job: Job, output: Output, shards: Sequence[Shard], tables: Tables, accounts: Accounts
+    job: Job, output: Output, shards: Sequence[Shard], scored: Scored, accounts: Accounts
 ) -> Findings:
     listing = output.listing() or {}
     warnings = list(accounts.warnings)
@@ -251,8 +264,12 @@ def _findings(
     if listing.get("absent_ratings"):
         warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
     warnings += job.cautions
-    rated = tables.as_rated()
-    warnings += too_few_permutations(rated, job.config.agreement)
+    fitted = calibrate_shards(job, output, shards, scored.tables)
+    tables, rated = scored.tables, scored.tables.as_rated()
+    aims = targets(job.config.select, rated, job.config.agreement.resamples, job.config.seed)
+    validity = scored.validity(job.judges, rated)
+    warnings += [*validity_warnings(validity), *too_few_permutations(rated, job.config.agreement)]
+    warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     return Findings(
         run=job.config.out,
         task=job.task.name,
@@ -265,13 +282,35 @@ def _findings(
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
         systems=tables.systems(),
-        selections=select(output, shards, job.config.select),
-        signatures=job.signatures(corpus_digest(output)),
+        selections=select(output, shards, job.config.select, aims),
+        signatures=job.signatures(corpus_digest(output)) | scored.signatures | fitted.signatures,
         tokens=accounts.tokens,
         warnings=warnings,
         graded=graded_in_truth(output, shards) if job.judges else [],
+        validity=validity,
+        costs=_costs(job, tables, accounts),
         **with_statistics(rated, job.config.agreement, job.config.seed),
+        **with_entities(job.config, output, shards),
+        **with_roles(job.config, output, shards),
+        **with_outliers(job.config, output, shards, rated),
     )
+
+
+def _refuse_bad_files(config: Config) -> None:
+    """What only the report reads is read before anything is asked, too."""
+    labels_given(config)
+    if config.outliers is not None:
+        read_outliers(config.outliers)
+
+
+def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
+    scored = {(row.scorer, row.axis): row.scored for row in tables.coverage()}
+    scores = {
+        (judge.name, axis): max(scored.get((scorer, axis), 0) for scorer in judge.scorers)
+        for judge in job.judges
+        for axis in judge.axes
+    }
+    return accounts.costs(tables.cases, scores)
 
 
 def _accounts(output: Output) -> Accounts:
@@ -287,6 +326,7 @@ def _write_run(
     done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])
     bound |= {
+        "briefs": job.config.briefs,
         "state": "done" if findings and _is_whole(job, output) else "begun",
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": _versions(job),

@@ -1,67 +1,215 @@
-"""What a run would ask: its judges over its cases with a model that only imagines its replies.
+"""What a run would ask from here on: its judges over its cases with a model that only imagines.
 
-Asks are counted exactly where replies do not change them (a failed reference asks less). Prompt
-tokens are counted with the model's own tokenizer; those that hold a reference not yet written are
-estimates, with an imagined text of some 80 tokens in its place.
+What the run's folder and its briefs' folder hold already is not planned: committed shards, and
+briefs that are there. Asks are exact as long as every brief can be had: where a reference is cut or
+empty, what would be asked by it is not. Prompt tokens are counted with the model's own tokenizer,
+and exact where the briefs exist; one that is not yet written is taken to be as long as the corpus'
+own candidates. An option of several tokens takes further requests, which depend on the replies and
+are not planned: a run tells their tokens apart (`further`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
-from evaljudge.cluster.shards import Asked
-from evaljudge.corpora import open_corpus
+from evaljudge.casework import Asked, Models, case_models, judged
+from evaljudge.corpora import Corpus, open_corpus
+from evaljudge.engines import ModelSource
 from evaljudge.errors import UserError
 from evaljudge.job import Job
-from evaljudge.judges import Judge
-from evaljudge.model.counting import Counting
+from evaljudge.knowing import KnownBriefs
+from evaljudge.model.common import Common
 from evaljudge.model.imagining import Gauge, Imagining
-from evaljudge.model.remembering import Remembering
-from evaljudge.records import Case, Tokens
-from evaljudge.storage import Stage
+from evaljudge.records import Brief, Case, Tokens
+from evaljudge.references import given_references
+from evaljudge.signature import common_key, differences
+from evaljudge.stages import missing
+from evaljudge.storage import Output, Stage
+
+BOTH: tuple[Stage, ...] = ("prepare", "judge")
+COMPARED_CASES = 50
+"""By which the layouts are compared: their ratio needs no more."""
+Work = tuple[Case, Sequence[Stage]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Plan:
-    cases: int
-    candidates: int
-    asked: Mapping[tuple[Stage, str], Tokens]
+    cases: int = 0
+    candidates: int = 0
+    done: int = 0
+    """Cases that are judged already, and so not planned."""
+    asked: dict[tuple[Stage, str], Tokens] = field(default_factory=dict)
+    refused: Sequence[str] = ()
+    """How this run differs from the one that its folder is bound to, if it does."""
+
+    @property
+    def total(self) -> Tokens:
+        return sum(self.asked.values(), Tokens())
+
+    @property
+    def is_exact(self) -> bool:
+        """No brief is to be written whose length is not known yet."""
+        return not any(t.asks for (stage, _), t in self.asked.items() if stage == "prepare")
 
 
-def make_plan(job: Job) -> Plan:
-    """Every brief written anew and every verdict asked: what a fresh run would cost."""
+def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
+    """`written`: the briefs of the runs planned before this one, to which its own are added."""
+    return _apart(lambda: _planned(job, written))
+
+
+async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
+    _refuse_nothing(job)
+    output = _output(job)
+    with (
+        open_corpus(job.corpus, job.config.bad_rows) as corpus,
+        _known(job, output, corpus, written) as known,
+    ):
+        plan = Plan(corpus.cases, corpus.candidates)
+        await _Planning(job, known, output, plan).do(_remaining(job, output, corpus, plan))
+        return plan
+
+
+def prefilled_by_layout(job: Job, others: Iterable[Job]) -> dict[str, tuple[int, int]]:
+    """Of each layout: the prompt tokens of a fresh run's first cases, and the least prefilled."""
+    plans = {one.config.layout: _apart(partial(_planned_afresh, one)) for one in (job, *others)}
+    return {layout: (plan.total.prompt, plan.total.floor) for layout, plan in plans.items()}
+
+
+async def _planned_afresh(job: Job) -> Plan:
+    plan = Plan()
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus, KnownBriefs() as known:
+        work = ((case, BOTH) for case in islice(corpus, COMPARED_CASES))
+        await _Planning(job, known, None, plan).do(work)
+    return plan
+
+
+def _refuse_nothing(job: Job) -> None:
     if not job.judges or job.model is None or job.writer is None:
         raise UserError("nothing to plan: the configuration names no judge")
-    gauges: dict[Stage, Gauge] = {"judge": job.engines.gauge(job.model)}
-    gauges["prepare"] = gauges["judge"] if job.one_model else job.engines.gauge(job.writer)
-    with ThreadPoolExecutor(1) as apart:  # a notebook's own event loop runs in this thread
-        return apart.submit(lambda: asyncio.run(_planned(job, gauges))).result()
 
 
-async def _planned(job: Job, gauges: Mapping[Stage, Gauge]) -> Plan:
-    asked: dict[tuple[Stage, str], Asked] = {}
-    heads: set[int] = set()
-    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+def _output(job: Job) -> Output:
+    bound = Output(job.config.out, job.config.briefs).run()
+    return Output(job.config.out, job.config.briefs, bound["id"] if bound else "")
+
+
+@contextmanager
+def _known(
+    job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
+) -> Iterator[KnownBriefs]:
+    with nullcontext(written) if written is not None else KnownBriefs() as known:
+        known.add(_given(job, corpus))
+        for kind in job.kinds:
+            known.add(output.briefs(kind, output.brief_files(kind)))
+        yield known
+
+
+def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
+    """What files of references hold in place of what would be written."""
+    if not job.references or job.writer_is is None:
+        return
+    with given_references(job.references, job.judges) as given:
         for case in corpus:
-            for judge in job.judges:
-                await _imagine(judge, case, gauges, asked, heads)
-        tokens = {key: of.tokens for key, of in sorted(asked.items())}
-        return Plan(corpus.cases, corpus.candidates, tokens)
+            for kind in given.kinds:
+                yield from given.briefs(kind, case.document, job.writer_is).values()
 
 
-async def _imagine(
-    judge: Judge,
-    case: Case,
-    gauges: Mapping[Stage, Gauge],
-    asked: dict[tuple[Stage, str], Asked],
-    heads: set[int],
-) -> None:
-    writer = Counting(Imagining(gauges["prepare"]), heads)
-    briefs = await judge.brief(case.document, [], Remembering(writer))
-    asked.setdefault(("prepare", judge.name), Asked()).add(writer)
-    model = Counting(Imagining(gauges["judge"]), heads)
-    await judge.verdicts(case, briefs, Remembering(model))
-    asked.setdefault(("judge", judge.name), Asked()).add(model)
+def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
+    """Of a run that was begun what its shards lack, else everything."""
+    bound, listing = output.run(), output.listing()
+    now = job.fingerprint(corpus.digest)
+    if bound and listing:
+        plan.refused = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)
+    if not bound or not listing or plan.refused:
+        yield from ((case, BOTH) for case in corpus)
+        return
+    lacking = missing(job, output, BOTH)
+    plan.done = sum(shard.cases for shard in output.shards() if shard not in lacking)
+    for shard, stages in lacking.items():
+        yield from ((case, stages) for case in output.cases(shard))
+
+
+def _apart(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
+    """In a thread, as a notebook's own event loop runs in this one."""
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(lambda: asyncio.run(planning())).result()
+
+
+class _Planning:
+    def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
+        assert job.model is not None and job.writer is not None, "_refuse_nothing saw to it"
+        self._job, self._known, self._plan = job, known, plan
+        self._sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
+        self._gauges: dict[Stage, Gauge] = {}
+        self._heads, self._blocks = set[int](), set[int]()
+        self._kept = output.common_reply if output else lambda name: None
+
+    async def do(self, work: Iterable[Work]) -> None:
+        asked: dict[Stage, dict[str, Asked]] = {
+            stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
+        }
+        for case, stages in work:
+            briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
+            if "judge" in stages:
+                await self._judge(case, briefs, asked["judge"])
+        self._plan.asked = {
+            (stage, name): of.tokens for stage in BOTH for name, of in asked[stage].items()
+        }
+
+    async def _prepare(
+        self, case: Case, asked: Mapping[str, Asked], wanted: bool
+    ) -> dict[str, list[Brief]]:
+        models, found = self._models(case, "prepare"), dict[str, list[Brief]]()
+        for judge in self._job.judges:
+            assert self._job.writer_is is not None
+            known = self._known.of(judge, case.document, self._job.writer_is)
+            whole = [brief for brief in known if brief.status == "ok"]
+            if wanted:
+                new = await judge.brief(case.document, whole, models[judge.name].remembering)
+                self._known.keep(judge, case.document, self._job.writer_is, new)
+                known = [*whole, *new]
+            found[judge.name] = known
+        _add(asked, models)
+        return found
+
+    async def _judge(
+        self, case: Case, briefs: Mapping[str, list[Brief]], asked: Mapping[str, Asked]
+    ) -> None:
+        models = self._models(case, "judge")
+        for judge in self._job.judges:
+            await judged(judge, case, briefs[judge.name], models[judge.name].remembering)
+        _add(asked, models)
+
+    def _gauge(self, stage: Stage) -> Gauge:
+        """Reading a tokenizer takes its time: only where there is something to count."""
+        if stage not in self._gauges:
+            made = self._job.engines.gauge(self._sources[stage])
+            stages = BOTH if self._job.one_model else (stage,)
+            self._gauges |= dict.fromkeys(stages, made)
+        return self._gauges[stage]
+
+    def _models(self, case: Case, stage: Stage) -> Models:
+        texts = [candidate.text for candidate in case.candidates]
+        imagining = Imagining(lambda prompt: self._gauge(stage)(prompt), texts)
+        writer = self._job.writer_is
+        assert writer is not None
+        model = Common(
+            imagining,
+            lambda name: self._known.common.get(name) or self._kept(name),
+            lambda name, said: self._known.common.setdefault(name, said) is said,
+            lambda prompt, how: common_key(prompt, how, writer),
+        )
+        if stage == "prepare" or not self._job.one_model:
+            self._blocks = set()  # another case, or another model that has read nothing of it yet
+        return case_models(model, self._job.judges, self._heads, self._blocks)
+
+
+def _add(asked: Mapping[str, Asked], models: Models) -> None:
+    for name, model in models.items():
+        asked[name].add(model.counting)

@@ -8,6 +8,7 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from evaljudge.records import ANY_AXIS
 
+_REPETITION = re.compile(r"#|\.n\d+$")
 Key = tuple[str, str]
 """A scorer and its axis."""
 Floats = NDArray[np.float64]
@@ -38,6 +40,11 @@ class Rated:
         human = {axis: column for axis, column in self.human.items() if axis in axes}
         raters = {axis: given for axis, given in self.raters.items() if axis in axes}
         return replace(self, human=human, raters=raters)
+
+    def without_repetitions(self) -> Rated:
+        """Without further trials of a scorer and those of fewer draws: `synthetic.n10#2`."""
+        scores = {key: c for key, c in self.scores.items() if not _REPETITION.search(key[0])}
+        return replace(self, scores=scores)
 
     def against(self, human: str) -> dict[str, Floats]:
         """The scorers that meet this human axis."""

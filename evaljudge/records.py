@@ -18,6 +18,8 @@ from typing import Any, Literal
 Status = Literal["ok", "unscored"]
 ANY_AXIS = "*"
 """The axis of a scorer that has no axes of its own."""
+ANY_SYSTEM = "*"
+"""In place of a system, where a verdict is on a document's own references."""
 HUMAN = "human"
 """What people go by among scorers."""
 
@@ -62,6 +64,8 @@ class Tokens:
 
     `floor` is the least that could have been prefilled at this block size, had the prefix cache
     served every token that two prompts of one case (or all templates' heads) have in common.
+    `further`: of the prompt tokens, those of an ask's second request and on (an option of several
+    tokens is stepped down, and how far depends on the reply): the rest is known beforehand.
     """
 
     asks: int = 0
@@ -70,6 +74,7 @@ class Tokens:
     cached: int = 0
     generated: int = 0
     floor: int = 0
+    further: int = 0
 
     @property
     def prefilled(self) -> int:
@@ -83,6 +88,7 @@ class Tokens:
             self.cached + other.cached,
             self.generated + other.generated,
             self.floor + other.floor,
+            self.further + other.further,
         )
 
 

@@ -1,5 +1,8 @@
 """From verdicts to scores and findings: the driver's arithmetic, one shard in memory at a time.
 
+A judge whose arithmetic needs the whole run reads all its verdicts before any is scored. What it
+fitted lies in report/fitted.json, and the signature of its scores ends with a hash of that.
+
 What stays in memory is counts, sums per system, and one number per *rated* candidate and scorer:
 unrated candidates leave nothing behind.
 """
@@ -16,10 +19,17 @@ from math import nan
 import numpy as np
 
 from evaljudge.job import Job
+from evaljudge.judges import Anchored, Judge
+from evaljudge.judges.protocol import Fitted, Fitting
 from evaljudge.rated import Key, Rated
-from evaljudge.records import Candidate, Case, Score
-from evaljudge.report import Coverage, SystemMean
+from evaljudge.records import Candidate, Case, Score, Verdict
+from evaljudge.report import Coverage, SystemMean, ValidityRow
+from evaljudge.signature import short
 from evaljudge.storage import Output, Shard, ahead
+from evaljudge.validity import Sums, shard_sums, validity_rows
+
+FILE = "report/fitted.json"
+HASH = 12
 
 
 @dataclass
@@ -48,7 +58,7 @@ class Tables:
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.columns: dict[Key, Column] = {key: Column() for key in keys}
-        self.candidates = 0
+        self.cases = self.candidates = 0
         self._documents: dict[str, int] = {}
         self._systems: dict[str, int] = {}
         self._document_of, self._system_of = array("q"), array("q")
@@ -59,13 +69,27 @@ class Tables:
     def rated(self) -> int:
         return len(self._document_of)
 
+    @property
+    def documents(self) -> Mapping[str, int]:
+        """The number that a rated document has among those of `as_rated`."""
+        return self._documents
+
     def add(self, case: Case, scores: Mapping[tuple[str, str, str], Score]) -> None:
+        self.cases += 1
         for candidate in case.candidates:
             self.candidates += 1
             if candidate.ratings:
                 self._add_ratings(case, candidate)
-            for (scorer, axis), column in self.columns.items():
-                column.add(scores[candidate.system, scorer, axis], bool(candidate.ratings))
+        self.add_scores(case, scores, self.columns)
+
+    def add_scores(
+        self, case: Case, scores: Mapping[tuple[str, str, str], Score], keys: Iterable[Key]
+    ) -> None:
+        """A key that is new begins a column, which is then told of all cases in the same order."""
+        for key in keys:
+            column = self.columns.setdefault(key, Column())
+            for candidate in case.candidates:
+                column.add(scores[candidate.system, *key], bool(candidate.ratings))
 
     def _add_ratings(self, case: Case, candidate: Candidate) -> None:
         before = len(self._document_of)
@@ -109,36 +133,118 @@ Found = Mapping[str, Mapping[tuple[str, str, str], Score]]
 """By document; then by system, scorer and axis."""
 
 
-def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> Tables:
+@dataclass
+class Scored:
+    """What a pass over all shards leaves: tables, and what judges checked of their references."""
+
+    tables: Tables
+    signatures: dict[str, str] = field(default_factory=dict)
+    """Of the judges' scorers."""
+    checked: dict[str, Sums] = field(default_factory=dict)
+
+    def validity(self, judges: Sequence[Judge], rated: Rated) -> list[ValidityRow]:
+        return [
+            row
+            for judge in judges
+            if judge.name in self.checked
+            for row in validity_rows(
+                judge.name,
+                judge.scorers[0],
+                self.checked[judge.name],
+                rated,
+                self.tables.documents,
+            )
+        ]
+
+
+def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> Scored:
     """Write every shard's score file, and keep what the report needs."""
-    signatures = job.judge_signatures()
-    tables = Tables((scorer, axis) for scorer, axes in job.scorers.items() for axis in axes)
-    for cases, found in ahead(partial(_score_shard, job, output, signatures), shards):
+    fitted = _fit_judges(job, output, shards)
+    keys = ((scorer, axis) for scorer, axes in job.scorers.items() for axis in axes)
+    scored = Scored(Tables(keys), _signatures(job, fitted))
+    work = partial(_score_shard, job, output, fitted, scored.signatures)
+    for cases, found, checked in ahead(work, shards):
         for case in cases:
-            tables.add(case, found.get(case.document.doc_id, {}))
-    return tables
+            scored.tables.add(case, found.get(case.document.doc_id, {}))
+        for judge, sums in checked.items():
+            total = scored.checked.setdefault(judge, Sums())
+            total += sums
+    return scored
+
+
+def _fit_judges(job: Job, output: Output, shards: Sequence[Shard]) -> dict[str, Fitted]:
+    """By judge, of those whose arithmetic needs the whole run; of others nothing is read."""
+    tried = {
+        judge.name: judge.fit(_verdicts(output, judge.name, shards))
+        for judge in job.judges
+        if isinstance(judge, Fitting)
+    }
+    fitted = {name: one for name, one in tried.items() if one is not None}
+    if fitted:
+        output.place.write_json(FILE, {name: one.told for name, one in fitted.items()})
+    else:
+        output.place.remove(FILE)  # an earlier report may have had one
+    return fitted
+
+
+def _verdicts(output: Output, judge: str, shards: Sequence[Shard]) -> Iterator[Verdict]:
+    for verdicts in ahead(lambda shard: list(output.verdicts(judge, shard)), shards):
+        yield from verdicts
+
+
+def _signatures(job: Job, fitted: Mapping[str, Fitted]) -> dict[str, str]:
+    """Of the judges' scorers; where a run was fitted, with what was."""
+    ends = {
+        scorer: f" | fitted {short(fitted[judge.name].told)[:HASH]}"
+        for judge in job.judges
+        if judge.name in fitted
+        for scorer in judge.scorers
+    }
+    return {scorer: line + ends.get(scorer, "") for scorer, line in job.judge_signatures().items()}
 
 
 def _score_shard(
-    job: Job, output: Output, signatures: Mapping[str, str], shard: Shard
-) -> tuple[list[Case], Found]:
-    cases = output.cases(shard)
-    scores = list(_scores(job, output, signatures, shard))
+    job: Job,
+    output: Output,
+    fitted: Mapping[str, Fitted],
+    signatures: Mapping[str, str],
+    shard: Shard,
+) -> tuple[list[Case], Found, dict[str, Sums]]:
+    cases, scores, checked = output.cases(shard), list[Score](), dict[str, Sums]()
+    for judge in job.judges:
+        verdicts = list(output.verdicts(judge.name, shard))
+        by = fitted.get(judge.name, judge)
+        mine = [_signed(score, signatures) for v in verdicts for score in by.score(v)]
+        if isinstance(judge, Anchored):
+            checks = output.checks(judge.name, shard)
+            checked[judge.name] = _checked(judge, cases, verdicts, checks, mine)
+        scores += mine
+    for metric in job.metrics:
+        scores += output.measures(metric.name, shard)
     output.write_scores(shard, scores)
+    return cases, by_document(scores), checked
+
+
+def by_document(scores: Iterable[Score]) -> Found:
     found: dict[str, dict[tuple[str, str, str], Score]] = {}
     for score in scores:
         found.setdefault(score.doc_id, {})[score.system, score.scorer, score.axis] = score
-    return cases, found
+    return found
 
 
-def _scores(
-    job: Job, output: Output, signatures: Mapping[str, str], shard: Shard
-) -> Iterator[Score]:
-    for judge in job.judges:
-        for verdict in output.verdicts(judge.name, shard):
-            yield from (_signed(score, signatures) for score in judge.score(verdict))
-    for metric in job.metrics:
-        yield from output.measures(metric.name, shard)
+def _checked(
+    judge: Anchored,
+    cases: Sequence[Case],
+    verdicts: Sequence[Verdict],
+    checks: Iterable[Verdict],
+    scores: Sequence[Score],
+) -> Sums:
+    compared = {
+        (v.doc_id, v.system, v.axis): judge.comparisons(v) for v in verdicts if v.status == "ok"
+    }
+    first = judge.scorers[0]
+    mine = {(s.doc_id, s.system, s.axis): s.value for s in scores if s.scorer == first}
+    return shard_sums(cases, compared, checks, mine)
 
 
 def _signed(score: Score, signatures: Mapping[str, str]) -> Score:

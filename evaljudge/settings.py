@@ -25,7 +25,8 @@ def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
 
 
 def _said(kind: type[Settings], error: ValidationError, where: str) -> str:
-    first = error.errors()[0]
+    # a misspelt key is often a missing one too: the slip is what helps
+    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     at = ".".join(filter(None, [where, *map(str, first["loc"])]))
     if first["type"] == "extra_forbidden":
         home, _, key = at.rpartition(".")

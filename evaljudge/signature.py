@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import evaljudge
+from evaljudge.asks import Prompt, Writing
 from evaljudge.engines.opening import Identity
 from evaljudge.judges import Judge, Part
 from evaljudge.metrics import CorpusMetric, Metric
@@ -26,7 +27,7 @@ def fingerprint(
     seed: int,
 ) -> Fingerprint:
     """Everything that changes an ask, and only that."""
-    asking = {judge.name: {"version": judge.version} | dict(judge.asking) for judge in judges}
+    asking = {judge.name: {"version": judge.version} | _asking(judge) for judge in judges}
     made = {
         "corpus": corpus,
         "task": task,
@@ -75,17 +76,28 @@ def _said(leaves: Mapping[str, Any], key: str) -> str:
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:
     """Equal keys, equal briefs: the document's content, what is told, who writes."""
     context = document.context if part.shows_context else None
-    return short([judge.name, judge.version, part.told, document.source, context, writer.as_key()])
+    told = [judge.kind, judge.version, part.told, document.source, context, writer.as_key()]
+    return short([*told, document.references] if part.shows_references else told)
+
+
+def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
+    """Of a question that holds no text of a document."""
+    return short([prompt.text, repr(how), writer.as_key()])
 
 
 def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:
     """The line that says how a number was made."""
-    settings = json.dumps(judge.asking, sort_keys=True)
+    settings = json.dumps(_asking(judge), sort_keys=True)
     by = f"{model}" if model == writer else f"{model} writer {writer}"
     return (
         f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "
         f"evaljudge {evaljudge.__version__}"
     )
+
+
+def _asking(judge: Judge) -> dict[str, Any]:
+    kind = {} if judge.kind == judge.name else {"judge": judge.kind}
+    return kind | dict(judge.asking)
 
 
 def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:

@@ -70,11 +70,11 @@ def _assignment(job: Job, output: Output, source: ModelSource) -> Assignment:
 
 def _with_briefs(job: Job, output: Output) -> set[int]:
     """Shards whose own brief files still lie where this run's briefs are."""
-    by_judge = [set(output.brief_files(judge.name)) for judge in job.judges]
+    by_kind = [set(output.brief_files(kind)) for kind in job.kinds]
     return {
         shard.number
         for shard in output.shards()
-        if all(output.brief_file(shard) in files for files in by_judge)
+        if all(output.brief_file(shard) in files for files in by_kind)
     }
 
 
@@ -83,7 +83,7 @@ def _brief_files(
 ) -> dict[Shard, dict[str, list[str]]]:
     """Which files of the briefs' folder hold documents of which shard; its own goes unsaid."""
     found: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
-    files = {judge.name: output.reusable_briefs(judge.name) for judge in job.judges}
+    files = {kind: output.reusable_briefs(kind) for kind in job.kinds}
     if not shards or not any(files.values()):
         return found
     by_number = {shard.number: shard for shard in shards}
@@ -92,11 +92,11 @@ def _brief_files(
         for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
             base.executemany("INSERT INTO home VALUES (?, ?)", ((i, number) for i in ids))
         base.execute("CREATE INDEX by_document ON home (doc_id)")
-        for judge, names in files.items():
-            held = ahead(partial(output.brief_documents, judge), names)
+        for kind, names in files.items():
+            held = ahead(partial(output.brief_documents, kind), names)
             for name, documents in zip(names, held, strict=True):
                 for number in _homes(base, documents):
-                    found[by_number[number]].setdefault(judge, []).append(name)
+                    found[by_number[number]].setdefault(kind, []).append(name)
     return found
 
 

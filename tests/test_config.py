@@ -50,6 +50,16 @@ coverage_floor: 0.95
     assert config.select[0].all[0].at_least == 3.5
 
 
+def test_calibrated_scorers_and_a_target_precision() -> None:
+    rule = {"scorer": "s.calibrated", "axis": "a", "precision": 0.9, "good": 0, "at_most": 5}
+    given = {"calibrate": ["s"], "select": [{"name": "x", "all": [rule]}]}
+    config = load_config(LEAST | given)
+    assert config.calibrate == ["s"]
+    (condition,) = config.select[0].all
+    assert (condition.precision, condition.good, condition.at_most) == (0.9, 0, 5)
+    assert load_config(LEAST).calibrate == []
+
+
 def test_changes_are_laid_over() -> None:
     config = load_config(LEAST, ["judges.synthetic.levels=9", "workers.max=3", "axes=[fluency]"])
     assert config.judges == {"synthetic": {"levels": 9}}
@@ -82,6 +92,18 @@ def test_changes_are_laid_over() -> None:
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "atleast": 1}]}]},
          "unknown key 'atleast': did you mean 'at_least'"),
         ({"select": [{"name": "x", "all": []}]}, "select.0.all"),
+        ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "precision": 0.9}]}]},
+         "`precision` needs `good`"),
+        ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "good": 0}]}]},
+         "`good` needs `precision`"),
+        ({"select": [{"name": "x", "all": [
+            {"scorer": "s", "axis": "a", "precision": 1.1, "good": 4}]}]},
+         "select.0.all.0.precision"),
+        ({"select": [{"name": "x", "all": [
+            {"scorer": "s", "axis": "a", "precision": 0.9, "good": float("nan")}]}]},
+         "select.0.all.0.good"),
+        ({"calibrate": "synthetic"}, "calibrate: Input should be a valid list"),
+        ({"calibrate": ["a", "b", "a"]}, "calibrate: 'a' is named twice"),
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "at_most": 1}]}] * 2},
          "two selections are named 'x'"),
     ],

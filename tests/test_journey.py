@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +45,18 @@ class Noting(ScriptedEngines):
         return Scripted(writes, chooses)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def ray_once() -> Iterator[None]:
-    import ray
-
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    ray.init(address="local", num_cpus=4, include_dashboard=False, **quiet)
-    yield
-    ray.shutdown()
+pytestmark = pytest.mark.usefixtures("local_ray")
 
 
 def case(number: int, systems: str = "AB", rated: bool = True) -> dict[str, Any]:
     ratings = {"fluency": 1.0 + number % 4} if rated else {}
     texts = [{"system": s, "text": f"{s} of {number}", "ratings": ratings} for s in systems]
     return {"doc_id": f"d{number}", "source": f"source {number}", "candidates": texts}
+
+
+def synthetic(levels: int) -> dict[str, Any]:
+    """Without checks of its own, so that asks are easily counted."""
+    return {"synthetic": {"levels": levels, "checks": {"neighbours": 0, "exchanged": 0}}}
 
 
 class Bench:
@@ -75,7 +72,7 @@ class Bench:
 
     def config(self, **changes: Any) -> dict[str, Any]:
         usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "axes": AXES,
-                 "model": "m", "judges": {"synthetic": {"levels": 3}}}  # fmt: skip
+                 "model": "m", "judges": synthetic(3)}  # fmt: skip
         return usual | changes
 
     def asked(
@@ -119,6 +116,8 @@ def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
     assert {row["scorer"] for row in bench.rows("scores")} == {
         "synthetic",
         "synthetic.level",
+        "synthetic.ordinal",
+        "synthetic.bradley-terry",
         "words",
     }
     assert bench.asked(select=select(at_least=5.1)) == {}
@@ -127,10 +126,10 @@ def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("before", "after", "new"), [(3, 5, 2), (5, 9, 4), (5, 3, 0), (2, 9, 7)])
 def test_levels_that_exist_are_reused(bench: Bench, before: int, after: int, new: int) -> None:
-    bench.asked(judges={"synthetic": {"levels": before}})
+    bench.asked(judges=synthetic(before))
     briefs = str(bench.out / "briefs")
     bench.out = bench.folder / "second"
-    asked = bench.asked(judges={"synthetic": {"levels": after}}, briefs=briefs)
+    asked = bench.asked(judges=synthetic(after), briefs=briefs)
     assert asked["write m"] == 4 * 2 * new
     assert asked["choose m"] == 4 * 2 * 2 * after
     assert all(row["status"] == "ok" for row in bench.rows("scores"))
@@ -140,7 +139,7 @@ def test_levels_that_exist_are_reused(bench: Bench, before: int, after: int, new
     ("changes", "named"),
     [
         ({"model": "other"}, 'model.name is "m" there, "other" here'),
-        ({"judges": {"synthetic": {"levels": 5}}}, "judges.synthetic.levels is 3 there, 5 here"),
+        ({"judges": synthetic(5)}, "judges.synthetic.levels is 3 there, 5 here"),
         ({"seed": 1}, "seed is 0 there, 1 here"),
         ({"axes": ["fluency"]}, "task.axes.relevance"),
         ({"writer": "other"}, "writer"),
@@ -174,7 +173,7 @@ def test_extending_asks_only_what_is_new(bench: Bench) -> None:
     after = {row["doc_id"] + row["system"] + row["axis"]: row for row in bench.rows("verdicts")}
     assert len(after) == len(before) + (1 + 2) * 2
     assert {key: after[key] for key in before} == before
-    assert len(bench.rows("scores")) == 2 * len(after)
+    assert len(bench.rows("scores")) == 4 * len(after)  # of four readings
     assert bench.asked(extend=True) == {}
     assert bench.asked() == {}
     bench.corpus([case(0, "ABC"), *(case(n) for n in range(1, 5))][::-1])
@@ -272,10 +271,10 @@ def test_briefs_stand_on_their_own(bench: Bench) -> None:
     bench.asked(briefs=shared)
     others = list(Path(shared).rglob("*.parquet"))
     bench.out = bench.folder / "second"
-    bench.asked(briefs=shared, judges={"synthetic": {"levels": 5}})
+    bench.asked(briefs=shared, judges=synthetic(5))
     for file in [*others, *(bench.out / "commits/judge").iterdir()]:
         file.unlink()
-    asked = bench.asked(briefs=shared, judges={"synthetic": {"levels": 5}})
+    asked = bench.asked(briefs=shared, judges=synthetic(5))
     assert asked == {"choose m": 4 * 2 * 2 * 5}
     assert bench.came.coverage == 1.0
 
@@ -323,7 +322,7 @@ def test_low_coverage_ends_with_three_and_all_files(bench: Bench) -> None:
     assert bench.came.exit_code == 3
     assert bench.came.coverage == 0.75
     reasons = Counter(row["reason"] for row in bench.rows("scores"))
-    assert reasons == {"": 24, "empty source": 8}
+    assert reasons == {"": 3 * 4 * 4, "empty source": 4 * 4}  # of four readings
     assert (bench.out / "report/index.html").exists()
     bench.asked(coverage_floor=0.75)
     assert bench.came.exit_code == 0

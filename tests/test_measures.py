@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,14 +33,7 @@ METRICS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def ray_once() -> Iterator[None]:
-    import ray
-
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    ray.init(address="local", num_cpus=2, include_dashboard=False, **quiet)
-    yield
-    ray.shutdown()
+pytestmark = pytest.mark.usefixtures("local_ray")
 
 
 def case(number: int, systems: str = "AB") -> dict[str, Any]:
@@ -193,7 +185,7 @@ class Deadly:
         return [[1.0 for _ in case.candidates] for case in cases]
 
 
-@pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])
+@pytest.mark.parametrize(("lives", "taken"), [(1, 1), pytest.param(50, 3, marks=pytest.mark.long)])
 def test_a_case_that_kills_its_worker_is_set_aside(tmp_path: Path, lives: int, taken: int) -> None:
     """After three deaths; the others of its shard are measured."""
     output, shard = Output(str(tmp_path / "out")), Shard(0, 3, 3)

@@ -22,16 +22,20 @@ CASE = {"doc_id": "d", "source": "one two", "candidates": [
 def config(tmp_path: Path) -> dict[str, object]:
     (tmp_path / "c.jsonl").write_text(json.dumps(CASE))
     return {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": "m",
-            "axes": ["fluency", "relevance"]}  # fmt: skip
+            "axes": ["fluency", "relevance"],
+            "judges": {"synthetic": {"checks": {"exchanged": 0}}}}  # fmt: skip
 
 
 def test_asks_by_hand(config: dict[str, object], tmp_path: Path) -> None:
-    """Two axes of five levels; two different texts before each level; the empty one not asked."""
+    """Two axes of five levels; two different texts before each level; the empty one not asked.
+
+    Beside them the four neighbours on each axis.
+    """
     plan = evaljudge.plan(config, engines=ScriptedEngines())
     assert (plan.cases, plan.candidates) == (1, 4)
     assert {key: t.asks for key, t in plan.asked.items()} == {
         ("prepare", "synthetic"): 10,
-        ("judge", "synthetic"): 2 * 5 * 2,
+        ("judge", "synthetic"): 2 * 5 * 2 + 2 * 4,
     }
     assert plan.asked["judge", "synthetic"].prompt > 0
     assert not (tmp_path / "o").exists()

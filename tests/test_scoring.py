@@ -1,14 +1,33 @@
-"""The driver's sums: coverage, means, and which columns of ratings a scorer is compared with."""
+"""The driver's arithmetic: coverage, means, which columns of ratings a scorer is compared with, and
+judges that are fitted to the whole run before any of it is scored."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import evaljudge
 from evaljudge.accounts import Accounts
 from evaljudge.agreeing import with_statistics
-from evaljudge.config import AgreementConfig
-from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score
-from evaljudge.scoring import Tables
+from evaljudge.config import AgreementConfig, load_config
+from evaljudge.cutting import bind_and_cut
+from evaljudge.job import Job, make_job
+from evaljudge.judges import Judge, make_judges
+from evaljudge.judges.direct import Direct
+from evaljudge.judges.protocol import Fitted, Fitting
+from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
+from evaljudge.scoring import FILE, Tables, score_shards
+from evaljudge.signature import short
+from evaljudge.storage import Output, Shard, claimed
+from evaljudge.tasks import Task
 
 
 def score(system: str, scorer: str, axis: str, value: float | None, reason: str = "") -> Score:
@@ -106,3 +125,252 @@ def test_low_mass_is_warned_of() -> None:
     (warning,) = Accounts([receipt("judge", "a", 1, mass=0.2)]).warnings
     assert "20.0%" in warning
     assert "enable_thinking: false" in warning
+
+
+# judges whose arithmetic needs the whole run
+
+VALUES: Mapping[str, Mapping[str, float | None]] = {
+    "d1": {"A": 1.0, "B": 2.0},
+    "d2": {"A": 4.0, "B": None},
+    "d3": {"A": 5.0, "B": 3.0},
+}
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """Every rating less the mean of the run."""
+
+    mean: float
+    judge: Direct
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        return {"mean": self.mean}
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        own = self.judge.score(verdict)
+        return [replace(s, value=None if s.value is None else s.value - self.mean) for s in own]
+
+
+class Centred(Direct):
+    """Fits its mean, unless it is told not to."""
+
+    wanted = True
+
+    def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
+        if not self.wanted:
+            return None
+        ratings = [verdict.evidence["rating"] for verdict in verdicts if verdict.status == "ok"]
+        return Shifted(sum(ratings) / len(ratings), self)
+
+
+class Unneeding(Centred):
+    wanted = False
+
+
+class Counting(Output):
+    """Notes which verdicts are read."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(uri)
+        self.read: Counter[tuple[str, int]] = Counter()
+
+    def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
+        self.read[judge, shard.number] += 1
+        return super().verdicts(judge, shard)
+
+
+def judged(folder: Path, **kinds: type[Direct]) -> tuple[Job, Counting]:
+    """A run of such judges by their names."""
+
+    def made(task: Task) -> list[Judge]:
+        return [kind({}, task, name) for name, kind in kinds.items()]
+
+    return stored(folder, ["fluency"], made, verdict)
+
+
+def stored(
+    folder: Path,
+    axes: list[str],
+    judges: Callable[[Task], list[Judge]],
+    verdict: Callable[[str, str, str], Verdict],
+) -> tuple[Job, Counting]:
+    """A run whose every case is judged, a shard for each document of VALUES."""
+    cases = [
+        {"doc_id": doc_id, "source": doc_id, "candidates": [
+            {"system": system, "text": system} for system in systems]}
+        for doc_id, systems in VALUES.items()
+    ]  # fmt: skip
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    given = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
+             "axes": axes, "judges": ["direct"]}  # fmt: skip
+    one = make_job(load_config(given), ScriptedEngines())
+    job = replace(one, judges=judges(one.task))
+    with claimed(job.config.out) as claim:
+        bind_and_cut(job, claim)
+    output = Counting(job.config.out)
+    for shard in output.shards():
+        (case,) = output.cases(shard)
+        of = [(case.document.doc_id, candidate.system) for candidate in case.candidates]
+        for judge in job.judges:
+            output.write_verdicts(judge.name, shard, [verdict(*at, judge.name) for at in of])
+        told = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
+        output.commit("judge", shard, told)
+    return job, output
+
+
+def verdict(doc_id: str, system: str, judge: str) -> Verdict:
+    at, rating = (doc_id, system, judge, "fluency"), VALUES[doc_id][system]
+    if rating is None:
+        return Verdict(*at, {}, "unscored", "no rating in the reply")
+    return Verdict(*at, {"reply": "", "rating": rating})
+
+
+def written(output: Output, scorer: str) -> dict[tuple[str, str], Score]:
+    found = (score for shard in output.shards() for score in output.scores(shard))
+    return {(s.doc_id, s.system): s for s in found if s.scorer == scorer}
+
+
+def values(scores: Mapping[tuple[str, str], Score]) -> list[float | None]:
+    return [score.value for score in scores.values()]
+
+
+AS_RATED = [1.0, 2.0, 4.0, None, 5.0, 3.0]
+LESS_MEAN = [-2.0, -1.0, 1.0, None, 2.0, 0.0]
+
+
+def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path: Path) -> None:
+    job, output = judged(tmp_path, centred=Centred, plain=Direct)
+    scored = score_shards(job, output, output.shards())
+    centred, plain = written(output, "centred"), written(output, "plain")
+    assert values(centred) == LESS_MEAN  # the mean is 3
+    assert values(plain) == AS_RATED
+    assert centred["d2", "B"].reason == plain["d2", "B"].reason == "no rating in the reply"
+    assert output.place.read_json(FILE) == {"centred": {"mean": 3.0}}
+    assert [(m.scorer, m.system, m.mean) for m in scored.tables.systems()] == [
+        ("centred", "A", pytest.approx(1 / 3)), ("centred", "B", -0.5),
+        ("plain", "A", pytest.approx(10 / 3)), ("plain", "B", 2.5),
+    ]  # fmt: skip
+
+
+def test_signatures_end_with_what_was_fitted(tmp_path: Path) -> None:
+    job, output = judged(tmp_path, centred=Centred, plain=Direct)
+    scored = score_shards(job, output, output.shards())
+    as_asked = job.judge_signatures()
+    end = " | fitted " + hashlib.sha256(b'{"mean": 3.0}').hexdigest()[:12]
+    assert scored.signatures == {"centred": as_asked["centred"] + end, "plain": as_asked["plain"]}
+    for scorer, line in scored.signatures.items():
+        assert {score.signature for score in written(output, scorer).values()} == {line}
+
+
+def test_each_is_read_once_more_than_it_is_scored(tmp_path: Path) -> None:
+    job, output = judged(tmp_path, centred=Centred, unneeding=Unneeding, plain=Direct)
+    score_shards(job, output, output.shards())
+    expected = {"centred": 2, "unneeding": 1, "plain": 1}
+    numbers = [shard.number for shard in output.shards()]
+    assert len(numbers) == 3
+    assert output.read == {(name, n): times for name, times in expected.items() for n in numbers}
+
+
+def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None:
+    job, output = judged(tmp_path, direct=Centred)
+    score_shards(job, output, output.shards())
+    assert output.place.find_json(FILE)
+    assert values(written(output, "direct")) == LESS_MEAN
+    plain = replace(job, judges=[Unneeding({}, job.task, "direct")])
+    scored = score_shards(plain, output, output.shards())
+    assert values(written(output, "direct")) == AS_RATED
+    assert scored.signatures == plain.judge_signatures()
+    assert output.place.find_json(FILE) is None  # an earlier report's is gone
+
+
+def test_only_the_shards_that_are_scored_are_fitted(tmp_path: Path) -> None:
+    job, output = judged(tmp_path, centred=Centred)
+    first, *_ = output.shards()
+    scored = score_shards(job, output, [first])
+    assert output.place.read_json(FILE) == {"centred": {"mean": 1.5}}
+    assert [s.value for s in output.scores(first)] == [-0.5, 0.5]
+    assert scored.tables.cases == 1
+
+
+def test_a_second_report_is_the_first(tmp_path: Path) -> None:
+    job, output = judged(tmp_path, centred=Centred)
+    files = []
+    for _ in range(2):
+        score_shards(job, output, output.shards())
+        out = tmp_path / "out"
+        scores = [(out / "scores" / shard.file).read_bytes() for shard in output.shards()]
+        files.append([(out / FILE).read_bytes(), *scores])
+    assert files[0] == files[1]
+
+
+def test_a_fitting_judge_is_known_by_its_fit(tmp_path: Path) -> None:
+    job, _ = judged(tmp_path, centred=Centred, plain=Direct)
+    assert [isinstance(judge, Fitting) for judge in job.judges] == [True, False]
+
+
+def with_votes(doc_id: str, system: str, judge: str) -> Verdict:
+    """Of ten entities two are there for each point of the rating, and the others in part.
+
+    `support` finds all of them there, and `presence` one too few.
+    """
+    there = int(2 * (VALUES[doc_id][system] or 0))
+    right = ["yes"] * there + ["partially"] * (10 - there)
+    rubric = [
+        {"entity": "e", "votes": {
+            "presence": {"answer": "no" if number == there - 1 else answer},
+            "coverage": {"answer": answer},
+            "support": {"answer": "yes"},
+        }}
+        for number, answer in enumerate(right)
+    ]  # fmt: skip
+    evidence = {"rubric": rubric, "entities": [], "sentences": [], "dropped": [], "failed": {}}
+    return Verdict(doc_id, system, judge, ANY_AXIS, evidence)
+
+
+def of_entities(task: Task) -> list[Judge]:
+    return make_judges({"entities": {"votes": "modelled"}}, task)
+
+
+def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
+    job, output = stored(tmp_path, ["relevance"], of_entities, with_votes)
+    scored = score_shards(job, output, output.shards())
+    (judge,) = job.judges
+    assert isinstance(judge, Fitting)
+    all_of_them = [
+        with_votes(doc_id, system, "entities") for doc_id in VALUES for system in VALUES[doc_id]
+    ]
+    fitted = judge.fit(all_of_them)
+    assert fitted is not None
+    assert output.place.read_json(FILE) == {"entities": fitted.told}
+    assert fitted.told["completeness"]["entities"] == 60
+    name = "entities.completeness"
+    expected = [s for v in all_of_them for s in fitted.score(v) if s.scorer == f"{name}.modelled"]
+    modelled = values(written(output, f"{name}.modelled"))
+    assert modelled == [score.value for score in expected]
+    # Two of three that say `partially` make a whole for the ballots, because `support` says yes.
+    assert values(written(output, name)) == [1.0] * 6
+    assert modelled == pytest.approx([0.6, 0.7, 0.9, 0.5, 1.0, 0.8])
+    assert set(scored.signatures) == set(judge.scorers)
+    (end,) = {line.rpartition(" | ")[2] for line in scored.signatures.values()}
+    assert end == f"fitted {short(fitted.told)[:12]}"
+
+
+def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> None:
+    _, output = stored(tmp_path, ["relevance"], of_entities, with_votes)
+
+    def reported(votes: str) -> Mapping[str, str]:
+        given = {"corpus": str(tmp_path / "cases.jsonl"), "out": output.uri, "model": "m",
+                 "axes": ["relevance"], "judges": {"entities": {"votes": votes}},
+                 "agreement": {"resamples": 5, "permutations": 5}}  # fmt: skip
+        return evaljudge.make_report(given, engines=ScriptedEngines()).findings.signatures
+
+    for _ in range(2):  # a second report repeats the first
+        lines = reported("modelled")
+        end = f" | fitted {short(output.place.read_json(FILE)['entities'])[:12]}"
+        assert len(lines) == 9
+        assert all(line.endswith(end) for line in lines.values())
+    lines = reported("majority")
+    assert len(lines) == 6
+    assert not any(" | fitted " in line for line in lines.values())
+    assert output.place.find_json(FILE) is None

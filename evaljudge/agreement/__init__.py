@@ -44,15 +44,21 @@ summary.py for what they then mean).
 from .accuracy import MAX_COMPARED
 from .agree import Agreement, agreements
 from .among import AxisPair, among
+from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
+from .calibration import Calibration, CrossFitted, Measured, calibration, cross_fitted
 from .ceiling import Ceiling, ceiling
 from .compare import Comparison, compare
 from .estimate import COEFFICIENTS, LEVELS, Coefficient, Level, Resampled
+from .flips import Challenger
+from .isotonic import Isotonic, fit_isotonic
 from .krippendorff import krippendorff_alpha
 from .labels import LabelAgreement, cohen_kappa
+from .precision import Precise, precise
 from .preference import Preference, Share, Vote, preferences
 from .shared import CORRELATIONS, Correlation
 from .significance import Rival, Standing, against_best, holm
 from .summary import MAX_POOLED
+from .voters import Voters, dawid_skene
 
 __all__ = [
     "COEFFICIENTS",
@@ -61,26 +67,43 @@ __all__ = [
     "MAX_COMPARED",
     "MAX_POOLED",
     "Agreement",
+    "Averaged",
+    "AveragedColumn",
+    "AveragedMethod",
+    "AveragedValue",
     "AxisPair",
+    "Calibration",
     "Ceiling",
+    "Challenger",
     "Coefficient",
     "Comparison",
     "Correlation",
+    "CrossFitted",
+    "Isotonic",
     "LabelAgreement",
     "Level",
+    "Measured",
+    "Precise",
     "Preference",
     "Resampled",
     "Rival",
     "Share",
     "Standing",
     "Vote",
+    "Voters",
     "against_best",
     "agreements",
     "among",
+    "averaged",
+    "calibration",
     "ceiling",
     "cohen_kappa",
     "compare",
+    "cross_fitted",
+    "dawid_skene",
+    "fit_isotonic",
     "holm",
     "krippendorff_alpha",
+    "precise",
     "preferences",
 ]

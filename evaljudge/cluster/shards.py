@@ -8,40 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
+from evaljudge.casework import Asked, Models, case_models, judged
 from evaljudge.cluster.attempts import ENGINE_DIED, Attempt, Here
 from evaljudge.cluster.orders import Assignment, Order
 from evaljudge.cluster.room import Room
 from evaljudge.engines import Engine
-from evaljudge.judges import Judge, Part
-from evaljudge.model import Model
-from evaljudge.model.counting import Counting, Masses
-from evaljudge.model.remembering import Remembering
-from evaljudge.records import Brief, Case, Document, Tokens, Verdict
-from evaljudge.signature import brief_key
+from evaljudge.judges import Anchored, Judge, Part
+from evaljudge.model.common import Common
+from evaljudge.records import Brief, Case, Document, Verdict
+from evaljudge.signature import brief_key, common_key
 from evaljudge.storage import Shard, Stage
 
 MOST_OPEN_CASES = 64
-R = TypeVar("R")
 Briefs = dict[str, Brief]
 """By key."""
-Asking = Callable[[Case, Callable[[Model], Awaitable[R]]], Awaitable[R]]
-"""Opens a case when its turn comes, and does this with it."""
-
-
-@dataclass
-class Asked:
-    """What a stage asked of its model, for one judge."""
-
-    tokens: Tokens = Tokens()
-    masses: Masses = Masses()
-
-    def add(self, model: Counting) -> None:
-        self.tokens += model.tokens
-        self.masses += model.masses
+Known = Mapping[str, Briefs]
+"""By the judges' kind."""
+Judged = dict[str, tuple[list[Verdict], list[Verdict]]]
+"""By judge: a case's verdicts, and the checks of its references."""
 
 
 class ShardWork:
@@ -56,6 +45,13 @@ class ShardWork:
         self._output = assignment.open_output()
         self._room = Room(MOST_OPEN_CASES)
         self._heads: set[int] = set()
+        self._blocks: defaultdict[str, set[int]] = defaultdict(set)
+        self._model = Common(
+            self._engine,
+            self._output.common_reply,
+            self._output.keep_common_reply,
+            lambda prompt, how: common_key(prompt, how, assignment.writer),
+        )
 
     async def do(self, order: Order) -> list[dict[str, Any]]:
         """The receipts of the stages done, each already committed."""
@@ -69,6 +65,8 @@ class ShardWork:
             done = None if attempt.is_first else await self._receipt_left(stage, order.shard)
             receipts.append(done or await work[stage](order.shard, cases, known, attempt))
         await asyncio.to_thread(attempt.end)
+        for case in cases:
+            self._blocks.pop(case.document.doc_id, None)
         return receipts
 
     async def _receipt_left(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
@@ -80,70 +78,97 @@ class ShardWork:
         return left if left and left["session"] == self._here.session else None
 
     async def _prepare(
-        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Briefs], attempt: Attempt
+        self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
-        """Stage one: every brief that these documents lack; the file holds those they had too."""
-        started, asked, missing = time.monotonic(), dict[str, Asked](), 0
-        for judge in self._job.judges:
-            mine = known[judge.name]
-            ask = self._asking(attempt, asked.setdefault(judge.name, Asked()))
-            work = (self._briefs(judge, case, mine, attempt, ask) for case in cases)
-            briefs = [brief for some in await asyncio.gather(*work) for brief in some]
+        """Stage one: every brief that these documents lack; the files hold those they had too."""
+        started, asked, missing = time.monotonic(), self._nothing_asked(), 0
+        work = (self._briefs(case, known, attempt, asked) for case in cases)
+        found = await asyncio.gather(*work)
+        for kind, mine in known.items():
+            briefs = [brief for one in found for brief in one[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
             missing += sum(brief.status == "unscored" for brief in briefs)
-            await asyncio.to_thread(self._output.write_briefs, judge.name, shard, briefs)
+            await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs)
         return await self._commit("prepare", shard, started, asked, missing)
 
     async def _judge(
-        self, shard: Shard, cases: Sequence[Case], known: Mapping[str, Briefs], attempt: Attempt
+        self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, asked, unscored = time.monotonic(), dict[str, Asked](), 0
+        started, asked, unscored = time.monotonic(), self._nothing_asked(), 0
+        work = (self._verdicts(case, known, attempt, asked) for case in cases)
+        found = await asyncio.gather(*work)
         for judge in self._job.judges:
-            mine = known[judge.name]
-            ask = self._asking(attempt, asked.setdefault(judge.name, Asked()))
-            work = (self._verdicts(judge, case, mine, attempt, ask) for case in cases)
-            verdicts = [verdict for some in await asyncio.gather(*work) for verdict in some]
+            verdicts = [verdict for one in found for verdict in one[judge.name][0]]
+            checks = [check for one in found for check in one[judge.name][1]]
             unscored += sum(verdict.status == "unscored" for verdict in verdicts)
             await asyncio.to_thread(self._output.write_verdicts, judge.name, shard, verdicts)
+            if isinstance(judge, Anchored):
+                await asyncio.to_thread(self._output.write_checks, judge.name, shard, checks)
         return await self._commit("judge", shard, started, asked, unscored)
 
+    def _nothing_asked(self) -> dict[str, Asked]:
+        return {judge.name: Asked() for judge in self._job.judges}
+
     async def _briefs(
-        self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, ask: Asking[list[Brief]]
-    ) -> list[Brief]:
+        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+    ) -> dict[str, Briefs]:
+        """By kind: what one judge has written, the next of its kind need not write."""
+        found: dict[str, Briefs] = {kind: {} for kind in known}
+        async with attempt.opening(case.document.doc_id, self._room):
+            models = self._models(case)
+            for judge in self._job.judges:
+                mine = found[judge.kind]
+                had, new = await self._brief(judge, case, known[judge.kind] | mine, attempt, models)
+                asked[judge.name].add_axes(new)
+                mine |= {brief.key: brief for brief in (*had, *new)}
+        self._add(asked, models)
+        return found
+
+    async def _brief(
+        self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, models: Models
+    ) -> tuple[list[Brief], list[Brief]]:
+        """Those that it had, and those that are new."""
         document, keys = case.document, self._keys(judge, case.document)
         had = [known[key] for key in keys.values() if key in known and known[key].status == "ok"]
         if document.doc_id in attempt.aside:
             new = _briefs_aside(judge, document, had)
         else:
-            new = await ask(case, lambda model: judge.brief(document, had, model))
+            new = await judge.brief(document, had, models[judge.name].remembering)
         signature = self._job.signatures[judge.scorers[0]]
-        return [
-            *(replace(brief, doc_id=document.doc_id) for brief in had),
-            *(replace(b, key=keys[b.axis, b.part], signature=signature) for b in new),
-        ]
+        return (
+            [replace(brief, doc_id=document.doc_id) for brief in had],
+            [replace(b, key=keys[b.axis, b.part], signature=signature) for b in new],
+        )
 
     async def _verdicts(
-        self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, ask: Asking[list[Verdict]]
-    ) -> list[Verdict]:
-        keys = self._keys(judge, case.document).values()
-        briefs = [known[key] for key in keys if key in known]
-        killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
-        if killed_the_writer or case.document.doc_id in attempt.aside:
-            return _verdicts_aside(judge, case)
-        return await ask(case, lambda model: judge.verdicts(case, briefs, model))
+        self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
+    ) -> Judged:
+        """All judges of one case after each other, so that its prefixes are still in the cache."""
+        found: Judged = {}
+        async with attempt.opening(case.document.doc_id, self._room):
+            models = self._models(case)
+            for judge in self._job.judges:
+                keys = self._keys(judge, case.document).values()
+                briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
+                killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
+                if killed_the_writer or case.document.doc_id in attempt.aside:
+                    found[judge.name] = (_verdicts_aside(judge, case), [])
+                else:
+                    model = models[judge.name].remembering
+                    found[judge.name] = await judged(judge, case, briefs, model)
+                    for told in found[judge.name]:
+                        asked[judge.name].add_axes(told)
+        self._add(asked, models)
+        return found
 
-    def _asking(self, attempt: Attempt, asked: Asked) -> Asking[Any]:
-        """Each case has a model of its own that remembers and counts."""
+    def _models(self, case: Case) -> Models:
+        blocks = self._blocks[case.document.doc_id]
+        return case_models(self._model, self._job.judges, self._heads, blocks)
 
-        async def ask(case: Case, work: Callable[[Model], Awaitable[R]]) -> R:
-            async with attempt.opening(case.document.doc_id, self._room):
-                counting = Counting(self._engine, self._heads)
-                result = await work(Remembering(counting))
-                asked.add(counting)
-                return result
-
-        return ask
+    def _add(self, asked: Mapping[str, Asked], models: Models) -> None:
+        for name, model in models.items():
+            asked[name].add(model.counting)
 
     def _keys(self, judge: Judge, document: Document) -> dict[tuple[str, str], str]:
         def key(part: Part) -> str:
@@ -153,14 +178,14 @@ class ShardWork:
 
     def _known_briefs(self, order: Order) -> dict[str, Briefs]:
         """What other files hold, to be reused, and the shard's own, which is the last word."""
-        own, known = self._output.brief_file(order.shard), {}
-        for judge in self._job.judges:
-            others = [file for file in order.brief_files.get(judge.name, ()) if file != own]
+        own, known = self._output.brief_file(order.shard), dict[str, Briefs]()
+        for kind in dict.fromkeys(judge.kind for judge in self._job.judges):
+            others = [file for file in order.brief_files.get(kind, ()) if file != own]
             found = [
-                *self._output.briefs(judge.name, others),
-                *self._output.own_briefs(judge.name, order.shard),
+                *self._output.briefs(kind, others),
+                *self._output.own_briefs(kind, order.shard),
             ]
-            known[judge.name] = {brief.key: brief for brief in found}
+            known[kind] = {brief.key: brief for brief in found}
         return known
 
     async def _commit(
@@ -187,7 +212,7 @@ class ShardWork:
 def _briefs_aside(judge: Judge, document: Document, had: Sequence[Brief]) -> list[Brief]:
     there = {(brief.axis, brief.part) for brief in had}
     lacking = [part for part in judge.parts() if (part.axis, part.name) not in there]
-    known, reason = (document.doc_id, "", judge.name), ("unscored", ENGINE_DIED)
+    known, reason = (document.doc_id, "", judge.kind), ("unscored", ENGINE_DIED)
     return [Brief(*known, part.axis, part.name, {}, *reason) for part in lacking]  # type: ignore[arg-type]
 
 

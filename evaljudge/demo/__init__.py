@@ -8,6 +8,7 @@ been trained on the other half; it knows that world and nothing else.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,15 @@ The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows
 this corpus and nothing else; the agreement below is with the true levels of its texts.
 A real model in its place:
   evaljudge run {config} --set model=Qwen/Qwen3-8B --set prompts=null --set out={other}
+Settings of its judge compared in one table, with the references of this run:
+  evaljudge study {study}
 """
 
 
 def run_demo(out: Path, documents: int, seed: int, watcher: Watcher) -> Outcome:
     config = write_demo(out, documents, seed)
-    print(SAID.format(config=config, other=out / "real"), flush=True)
+    said = SAID.format(config=config, other=out / "real", study=out / "study.yaml")
+    print(said, flush=True)
     return run(str(config), watcher=watcher)
 
 
@@ -33,7 +37,9 @@ def write_demo(out: Path, documents: int, seed: int) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     cases, config = out / "cases.jsonl", out / "config.yaml"
     cases.write_text(as_jsonl(make_cases(documents, seed)), encoding="utf-8")
-    config.write_text(_yaml(demo_config(cases, out / "run")), encoding="utf-8")
+    demo = demo_config(cases, out / "run")
+    config.write_text(_yaml(demo), encoding="utf-8")
+    (out / "study.yaml").write_text(_yaml(demo_study(demo, out)), encoding="utf-8")
     return config
 
 
@@ -46,13 +52,26 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
         "judges": {"synthetic": {"levels": 5, "max_tokens": 96}},
         "metrics": ["importance", "rouge1", "words"],
+        "calibrate": ["synthetic"],
         "select": [
             {
                 "name": "best-fifth",
                 "all": [{"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.2}],
-            }
+            },
+            {
+                "name": "mostly-fluent",
+                "all": [{"scorer": "synthetic", "axis": "fluency", "good": 4, "precision": 0.9}],
+            },
         ],
     }
+
+
+def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    kept = {name: demo[name] for name in ("corpus", "task", "prompts", "model")}
+    synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
+    judges = [{"judge": "synthetic", **synthetic, "levels": [2, 3, 5]}, "direct"]
+    where = {"out": str(out / "study"), "briefs": str(out / "run" / "briefs")}
+    return kept | where | {"metrics": ["rouge1"], "study": {"judges": judges}, "coverage_floor": 0}
 
 
 def _yaml(config: dict[str, Any]) -> str:

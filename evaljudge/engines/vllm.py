@@ -7,10 +7,11 @@ that goes wrong in the engine raises EngineDead.
 
 from __future__ import annotations
 
+import hashlib
 import os
-from asyncio import gather
+from asyncio import gather, to_thread
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
@@ -23,6 +24,7 @@ from evaljudge.asks import (
     Prompt,
     Sample,
     Spent,
+    Vector,
     Weighed,
     Writing,
     Written,
@@ -178,10 +180,9 @@ class VllmModel:
                 outputs += await self._steps.ask(prompts, [self._reading(n.ids) for n in nodes])
                 for node, output in zip(nodes, outputs[-len(nodes) :], strict=True):
                     found[node.path] = _first_logprobs(output)
-            chosen = Chosen(labels.logprobs(found), (), self._spent(outputs, asked))
-            if samples and isinstance(sound(chosen), Chosen):
-                return replace(chosen, samples=chosen.draw(samples, f"{self._seed} {asked.ids}"))
-            return sound(chosen)
+            key = hashlib.sha256(f"{self._seed} {asked.ids}".encode()).hexdigest()
+            chosen = sound(Chosen(labels.logprobs(found), (), self._spent(outputs, asked), key))
+            return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
         return await self._each([self._render(p, room=deepest + 1) for p in prompts], reply)
 
@@ -202,6 +203,11 @@ class VllmModel:
 
         pairs = zip(prompts, texts, strict=True)
         return await self._each([self._render_with(p, text) for p, text in pairs], reply)
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        from evaljudge.engines.sentences import encoder as opened
+
+        return await to_thread(lambda: opened(encoder)(texts))
 
     async def _each(
         self, rendered: Sequence[_Asked | Failed], reply: Callable[[_Asked], Awaitable[R]]
@@ -235,6 +241,10 @@ class VllmModel:
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
+        # without this a model may fill its limit with white space between two brackets
+        structured = how.schema and StructuredOutputsParams(
+            json=how.schema, disable_any_whitespace=True
+        )
         return SamplingParams(
             n=how.n,
             min_tokens=1,  # a reply says something
@@ -243,7 +253,7 @@ class VllmModel:
             top_p=how.top_p,
             logprobs=None if how.schema else 0,
             stop_token_ids=sorted(self._template.ends),
-            structured_outputs=StructuredOutputsParams(json=how.schema) if how.schema else None,
+            structured_outputs=structured or None,
             **self._plainly,
         )
 

@@ -13,6 +13,7 @@ All of it is arithmetic on evidence that a judge has already stored: no judge, a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import exp, fsum, log, log2
 from typing import Literal
 
@@ -41,6 +42,28 @@ PRIOR = 0.1
 
 # Halvings of an interval some ten ratings wide: more would change nothing that a float can hold.
 HALVINGS = 60
+
+
+def weighted_sum(levels: Sequence[tuple[float, Mapping[str, float]]]) -> float:
+    """The paper's score: Σ r·(p(Better) − p(Worse))."""
+    return sum(rating * (p["Better"] - p["Worse"]) for rating, p in levels)
+
+
+def ideal_sums(levels: Sequence[float]) -> list[float]:
+    """What an ideal judge's sum is for a text equal to each level: it beats those below only."""
+    return [sum(r for r in levels if r < mine) - sum(r for r in levels if r > mine)
+            for mine in levels]  # fmt: skip
+
+
+def level_of(total: float, levels: Sequence[float]) -> float:
+    """The sum on the scale 1..5: piecewise linear through the ideal sums, clamped."""
+    sums = ideal_sums(levels)
+    if total <= sums[0]:
+        return levels[0]
+    for (low, high), (below, above) in zip(pairwise(sums), pairwise(levels), strict=True):
+        if total <= high:
+            return below + (above - below) * (total - low) / (high - low)
+    return levels[-1]
 
 
 def ordinal_level(levels: Comparisons) -> float:

@@ -25,6 +25,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from evaljudge.asks import Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.judges.hurdle import hurdle
 from evaljudge.judges.protocol import Part
 from evaljudge.model import Model
 from evaljudge.model.counting import cost
@@ -43,13 +44,14 @@ class DirectSettings(Settings):
 
 
 class Direct:
-    name = "direct"
+    kind = "direct"
     version = "1"
+    asks_by_replies = False
     options: Sequence[Options] = ()
-    scorers = ("direct",)
 
-    def __init__(self, settings: Mapping[str, Any], task: Task) -> None:
-        self._settings = read_settings(DirectSettings, settings, "judges.direct")
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = read_settings(DirectSettings, settings, f"judges.{name}")
         self._axes, self._pack = task.axes, task.pack
         self._pack.check("direct.rate", ["target"], axis="axis", description="what it is")
         self._how = Writing(self._settings.max_tokens, self._settings.temperature)
@@ -60,8 +62,15 @@ class Direct:
         return self._settings.model_dump() | {"prompts": {"rating": self._hash}}
 
     @property
+    def scorers(self) -> Sequence[str]:
+        return [self.name]
+
+    @property
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        return self.axes
 
     def parts(self) -> list[Part]:
         return []
@@ -71,16 +80,16 @@ class Direct:
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        hurdles = [_hurdle(case, candidate) for _, candidate in pairs]
+        hurdles = [hurdle(case.document, candidate) for _, candidate in pairs]
         prompts = [
             self._prompt(case.document, axis, candidate)
-            for (axis, candidate), hurdle in zip(pairs, hurdles, strict=True)
-            if not hurdle
+            for (axis, candidate), reason in zip(pairs, hurdles, strict=True)
+            if not reason
         ]
         replies = iter(await model.write(prompts, self._how))
         return [
-            self._verdict(case, axis, candidate, Failed(hurdle) if hurdle else next(replies))
-            for (axis, candidate), hurdle in zip(pairs, hurdles, strict=True)
+            self._verdict(case, axis, candidate, Failed(reason) if reason else next(replies))
+            for (axis, candidate), reason in zip(pairs, hurdles, strict=True)
         ]
 
     def _prompt(self, document: Document, axis: Axis, candidate: Candidate) -> Prompt:
@@ -105,13 +114,6 @@ class Direct:
         value = verdict.evidence["rating"] if verdict.status == "ok" else None
         known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
         return [Score(*known, value, verdict.reason)]
-
-
-def _hurdle(case: Case, candidate: Candidate) -> str:
-    """Why this candidate cannot be rated at all; empty where it can."""
-    if not case.document.source.strip():
-        return "empty source"
-    return "" if candidate.text.strip() else "empty text"
 
 
 # the parser: where a number stands as a rating, and what it says

@@ -10,14 +10,13 @@ and each candidate is rated by these steps, which gives p(1) … p(5):
     .05 .10 .20 .40 .25        `geval`: Σ p(r)·r = 3.70
     four draws: 4 5 4 3        `geval.sampled`: their mean, 4.00 (with `samples: 4`)
 
-The steps are a brief of every document although they say nothing of it: a case is the unit of
-retry and knows no other, so each asks anew. It is the same short prompt, always at temperature 0,
-so that all documents are rated by the same steps, as far as the engine repeats itself; within a
-document they are the same for all candidates.
+The steps are a brief of every document although they say nothing of it; as the question holds no
+text of a document it is asked once (model/common.py), so all documents are rated by the same steps.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -37,6 +36,8 @@ from evaljudge.tasks import Pack, Task
 RATINGS = Options(("1", "2", "3", "4", "5"))
 STEPS = "steps"
 Steps = str | Failed
+_WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
+"""Up to the last end of a sentence or a line."""
 
 
 class GevalSettings(Settings):
@@ -45,12 +46,14 @@ class GevalSettings(Settings):
 
 
 class Geval:
-    name = "geval"
+    kind = "geval"
     version = "1"
+    asks_by_replies = False
     options = (RATINGS,)
 
-    def __init__(self, settings: Mapping[str, Any], task: Task) -> None:
-        self._settings = read_settings(GevalSettings, settings, "judges.geval")
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = read_settings(GevalSettings, settings, f"judges.{name}")
         self._axes, self._pack = task.axes, task.pack
         _check_steps(self._pack)
         told = {"axis": "axis", "description": "what it is"}
@@ -66,11 +69,15 @@ class Geval:
 
     @property
     def scorers(self) -> Sequence[str]:
-        return ("geval", "geval.sampled") if self._settings.samples else ("geval",)
+        sampled = [f"{self.name}.sampled"] if self._settings.samples else []
+        return [self.name, *sampled]
 
     @property
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        return self.axes
 
     # stage one: the steps of each axis
 
@@ -94,11 +101,11 @@ class Geval:
         return self._pack.render("geval.steps", {}, axis=axis.name, description=axis.description)
 
     def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
-        known, tokens = (document.doc_id, "", self.name, axis.name, STEPS), cost([reply])
-        steps = _whole(reply)
+        known, tokens = (document.doc_id, "", self.kind, axis.name, STEPS), cost([reply])
+        steps, cut = _usable(reply)
         if isinstance(steps, Failed):
             return Brief(*known, {}, "unscored", steps.reason, tokens=tokens)
-        return Brief(*known, {"text": steps}, tokens=tokens)
+        return Brief(*known, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
 
     # stage two: one choice among the ratings per candidate
 
@@ -145,7 +152,7 @@ class Geval:
     # the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        weights = {"geval": "p", "geval.sampled": "draws"}
+        weights = {self.name: "p", f"{self.name}.sampled": "draws"}
         ok = verdict.status == "ok"
         values = [mean_rating(verdict.evidence[weights[s]]) if ok else None for s in self.scorers]
         return [
@@ -168,14 +175,19 @@ def _check_steps(pack: Pack) -> None:
         raise UserError("prompt geval.steps: needs a place for {{ axis }} and {{ description }}")
 
 
-def _whole(reply: Written | Failed) -> Steps:
-    """Steps must be whole: the last one says what to answer."""
+def _usable(reply: Written | Failed) -> tuple[Steps, bool]:
+    """The steps, and whether some were cut: then they are kept to their last whole sentence."""
     if isinstance(reply, Failed):
-        return reply
+        return reply, False
     sample = reply.samples[0]
-    if sample.finish == "length":
-        return Failed("the reply was cut at its token limit")
-    return sample.text.strip() or Failed("the reply was empty")
+    text, cut = sample.text.strip(), sample.finish == "length"
+    if cut:
+        whole = _WHOLE.match(text)
+        text = whole[0].strip() if whole else ""
+    if not text:
+        said = "the reply was cut before its first step ended" if cut else "the reply was empty"
+        return Failed(said), cut
+    return text, cut
 
 
 def _steps_of(brief: Brief) -> Steps:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from evaljudge.asks import Options
 from evaljudge.model import Model
@@ -23,11 +23,17 @@ class Part:
     name: str
     told: Mapping[str, Any]
     shows_context: bool = False
+    shows_references: bool = False
 
 
 class Judge(Protocol):
+    kind: str
+    """Its name in the registry; briefs are shared among judges of a kind."""
     name: str
+    """Its name in this run: the kind, unless the configuration gives another."""
     version: str
+    asks_by_replies: bool
+    """How often it asks depends on what was replied, so that `plan` can but estimate it."""
     options: Sequence[Options]
     """Every set of options it will offer, so that an engine can refuse them at start-up."""
 
@@ -40,7 +46,11 @@ class Judge(Protocol):
         """The scorers that `score` gives, per candidate and axis."""
 
     @property
-    def axes(self) -> Sequence[str]: ...
+    def axes(self) -> Sequence[str]:
+        """Of its verdicts: ANY_AXIS alone, where one verdict on a candidate serves all axes."""
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        """Of this scorer's scores: those of the verdicts, unless a judge's scorers differ."""
 
     def parts(self) -> Sequence[Part]:
         """What the briefs of any document consist of."""
@@ -53,3 +63,57 @@ class Judge(Protocol):
 
     def score(self, verdict: Verdict) -> list[Score]:
         """No model, no await: from the evidence alone."""
+
+
+class Fitted(Protocol):
+    """What a judge learnt from all verdicts of a run, and scores them by."""
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """All that its scores depend on besides the verdict: plain JSON, kept with the report."""
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        """As `Judge.score`, and in its place: the same scorers on the same axes."""
+
+
+@runtime_checkable
+class Fitting(Judge, Protocol):
+    """A judge whose arithmetic needs the whole run."""
+
+    def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
+        """No model, no await; None, and nothing read, where its settings need no fit.
+
+        The verdicts are those of all shards, read as they are asked for, once and in order: what is
+        kept of them must not grow with the run.
+        """
+
+
+class Compared(NamedTuple):
+    """One comparison of a candidate with a reference: how likely each answer is.
+
+    `p` is of Better, Worse and Similar, whatever the form of the question was; `mass` is what the
+    answers offered hold together of all that the model might say.
+    """
+
+    rating: float
+    p: Mapping[str, float]
+    mass: float
+
+
+@runtime_checkable
+class Anchored(Judge, Protocol):
+    """A judge that compares with references of its own, and can look at how sound they are.
+
+    Its checks are verdicts on system `*`, one for each axis of a document, with the evidence
+
+        neighbours  [{"worse": 1.0, "better": 2.0, "p": {"Better": .9, "Worse": .02, …}}, …]
+                    each reference judged as a candidate against the one below it
+        exchanged   [{"system": "A", "rating": 3.0, "p": {…}, "exchanged": {…}}, …]
+                    a comparison as asked, and with the two texts in each other's place (read back
+                    as if it had been asked in the usual order)
+    """
+
+    async def checks(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]: ...
+
+    def comparisons(self, verdict: Verdict) -> Sequence[Compared]:
+        """Of a verdict that is scored, in the order of the references' ratings."""

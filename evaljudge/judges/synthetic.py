@@ -10,286 +10,272 @@ and a candidate is compared with each of them, which gives p(Better), p(Worse), 
     1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
 
 `synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
-`synthetic.level` carries that sum to the scale 1..5, for thresholds: piecewise linear through the
-sums that an ideal judge gives a text equal to each level (N=5: −14, −11, −6, 1, 10 ↦ 1, 2, 3, 4,
-5): here 3.81. A judge that is undecided everywhere (sum 0) lands at 3.86: the paper's sum rewards
-beating a good reference more than it punishes losing to a bad one. A missing level leaves the
-candidate unscored.
+`synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
+comparisons (anchored.py): 3.81, 3.61, 3.60. A missing level leaves the candidate unscored.
+
+    predict: probabilities   the exact probabilities of the three answers
+    predict: yes-no          two questions for each level, "is it better?" and "is it worse?"
+    predict: sampled         judgements drawn from the answers: `synthetic` from the shares of
+                             `samples` of them, `synthetic.n10` of the first 10; further trials,
+                             from other draws, are `synthetic#2`, `synthetic.n10#2`, …
+    swap: both               every question in both orders, averaged in log space (forms.py)
+
+Beside the verdicts it checks its own references: neighbouring levels are compared with each other,
+and a part of the comparisons is asked with the two texts in each other's place.
 """
 
 from __future__ import annotations
 
-from asyncio import gather
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Writing, Written
-from evaljudge.judges.protocol import Part
+from evaljudge.asks import Failed, Options, Writing
+from evaljudge.judges.anchored import (
+    bradley_terry_position,
+    level_of,
+    ordinal_level,
+    weighted_sum,
+)
+from evaljudge.judges.comparing import Comparing, Placing, Replies, whole
+from evaljudge.judges.forms import COMPARE, YES_NO, mass
+from evaljudge.judges.protocol import Compared, Part
+from evaljudge.judges.references import References, Text, text_of
+from evaljudge.judges.scale import named, ratings
+from evaljudge.judges.soundness import Soundness
 from evaljudge.model import Model
 from evaljudge.model.counting import cost
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 from evaljudge.tasks import Task
 
-LOWEST, HIGHEST = 1.0, 5.0
-COMPARISON = Options(("Better", "Worse", "Similar"))
-Text = str | Failed
+Levels = Sequence[tuple[float, Mapping[str, float]]]
+SIZES = (1, 3, 10, 100, 1000)
+"""Of samples: the paper's; `samples` itself is the last."""
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class ChecksSettings(Settings):
+    """Which share of the documents, and of the comparisons, is asked for checks."""
+
+    neighbours: Share = 1.0
+    exchanged: Share = 0.1
 
 
 class SyntheticSettings(Settings):
     levels: Literal[2, 3, 5, 9] = 5
+    predict: Literal["probabilities", "yes-no", "sampled"] = "probabilities"
+    samples: Count = 1000
+    trials: Count = 5
+    swap: Literal["none", "both"] = "none"
+    checks: ChecksSettings = ChecksSettings()
+    references: str | None = None
     max_tokens: Annotated[int, Field(gt=0)] = 512
     temperature: Annotated[float, Field(ge=0)] = 0.0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
 
+    @model_validator(mode="after")
+    def _goes_together(self) -> SyntheticSettings:
+        if self.predict == "sampled" and self.swap == "both":
+            raise ValueError("predict: sampled and swap: both do not go together")
+        if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:
+            raise ValueError("samples and trials are of `predict: sampled`")
+        return self
+
 
 class Synthetic:
-    name = "synthetic"
-    version = "1"
-    options = (COMPARISON,)
-    scorers = ("synthetic", "synthetic.level")
+    kind = "synthetic"
+    version = "2"
+    asks_by_replies = False
 
-    def __init__(self, settings: Mapping[str, Any], task: Task) -> None:
-        self._settings = read_settings(SyntheticSettings, settings, "judges.synthetic")
-        self._axes, self._pack = task.axes, task.pack
-        told = {"axis": "axis", "description": "what it is"}
-        self._pack.check("synthetic.extreme", ["source"], extreme="worst", **told)
-        self._pack.check("synthetic.between", ["worse", "better"], **told)
-        self._pack.check("synthetic.compare", ["reference", "target"], **told)
-        self._how = Writing(
-            self._settings.max_tokens, self._settings.temperature, self._settings.top_p
-        )
-        self._writing_hash = task.pack.hash(["synthetic.extreme", "synthetic.between"])
-        self._comparing_hash = task.pack.hash(["synthetic.compare"])
-        self._ratings = ratings(self._settings.levels)
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
+        self._axes = task.axes
+        self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
+        self.options: Sequence[Options] = (self._form.options,)
+        given, wanted = self._settings, ratings(self._settings.levels)
+        self._comparing = Comparing(task, self._form, wanted)
+        # where every question is asked in both orders, all can be looked at for nothing
+        exchanged = 1.0 if given.swap == "both" else given.checks.exchanged
+        self._soundness = Soundness(name, self._comparing, given.checks.neighbours, exchanged)
+        how = Writing(given.max_tokens, given.temperature, given.top_p)
+        self._references = References(self.kind, task, wanted, how, given.references)
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        prompts = {"writing": self._writing_hash, "comparing": self._comparing_hash}
-        return self._settings.model_dump() | {"prompts": prompts}
+        prompts = {"writing": self._references.prompts, "comparing": self._comparing.prompts}
+        unused = {} if self._settings.predict == "sampled" else {"samples", "trials"}
+        return self._settings.model_dump(exclude=set(unused)) | {"prompts": prompts}
 
     @property
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
-    # stage one: the references, extremes first, then each between its two neighbours
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        return self.axes
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        readings = [f"{self.name}.{reading}" for reading in READINGS]
+        return [self.name, *readings, *(name for name, _, _ in self._further_draws)]
+
+    # stage one: the references (references.py)
 
     def parts(self) -> list[Part]:
-        return [
-            Part(axis.name, _named(rating), self._told(axis, rating), axis.context)
-            for axis in self._axes
-            for rating in self._ratings
-        ]
-
-    def _told(self, axis: Axis, rating: float) -> dict[str, Any]:
-        how = self._settings.model_dump(exclude={"levels"})
-        return {"axis": axis.name, "description": axis.description, "rating": rating,
-                "prompts": self._writing_hash, **how}  # fmt: skip
+        return self._references.parts()
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        mine = await gather(
-            *(
-                self._references(document, axis, [b for b in known if b.axis == axis.name], model)
-                for axis in self._axes
-            )
-        )
-        return [brief for briefs in mine for brief in briefs]
-
-    async def _references(
-        self, document: Document, axis: Axis, known: Sequence[Brief], model: Model
-    ) -> list[Brief]:
-        texts: dict[float, Text] = {float(b.part): _text_of(b) for b in known}
-        new: list[Brief] = []
-        for round_ in rounds(self._ratings):
-            missing = [rating for rating in round_ if rating not in texts]
-            written = await self._write(document, axis, missing, texts, model)
-            new += written
-            texts |= {float(b.part): _text_of(b) for b in written}
-        return new
-
-    async def _write(
-        self, document: Document, axis: Axis, missing: Sequence[float],
-        texts: Mapping[float, Text], model: Model,
-    ) -> list[Brief]:  # fmt: skip
-        prompts = [self._writing_prompt(document, axis, rating, texts) for rating in missing]
-        asked = [prompt for prompt in prompts if isinstance(prompt, Prompt)]
-        replies = iter(await model.write(asked, self._how))
-        answers = [next(replies) if isinstance(p, Prompt) else p for p in prompts]
-        return [
-            self._reference(document, axis, rating, answer)
-            for rating, answer in zip(missing, answers, strict=True)
-        ]
-
-    def _writing_prompt(
-        self, document: Document, axis: Axis, rating: float, texts: Mapping[float, Text]
-    ) -> Prompt | Failed:
-        if not document.source.strip():
-            return Failed("empty source")
-        if rating in (LOWEST, HIGHEST):
-            extreme = "worst" if rating == LOWEST else "best"
-            return self._prompt("synthetic.extreme", document, axis, {}, extreme=extreme)
-        worse, better = neighbours(rating)
-        for neighbour in (worse, better):
-            if isinstance(found := texts[neighbour], Failed):
-                return found
-        given = {"worse": str(texts[worse]), "better": str(texts[better])}
-        return self._prompt("synthetic.between", document, axis, given)
-
-    def _reference(
-        self, document: Document, axis: Axis, rating: float, answer: Written | Failed
-    ) -> Brief:
-        text = _usable(answer)
-        content: dict[str, Any] = {"rating": rating}
-        reason = text.reason if isinstance(text, Failed) else ""
-        if isinstance(text, str):
-            content["text"] = text
-        return Brief(
-            document.doc_id, "", self.name, axis.name, _named(rating), content,
-            "unscored" if reason else "ok", reason, tokens=cost([answer]),
-        )  # fmt: skip
+        return await self._references.brief(document, known, model)
 
     # stage two: every candidate against every level, all of a case's asks in one list
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
-        levels = {
-            axis.name: {float(b.part): _text_of(b) for b in briefs if b.axis == axis.name}
+        placings = [
+            self._comparing.placing(case, axis, candidate, levels)
+            for axis, levels in self._levels(briefs).items()
+            for candidate in case.candidates
+        ]
+        pairs = [pair for placing in placings for pair in placing.pairs.values()]
+        turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
+        replies = await self._comparing.ask(case.document, [*pairs, *turned], model, self._samples)
+        here, there = iter(replies[: len(pairs)]), iter(replies[len(pairs) :])
+        return [
+            self._verdict(
+                case,
+                placing,
+                [next(here) for _ in placing.pairs],
+                [next(there) for _ in placing.pairs if turned],
+            )
+            for placing in placings
+        ]
+
+    def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
+        return {
+            axis: {float(b.part): text_of(b) for b in briefs if b.axis == axis.name}
             for axis in self._axes
         }
-        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        hurdles = [self._hurdle(case, axis, c, levels[axis.name]) for axis, c in pairs]
-        prompts = [
-            self._comparing_prompt(case.document, axis, candidate, levels[axis.name][rating])
-            for (axis, candidate), hurdle in zip(pairs, hurdles, strict=True)
-            for rating in (() if hurdle else self._ratings)
-        ]
-        replies = iter(await model.choose(prompts, COMPARISON))
-        return [
-            Verdict(case.document.doc_id, c.system, self.name, axis.name, {}, "unscored", hurdle)
-            if hurdle
-            else self._verdict(case, axis, c, [next(replies) for _ in self._ratings])
-            for (axis, c), hurdle in zip(pairs, hurdles, strict=True)
-        ]
 
-    def _hurdle(
-        self, case: Case, axis: Axis, candidate: Candidate, levels: Mapping[float, Text]
-    ) -> str:
-        """Why this candidate cannot be compared at all; empty where it can."""
-        if not case.document.source.strip():
-            return "empty source"
-        if not candidate.text.strip():
-            return "empty text"
-        for rating in self._ratings:
-            level = levels.get(rating, Failed("never written"))
-            if isinstance(level, Failed):
-                return f"no reference of level {_named(rating)} on {axis.name}: {level.reason}"
-        return ""
-
-    def _comparing_prompt(
-        self, document: Document, axis: Axis, candidate: Candidate, reference: Text
-    ) -> Prompt:
-        given = {"reference": str(reference), "target": candidate.text}
-        return self._prompt("synthetic.compare", document, axis, given)
+    @property
+    def _samples(self) -> int:
+        settings = self._settings
+        return settings.samples * settings.trials if settings.predict == "sampled" else 0
 
     def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, replies: Sequence[Chosen | Failed]
+        self, case: Case, placing: Placing, replies: Sequence[Replies], turned: Sequence[Replies]
     ) -> Verdict:
-        known = (case.document.doc_id, candidate.system, self.name, axis.name)
-        tokens = cost(replies)
-        for rating, reply in zip(self._ratings, replies, strict=True):
-            if isinstance(reply, Failed):
-                reason = f"compared with level {_named(rating)}: {reply.reason}"
+        axis = placing.axis.name
+        known = (case.document.doc_id, placing.candidate.system, self.name, axis)
+        tokens = cost(chain(*replies, *turned))
+        levels: list[dict[str, Any]] = []
+        for at, (rating, here) in enumerate(zip(placing.pairs, replies, strict=True)):
+            level = self._level(rating, here, turned[at] if turned else None)
+            if isinstance(level, Failed):
+                reason = f"compared with level {named(rating)}: {level.reason}"
                 return Verdict(*known, {}, "unscored", reason, tokens)
-        levels = [
-            {"rating": rating, "p": r.p, "mass": r.mass, "logprobs": dict(r.logprobs)}
-            for rating, r in zip(self._ratings, replies, strict=True)
-            if isinstance(r, Chosen)
-        ]
+            levels.append(level)
+        if placing.hurdle:
+            return Verdict(*known, {}, "unscored", placing.hurdle)
         return Verdict(*known, {"levels": levels}, tokens=tokens)
 
-    def _prompt(
-        self, name: str, document: Document, axis: Axis, given: Mapping[str, str], **words: str
-    ) -> Prompt:
-        context = document.context if axis.context else None
-        told = {"source": document.source, "context": context, **given}
-        return self._pack.render(name, told, axis=axis.name, description=axis.description, **words)
+    def _level(
+        self, rating: float, here: Replies, there: Replies | None
+    ) -> dict[str, Any] | Failed:
+        """One comparison's evidence: what is read from it, and what was replied."""
+        usual = whole(here)
+        if isinstance(usual, Failed):
+            return usual
+        told: dict[str, Any] = {"rating": rating, **self._form.evidence(usual)}
+        if self._samples:
+            told["draws"] = self._draws(usual[0].samples)
+        if there is None:
+            return told | {"p": self._form.reading(usual), "mass": mass(usual)}
+        turned = whole(there)
+        if isinstance(turned, Failed):
+            return turned
+        reading = self._form.both_readings(usual, turned)
+        if reading is None:
+            return Failed("the replies in the two orders exclude each other")
+        told["exchanged"] = self._form.evidence(turned)
+        return told | {"p": reading, "mass": mass([*usual, *turned])}
+
+    def _draws(self, samples: Sequence[str]) -> dict[str, list[list[int]]]:
+        """How often each answer was among the first n draws, for every n and trial."""
+        size, names = self._settings.samples, self._form.options.names
+        trials = [samples[at : at + size] for at in range(0, len(samples), size)]
+        return {
+            str(n): [[trial[:n].count(name) for name in names] for trial in trials]
+            for n in self._sizes
+        }
+
+    @property
+    def _sizes(self) -> list[int]:
+        most = self._settings.samples
+        return [*(size for size in SIZES if size < most), most]
+
+    async def checks(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+        return await self._soundness.checks(case, self._levels(briefs), model)
 
     # the driver: arithmetic, no model
 
+    def comparisons(self, verdict: Verdict) -> list[Compared]:
+        levels = verdict.evidence["levels"]
+        return [Compared(level["rating"], level["p"], level["mass"]) for level in levels]
+
     def score(self, verdict: Verdict) -> list[Score]:
-        values: tuple[float | None, float | None] = (None, None)
+        values: Mapping[str, float | None] = dict.fromkeys(self.scorers)
         if verdict.status == "ok":
-            levels = verdict.evidence["levels"]
-            total = weighted_sum([(lv["rating"], lv["p"]) for lv in levels])
-            values = (total, level_of(total, [lv["rating"] for lv in levels]))
+            values = self._values(verdict.evidence["levels"])
+        known = (verdict.doc_id, verdict.system)
         return [
-            Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
-            for scorer, value in zip(self.scorers, values, strict=True)
+            Score(*known, scorer, verdict.axis, values[scorer], verdict.reason)
+            for scorer in self.scorers
+        ]
+
+    def _values(self, levels: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        read: Levels = [(level["rating"], level["p"]) for level in levels]
+        if self._samples:
+            read = self._drawn(levels, self._settings.samples, 0)
+        values = {self.name: weighted_sum(read)}
+        values |= {f"{self.name}.{name}": reading(read) for name, reading in READINGS.items()}
+        return values | {
+            name: weighted_sum(self._drawn(levels, size, trial))
+            for name, size, trial in self._further_draws
+        }
+
+    @property
+    def _further_draws(self) -> list[tuple[str, int, int]]:
+        """Scorers of fewer draws and of other trials: name, draws, trial."""
+        if not self._samples:
+            return []
+        sizes = [(f".n{size}", size) for size in self._sizes[:-1]] + [("", self._sizes[-1])]
+        found = [
+            (f"{self.name}{suffix}" + (f"#{trial + 1}" if trial else ""), size, trial)
+            for suffix, size in sizes
+            for trial in range(self._settings.trials)
+        ]
+        return [one for one in found if one[0] != self.name]
+
+    def _drawn(self, levels: Sequence[Mapping[str, Any]], size: int, trial: int) -> Levels:
+        """The shares of the answers among these draws, in place of their probabilities."""
+        names = self._form.options.names
+        counts = [(level["rating"], level["draws"][str(size)][trial]) for level in levels]
+        return [
+            (rating, {name: n / size for name, n in zip(names, count, strict=True)})
+            for rating, count in counts
         ]
 
 
-def ratings(levels: int) -> list[float]:
-    """What level 1..N stands for: 1 + 4(i−1)/(N−1)."""
-    return [LOWEST + (HIGHEST - LOWEST) * i / (levels - 1) for i in range(levels)]
+def _placed_level(levels: Levels) -> float:
+    return level_of(weighted_sum(levels), [rating for rating, _ in levels])
 
 
-def rounds(wanted: Sequence[float]) -> list[list[float]]:
-    """The extremes, the middle, the quarters, the eighths: each needs only those before it."""
-    gaps: dict[float, list[float]] = {}
-    for rating in wanted:
-        gaps.setdefault(_gap(rating), []).append(rating)
-    return [gaps[gap] for gap in sorted(gaps, reverse=True)]
-
-
-def neighbours(rating: float) -> tuple[float, float]:
-    """The two levels that an in-between level is written between, whatever N is."""
-    return rating - _gap(rating), rating + _gap(rating)
-
-
-def _gap(rating: float) -> float:
-    gap = HIGHEST - LOWEST
-    while (rating - LOWEST) % gap:
-        gap /= 2
-    return gap
-
-
-def weighted_sum(levels: Sequence[tuple[float, Mapping[str, float]]]) -> float:
-    """The paper's score: Σ r·(p(Better) − p(Worse))."""
-    return sum(rating * (p["Better"] - p["Worse"]) for rating, p in levels)
-
-
-def ideal_sums(levels: Sequence[float]) -> list[float]:
-    """What an ideal judge's sum is for a text equal to each level: it beats those below only."""
-    return [sum(r for r in levels if r < mine) - sum(r for r in levels if r > mine)
-            for mine in levels]  # fmt: skip
-
-
-def level_of(total: float, levels: Sequence[float]) -> float:
-    """The sum on the scale 1..5: piecewise linear through the ideal sums, clamped."""
-    sums = ideal_sums(levels)
-    if total <= sums[0]:
-        return levels[0]
-    for (low, high), (below, above) in zip(pairwise(sums), pairwise(levels), strict=True):
-        if total <= high:
-            return below + (above - below) * (total - low) / (high - low)
-    return levels[-1]
-
-
-def _named(rating: float) -> str:
-    return f"{rating:g}"
-
-
-def _usable(answer: Written | Failed) -> Text:
-    """A reference must be whole: a reply that was cut by its limit is none."""
-    if isinstance(answer, Failed):
-        return answer
-    sample = answer.samples[0]
-    if sample.finish == "length":
-        return Failed("the reply was cut at its token limit")
-    return sample.text.strip() or Failed("the reply was empty")
-
-
-def _text_of(brief: Brief) -> Text:
-    return str(brief.content["text"]) if brief.status == "ok" else Failed(brief.reason)
+READINGS = {
+    "level": _placed_level,
+    "ordinal": ordinal_level,
+    "bradley-terry": bradley_terry_position,
+}
+"""Other aggregations of the same comparisons, by the scorer's suffix."""

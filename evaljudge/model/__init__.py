@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
+from evaljudge.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
 
 __all__ = ["Model"]
 
@@ -25,3 +25,6 @@ class Model(Protocol):
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]: ...
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        """Unit vectors, by an encoder of sentences that stands beside the model; not an ask."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
+from evaljudge.asks import Chosen, Failed, Options, Prompt, Spent, Vector, Weighed, Writing, Written
 from evaljudge.model import Model
 from evaljudge.records import Tokens
 
@@ -30,16 +30,19 @@ class Masses:
 
 
 class Counting:
-    """Counts the asks of one case that reach the model beneath.
+    """Counts the asks of one judge on one case that reach the model beneath.
 
     The floor of prefilled tokens: the template heads' blocks once per worker (`heads`, shared by
-    all cases), every further distinct full block once per case, and each prompt's own tail.
+    all cases), every further distinct full block once per case (`blocks`, shared by all judges),
+    and each prompt's own tail.
     """
 
-    def __init__(self, model: Model, heads: set[int] | None = None) -> None:
+    def __init__(
+        self, model: Model, heads: set[int] | None = None, blocks: set[int] | None = None
+    ) -> None:
         self._model = model
         self._heads = set() if heads is None else heads
-        self._blocks: set[int] = set()
+        self._blocks: set[int] = set() if blocks is None else blocks
         self.tokens = Tokens()
         self.masses = Masses()
 
@@ -59,6 +62,9 @@ class Counting:
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         return self._count(await self._model.weigh(prompts, texts))
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return await self._model.embed(texts, encoder)
 
     def _count(self, replies: list[R]) -> list[R]:
         for reply in replies:
@@ -81,7 +87,9 @@ def cost(replies: Iterable[Reply]) -> Tokens:
     """What these replies cost together, the floor apart."""
     total = Tokens()
     for reply in replies:
-        total += Tokens(asks=1 if reply.spent else 0)
+        total += Tokens(
+            asks=1 if reply.spent else 0, further=sum(spent.prompt for spent in reply.spent[1:])
+        )
         for spent in reply.spent:
             total += Tokens(0, 1, spent.prompt, spent.cached, spent.generated)
     return total

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import log
+from typing import Any
 
 from evaljudge.asks import (
     Chosen,
@@ -14,41 +16,72 @@ from evaljudge.asks import (
     Prompt,
     Sample,
     Spent,
+    Vector,
     Weighed,
     Writing,
     Written,
+    some_vector,
 )
 
 Gauge = Callable[[Prompt], Spent]
 """What a prompt would cost, by the model's own tokenizer."""
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
+MARK = "#" * 6
+"""As long as what tells one imagined text from another."""
 
 
-def imagined(prompt: Prompt) -> str:
+def imagined(prompt: Prompt, texts: Sequence[str] = ()) -> str:
     """Another text for every prompt, or what is asked of them would be asked once."""
-    return f"{IMAGINED * 4}({hashlib.blake2b(prompt.text.encode(), digest_size=4).hexdigest()})"
+    digest = hashlib.blake2b(prompt.text.encode(), digest_size=4)
+    like = texts[int.from_bytes(digest.digest()) % len(texts)] if texts else IMAGINED * 4
+    return f"{like[: -len(MARK)]}{digest.hexdigest()[: len(MARK)]}"
+
+
+def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
+    """What may be replied under a schema: lists half as long as they may be, as many letters.
+
+    Of several answers it is the second: judges let the first say that there is nothing.
+    """
+    if "enum" in schema:
+        return schema["enum"][1]
+    match schema.get("type"):
+        case "object":
+            told = schema["properties"].items()
+            return {name: imagined_value(value, f"{name} {said}") for name, value in told}
+        case "array":
+            count = max(schema.get("minItems", 0), (schema.get("maxItems", 2) + 1) // 2)
+            return [imagined_value(schema["items"], f"{n} {said}") for n in range(count)]
+        case "string":
+            return said[: max(1, schema.get("maxLength", len(said)) // 2)]
+    raise ValueError(f"no reply can be imagined under {schema}")
 
 
 class Imagining:
-    def __init__(self, gauge: Gauge) -> None:
-        self._gauge = gauge
+    """What it writes is as long as the texts that it is given to imagine by, if there are any."""
+
+    def __init__(self, gauge: Gauge, texts: Sequence[str] = ()) -> None:
+        self._gauge, self._texts = gauge, [text for text in texts if text.strip()]
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        generated = min(how.max_tokens, IMAGINED_TOKENS)
-        return [
-            Written(
-                (Sample(imagined(p), "stop"),) * how.n,
-                (replace(self._gauge(p), generated=generated * how.n),),
+        return [self._written(prompt, how) for prompt in prompts]
+
+    def _written(self, prompt: Prompt, how: Writing) -> Written:
+        text = imagined(prompt, self._texts)
+        length = self._gauge(Prompt((text,))).prompt if self._texts else IMAGINED_TOKENS
+        if how.schema:
+            text = json.dumps(
+                imagined_value(json.loads(how.schema), f"{text[-len(MARK) :]} {text}")
             )
-            for p in prompts
-        ]
+            length = self._gauge(Prompt((text,))).prompt
+        spent = replace(self._gauge(prompt), generated=min(how.max_tokens, length) * how.n)
+        return Written((Sample(text, "stop"),) * how.n, (spent,))
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         even = dict.fromkeys(options.names, -log(len(options.names)))
-        drawn = Chosen(even).draw(samples, "imagined")
+        drawn = Chosen(even).drawn(samples).samples
         return [Chosen(even, drawn, (self._gauge(p),)) for p in prompts]
 
     async def weigh(
@@ -56,3 +89,6 @@ class Imagining:
     ) -> list[Weighed | Failed]:
         pairs = zip(prompts, texts, strict=True)
         return [Weighed((-1.0,) * len(t.split()), (self._gauge(p),)) for p, t in pairs]
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return [some_vector(text) for text in texts]

@@ -19,15 +19,18 @@ from evaljudge.asks import (
     Sample,
     Spent,
     Token,
+    Vector,
     Weighed,
     Writing,
     Written,
+    some_vector,
     sound,
 )
 from evaljudge.engines.opening import Identity, ModelSource
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
+Embeds = Callable[[str], Vector]
 Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
 
 
@@ -59,10 +62,11 @@ class Scripted:
         writes: Writes = any_text,
         chooses: Chooses = any_option,
         weighs: Weighs = any_weight,
+        embeds: Embeds = some_vector,
         delay: float = 0.0,
     ) -> None:
         self._writes, self._chooses, self._weighs = writes, chooses, weighs
-        self._delay = delay
+        self._embeds, self._delay = embeds, delay
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         await sleep(self._delay)
@@ -84,6 +88,9 @@ class Scripted:
             for prompt, reply in zip(prompts, replies, strict=True)
         ]
 
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return [self._embeds(text) for text in texts]
+
     def prepare(self, options: Options) -> None:
         """Any options will do."""
 
@@ -100,10 +107,8 @@ class Scripted:
         reply = self._chooses(prompt, options)
         if isinstance(reply, Failed):
             return reply
-        chosen = sound(Chosen(reply, (), _words(prompt)))
-        if isinstance(chosen, Failed) or not samples:
-            return chosen
-        return Chosen(reply, chosen.draw(samples, prompt.text), chosen.spent)
+        chosen = sound(Chosen(reply, (), _words(prompt), key=prompt.text))
+        return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
 
 def _words(prompt: Prompt) -> tuple[Spent, ...]:

@@ -8,33 +8,56 @@ from evaljudge.report.coverage import coverage_text
 from evaljudge.report.figures import asked_line, floor_line, percent
 from evaljudge.report.findings import (
     AgreementRow,
+    AspectRow,
     AxisRow,
     CeilingRow,
+    CostRow,
     Coverage,
+    EntityAgreementRow,
+    EntityRow,
+    EntityView,
     Findings,
     GradedRow,
     LabelRow,
+    OrderRow,
     RivalRow,
+    RoleRow,
+    RoleView,
     Selected,
+    Sizes,
     StandingRow,
     SystemMean,
+    ValidityRow,
+    WithoutOutliers,
 )
 from evaljudge.report.markdown import agreement_markdown, agreement_text
 from evaljudge.report.page import page
 from evaljudge.report.selecting import select
+from evaljudge.report.validity import validity_warnings
 
 __all__ = [
     "AgreementRow",
+    "AspectRow",
     "AxisRow",
     "CeilingRow",
+    "CostRow",
     "Coverage",
+    "EntityAgreementRow",
+    "EntityRow",
+    "EntityView",
     "Findings",
     "GradedRow",
     "LabelRow",
+    "OrderRow",
     "RivalRow",
+    "RoleRow",
+    "RoleView",
     "Selected",
+    "Sizes",
     "StandingRow",
     "SystemMean",
+    "ValidityRow",
+    "WithoutOutliers",
     "agreement_markdown",
     "agreement_text",
     "asked_line",
@@ -43,4 +66,5 @@ __all__ = [
     "page",
     "percent",
     "select",
+    "validity_warnings",
 ]

@@ -19,6 +19,7 @@ from evaljudge.report.findings import (
     Coverage,
     Findings,
     Selected,
+    Sizes,
 )
 
 NONE = "–"
@@ -38,6 +39,13 @@ def percent(share: float) -> str:
 
 def ratio(part: int, whole: int) -> str:
     return percent(part / whole) if whole else NONE
+
+
+def sized(sizes: Sizes) -> list[str]:
+    """The median, the least and the most."""
+    if sizes.median is None or sizes.least is None or sizes.most is None:
+        return [NONE] * 3
+    return [f"{sizes.median:,.1f}", count(sizes.least), count(sizes.most)]
 
 
 def correlation(value: float | None) -> str:
@@ -132,13 +140,35 @@ def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, A
         asked.append(f"at most {short(condition['at_most'])}")
     if "top_fraction" in condition:
         asked.append(_top(condition, thresholds))
+    if "precision" in condition:
+        asked.append(_precise(condition, thresholds))
     return f"{condition['scorer']} on {condition['axis']}: {', '.join(asked)}"
 
 
 def _top(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
     told = f"in the top {short(condition['top_fraction'] * 100)}%"
-    for threshold in thresholds:
-        same = all(threshold[key] == condition[key] for key in ("scorer", "axis", "top_fraction"))
-        if same and threshold["value"] is not None:
-            return f"{told} (at least {short(threshold['value'])})"
-    return told
+    found = _threshold(condition, thresholds, "top_fraction")
+    if found is None or found["value"] is None:
+        return told
+    return f"{told} (at least {short(found['value'])})"
+
+
+def _precise(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
+    told = f"precision {short(condition['precision'])} of ratings ≥ {short(condition['good'])}"
+    found = _threshold(condition, thresholds, "precision", "good")
+    if found is None or found["cross_fitted"] is None:
+        return f"{told} (too few ratings to find a threshold)"
+    if found["value"] is None:
+        return f"{told} (no threshold reaches it; the best is {correlation(found['best'])})"
+    share = found["cross_fitted"]["precision"]
+    tried = bracketed(share["value"], share["low"], share["high"])
+    return f"{told} (at least {short(found['value'])}; cross-fitted {tried})"
+
+
+def _threshold(
+    condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]], *asked: str
+) -> Mapping[str, Any] | None:
+    """What the condition came to, of what it asked in these words."""
+    keys = ("scorer", "axis", *asked)
+    same = (t for t in thresholds if all(t.get(key) == condition[key] for key in keys))
+    return next(same, None)

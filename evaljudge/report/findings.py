@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaljudge.judged_entities import JudgedText
+from evaljudge.judged_roles import PolledText
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
@@ -138,6 +141,176 @@ class GradedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ValidityRow:
+    """What could mislead a reader of one judge's scores on one axis; None: nothing to tell it by.
+
+    `inverted`: documents where the judge itself finds a reference worse than the one below it.
+    `agreement`: at sample level with people, of all rated documents and of those not inverted.
+    """
+
+    judge: str
+    axis: str
+    checked: int  # documents whose neighbouring references were compared
+    inverted: int
+    pairs: int  # neighbouring references compared
+    inverted_pairs: int
+    agreement: float | None
+    agreement_documents: int
+    graded_agreement: float | None
+    graded_documents: int
+    comparisons: int  # of candidates with references
+    entropy: float | None  # bits, mean
+    certain: float | None  # share of comparisons with an answer above 0.99
+    mass: float | None  # mean
+    candidates: int  # placed on the scale
+    below: int  # lost against every reference
+    above: int  # won against every reference
+    exchanged: int  # comparisons asked in both orders
+    flipped: int
+    length: float | None  # mean over documents of Spearman(score, words)
+    length_low: float | None
+    length_high: float | None
+    length_documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """What one judge cost on one axis in one stage; seconds are its share of the workers' time.
+
+    `documents` and `scores` are what it is a cost of: all stages have the same, to be divided by.
+    """
+
+    stage: str
+    judge: str
+    axis: str
+    asks: int
+    requests: int
+    prompt: int
+    prefilled: int
+    generated: int
+    further: int  # of the prompt tokens: those of an ask's second request and on
+    seconds: float
+    gpu_seconds: float
+    documents: int
+    scores: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of how many, and what half of them have at most; None of none."""
+
+    of: int
+    median: float | None
+    least: int | None
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRow:
+    """How many entities (of readability: sentences) have each verdict, by which rule."""
+
+    aspect: str
+    verdicts: Mapping[str, int]
+    unscored: int  # without any ballot
+    rules: Mapping[str, int]  # none of readability, where nothing is voted on
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRow:
+    """What one judge of entities found in the whole run."""
+
+    judge: str
+    candidates: int
+    entities: Sizes  # of a candidate, of those where they could be had
+    dropped: int  # that no words of their text support
+    rubrics: Sizes  # of a document, of those that have one
+    without_rubric: Mapping[str, int]  # documents, by the reason
+    aspects: Sequence[AspectRow]
+    structured: int  # replies of a given form
+    cut: int  # of them, at their token limit
+    malformed: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityView:
+    """The candidates that the page shows with their entities, as far as it goes."""
+
+    judge: str
+    shown: Sequence[JudgedText]
+    left_out: int  # candidates of the run that it does not show
+    full: bool  # some of them because the page would be too large
+
+
+@dataclass(frozen=True, slots=True)
+class EntityAgreementRow:
+    """A judge's verdicts on one aspect beside people's labels of the same entities."""
+
+    judge: str
+    aspect: str
+    file: str
+    kappa: float | None  # Cohen's; None where undefined
+    low: float | None
+    high: float | None
+    same: float | None  # the share of n where verdict and label are the same
+    n: int
+    unscored: int  # labelled entities without a verdict
+    unmet: int  # labels of no entity of the run
+    blank: int  # rows without a label
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """All roles' votes with the texts in one order; `failed` ones chose neither."""
+
+    order: str
+    candidate: int
+    reference: int
+    failed: int
+    confidence: float | None  # the mean over votes
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """What one judge of role-players found in the whole run."""
+
+    judge: str
+    candidates: int
+    documents: int
+    static: Sizes  # roles of a candidate, of those that have any
+    dynamic: Sizes
+    votes: Sequence[OrderRow]
+    failed: Mapping[str, int]  # votes, by the reason
+    both: int  # roles with a vote on a candidate in both orders
+    both_first: int  # of them, those that chose the first text both times
+    both_second: int
+    without_readers: Mapping[str, int]  # documents, by the reason
+    dropped: Mapping[str, int]  # roles of documents, by the reason
+    notes: Mapping[str, int]  # documents
+
+
+@dataclass(frozen=True, slots=True)
+class RoleView:
+    """The candidates that the page shows with their roles' votes, as far as it goes."""
+
+    judge: str
+    shown: Sequence[PolledText]
+    left_out: int  # candidates of the run that it does not show
+    full: bool  # some of them because the page would be too large
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutOutliers:
+    """The agreement where the ratings are left out that a file names; empty if it names none."""
+
+    file: str
+    rows: int
+    unmet: int  # rows that name no rating of the run
+    set_aside: int  # ratings
+    ratings: int  # that there are in all
+    agreement: Sequence[AgreementRow]
+
+
+@dataclass(frozen=True, slots=True)
 class SystemMean:
     scorer: str
     axis: str
@@ -148,7 +321,7 @@ class SystemMean:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What one selection came to; `thresholds`: the value that each top_fraction came to."""
+    """What one selection came to; `thresholds`: what each top_fraction or precision came to."""
 
     name: str
     rule: Mapping[str, Any]
@@ -187,6 +360,14 @@ class Findings:
     ceilings: Sequence[CeilingRow] = ()
     labels: Sequence[LabelRow] = ()
     graded: Sequence[GradedRow] = ()
+    validity: Sequence[ValidityRow] = ()
+    costs: Sequence[CostRow] = ()
+    entities: Sequence[EntityRow] = ()
+    entity_views: Sequence[EntityView] = ()
+    entity_agreement: Sequence[EntityAgreementRow] = ()
+    roles: Sequence[RoleRow] = ()
+    role_views: Sequence[RoleView] = ()
+    without_outliers: Sequence[WithoutOutliers] = ()
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     @property

@@ -16,10 +16,13 @@ from evaljudge.report.findings import Coverage, Findings
 from evaljudge.report.levels import COEFFICIENTS, Level, intervals, levels, nothing
 from evaljudge.report.plain import LONG, columns, fitted, markdown
 from evaljudge.report.sections import sections
-from evaljudge.report.tables import Cell, Section
+from evaljudge.report.tables import Cell, Place, Placed, Section
 from evaljudge.report.terminal import agreement_text
 
-__all__ = ["agreement_markdown", "agreement_text"]
+__all__ = ["agreement_markdown", "agreement_text", "section_blocks"]
+
+# Markdown has no underlining; GitHub lets through `ins`, which it underlines, but not `u`.
+_PLACES: dict[Place, tuple[str, str]] = {"best": ("**", "**"), "second": ("<ins>", "</ins>")}
 
 
 def agreement_markdown(findings: Findings) -> str:
@@ -29,7 +32,7 @@ def agreement_markdown(findings: Findings) -> str:
         *_coverage(findings),
         *_warnings(findings),
         *_agreement(findings),
-        *(block for section in sections(findings) for block in _section(section)),
+        *(block for section in sections(findings) for block in section_blocks(section)),
         *_signatures(findings),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -96,7 +99,7 @@ def _level_table(level: Level) -> str:
     return _table(["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"], rows, "llrrrrrrr")
 
 
-def _section(section: Section) -> Iterator[str]:
+def section_blocks(section: Section) -> Iterator[str]:
     yield f"## {section.title}"
     yield from section.about
     for table in section.tables:
@@ -107,7 +110,10 @@ def _section(section: Section) -> Iterator[str]:
 
 
 def _shown(cell: Cell, side: str) -> str:
-    """Words made harmless; our own figures as they are."""
+    """Words made harmless; our own figures as they are, the best bold, the second underlined."""
+    if isinstance(cell, Placed):
+        opening, closing = _PLACES[cell.place]
+        return f"{opening}{cell.figure}{closing}{cell.beside}"
     if isinstance(cell, str):
         return markdown(cell) if side == "l" else cell
     return "; ".join(named.shown(markdown(named.name)) for named in cell)

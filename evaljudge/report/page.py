@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evaljudge.report import figures, levels
+from evaljudge.report import entity_view, figures, levels, role_view
 from evaljudge.report.findings import Findings, SystemMean
 from evaljudge.report.plain import LONG, one_line
 from evaljudge.report.sections import sections
@@ -21,18 +21,36 @@ from evaljudge.report.sections import sections
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from evaljudge.judged_entities import JudgedText
+    from evaljudge.judged_roles import PolledText
+
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
+_ENTITIES = Path(__file__).with_name("entities.html.j2")
+_ROLES = Path(__file__).with_name("roles.html.j2")
 
 
 def page(findings: Findings) -> str:
-    return _template().render(
+    return template().render(
         findings=findings,
         levels=levels.levels(findings),
         sections=sections(findings),
         means=means_by_scorer(findings.systems),
         words=levels,
         figures=figures,
+        entities=_entities(),
+        roles=_roles(),
+        about_view=entity_view.about,
     )
+
+
+def text_size(text: JudgedText) -> int:
+    """The bytes that a text with its entities adds to the page."""
+    return len(_entities().text(entity_view.shown_text(text)).encode())
+
+
+def polled_size(text: PolledText) -> int:
+    """The bytes that a text with its roles' votes adds to the page."""
+    return len(_roles().text(role_view.shown_polled(text)).encode())
 
 
 def means_by_scorer(
@@ -51,7 +69,7 @@ def axes_of(systems: Mapping[str, Mapping[str, SystemMean]]) -> list[str]:
 
 
 @cache
-def _template() -> Template:
+def template() -> Template:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -62,5 +80,20 @@ def _template() -> Template:
         "long_line": lambda text: one_line(text, LONG),
         "axes": axes_of,
         "count": figures.count,
+        "shown_text": entity_view.shown_text,
+        "shown_polled": role_view.shown_polled,
     }
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+
+
+@cache
+def _entities() -> Any:
+    """The macros of a text with its entities, which escape all that they are given."""
+    return template().environment.from_string(_ENTITIES.read_text(encoding="utf-8")).module
+
+
+@cache
+def _roles() -> Any:
+    """The macros of a text with its roles' votes, over those that escape words."""
+    text = _ROLES.read_text(encoding="utf-8")
+    return template().environment.from_string(text, {"entities": _entities()}).module

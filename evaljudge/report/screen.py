@@ -18,6 +18,7 @@ from evaljudge.report.tables import Cell, Named, Table
 WIDEST = 100
 WIDEST_NAME = 24  # in a list, and above a column of figures
 LEAST_WORDS = 14  # what a column of words keeps beside many columns
+LEAST_LEAD = 40  # where it is the only one: names that rows are told apart by
 _GAP = "  "
 
 
@@ -32,7 +33,9 @@ def wrapped(sentence: str) -> str:
 def _parts(table: Table) -> Iterator[Table]:
     """As many columns at a time as fit."""
     sided = zip(_widths(table), table.sides, strict=True)
-    least = [min(width, LEAST_WORDS) if side == "l" else width for width, side in sided]
+    only_lead = table.sides == "l" + "r" * (len(table.sides) - 1)
+    words = LEAST_LEAD if only_lead else LEAST_WORDS
+    least = [min(width, words) if side == "l" else width for width, side in sided]
     lead = list(range(table.lead))
     chosen: list[int] = []
     for column in range(table.lead, len(least)):

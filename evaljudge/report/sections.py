@@ -11,20 +11,28 @@ from collections.abc import Callable, Sequence
 
 from evaljudge.report.axes import axes, axes_in_short
 from evaljudge.report.best import best, best_in_short
+from evaljudge.report.cost import cost
+from evaljudge.report.entities import entities, entity_agreement
 from evaljudge.report.findings import Findings
 from evaljudge.report.graded import graded
+from evaljudge.report.outliers import without_outliers, without_outliers_in_short
 from evaljudge.report.people import people, scorers_labels
+from evaljudge.report.roles import roles
 from evaljudge.report.tables import Section
+from evaljudge.report.validity import validity
 
 Sections = Sequence[Callable[[Findings], Section]]
 
 
 def sections(findings: Findings) -> list[Section]:
-    return _present(findings, [best, graded, axes, people, scorers_labels])
+    first = [without_outliers, best, graded, validity, entities, entity_agreement, roles]
+    return _present(findings, [*first, axes, people, scorers_labels, cost])
 
 
 def sections_in_short(findings: Findings) -> list[Section]:
-    return _present(findings, [best_in_short, graded, axes_in_short, people, scorers_labels])
+    first = [without_outliers_in_short, best_in_short, graded, validity]
+    others = [entities, entity_agreement, roles, axes_in_short, people, scorers_labels, cost]
+    return _present(findings, [*first, *others])
 
 
 def _present(findings: Findings, wanted: Sections) -> list[Section]:

@@ -3,12 +3,17 @@
     selected/good.jsonl  {"doc_id": "d1", "system": "A", "text": "A flood.",
                           "values": {"synthetic.level": {"fluency": 4.2}}}
     selected/good.json   {"name": "good", "rule": {…}, "considered": 16, "selected": 4,
-                          "unscored": 1, "thresholds": [{…, "top_fraction": 0.1, "value": 4.2}]}
+                          "unscored": 1, "thresholds": [{…, "top_fraction": 0.1, "value": 4.2},
+                                                        {…, "precision": 0.9, "good": 4.0,
+                                                         "value": 2.31, "best": 0.97, …}]}
 
 A candidate is selected when all conditions of the rule hold; one that lacks a finite number for
 any of them is `unscored`. `top_fraction` f of a condition keeps the ceil(f * scored) highest values
 of that scorer and axis, over all shards and whatever the other conditions say; where several
 candidates are tied at the threshold, all of them are kept, so that order never decides.
+
+`precision` keeps what reaches the lowest score that has that precision among rated candidates (see
+targets.py, where it is sought beforehand): nothing, where no score has it.
 
 Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds
 (see highest.py), then to write. Memory does not grow with the corpus.
@@ -19,12 +24,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evaljudge.records import Candidate, Case, Score
 from evaljudge.report.findings import Selected
 from evaljudge.report.highest import Highest
-from evaljudge.report.sieve import Scale, Sieve, Thresholds, Values, scale_of
+from evaljudge.report.sieve import Aims, Scale, Sieve, Thresholds, Values, scale_of
 from evaljudge.storage import ahead
 
 if TYPE_CHECKING:
@@ -32,15 +38,22 @@ if TYPE_CHECKING:
     from evaljudge.storage import Output, Shard
 
 
+NO_AIMS: Aims = MappingProxyType({})
+
+
 def select(
-    output: Output, shards: Sequence[Shard], selections: Sequence[Selection]
+    output: Output, shards: Sequence[Shard], selections: Sequence[Selection], aims: Aims = NO_AIMS
 ) -> list[Selected]:
-    """Write every selection's two files, and remove those of selections no longer configured."""
+    """Write every selection's two files, and remove those of selections no longer configured.
+
+    `aims`: what was found for each precision that a condition asks for.
+    """
     thresholds = _thresholds(output, shards, selections)
     with ExitStack() as files:
+        opened = [files.enter_context(output.place.writing(_lines_file(r))) for r in selections]
         sieves = [
-            Sieve(rule, thresholds, files.enter_context(output.place.writing(_lines_file(rule))))
-            for rule in selections
+            Sieve(rule, thresholds, aims, file)
+            for rule, file in zip(selections, opened, strict=True)
         ]
         for candidates in _by_shard(output, shards, {s for sieve in sieves for s in sieve.scales}):
             for sieve in sieves:

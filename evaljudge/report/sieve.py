@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from evaljudge.records import Candidate
 from evaljudge.report.findings import Selected
 
 if TYPE_CHECKING:
+    from evaljudge.agreement import Precise
     from evaljudge.config import Condition, Selection
 
 Scale = tuple[str, str]
@@ -22,6 +23,10 @@ Scale = tuple[str, str]
 Values = Mapping[Scale, float]
 Thresholds = Mapping[tuple[Scale, float], float | None]
 """By scale and top_fraction; None where nothing is scored on that scale."""
+Aim = tuple[Scale, float, float]
+"""A precision on a scale, and from which rating on a candidate is good."""
+Aims = Mapping[Aim, "Precise | None"]
+"""What was found of each; None where too few documents are rated."""
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Sieve:
 
     rule: Selection
     thresholds: Thresholds
+    aims: Aims
     file: IO[bytes]
     considered: int = 0
     passed: int = 0
@@ -56,13 +62,18 @@ class Sieve:
             self.considered,
             self.passed,
             self.unscored,
-            [
-                {"scorer": c.scorer, "axis": c.axis, "top_fraction": c.top_fraction}
-                | {"value": self.thresholds[scale_of(c), c.top_fraction]}
-                for c in self.rule.all
-                if c.top_fraction is not None
-            ],
+            [told for condition in self.rule.all for told in self._thresholds_of(condition)],
         )
+
+    def _thresholds_of(self, condition: Condition) -> Iterator[dict[str, Any]]:
+        """What the condition's words came to, in numbers."""
+        known = {"scorer": condition.scorer, "axis": condition.axis}
+        if (top := condition.top_fraction) is not None:
+            value = self.thresholds[scale_of(condition), top]
+            yield known | {"top_fraction": top, "value": value}
+        if (aim := aim_of(condition)) is not None:
+            _, precision, good = aim
+            yield known | {"precision": precision, "good": good} | _came_to(self.aims[aim])
 
     def _holds(self, condition: Condition, value: float) -> bool:
         least, most = condition.at_least, condition.at_most
@@ -72,7 +83,28 @@ class Sieve:
             (least is None or value >= least)
             and (most is None or value <= most)
             and (threshold is None or value >= threshold)
+            and self._is_precise(condition, value)
         )
+
+    def _is_precise(self, condition: Condition, value: float) -> bool:
+        """Where no threshold reaches the precision, nothing does."""
+        aim = aim_of(condition)
+        if aim is None:
+            return True
+        found = self.aims[aim]
+        return found is not None and found.threshold is not None and value >= found.threshold
+
+
+def _came_to(found: Precise | None) -> dict[str, Any]:
+    if found is None:
+        return {"value": None, "best": None, "documents": None, "cross_fitted": None}
+    shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
+    return {
+        "value": found.threshold,
+        "best": found.best,
+        "documents": found.documents,
+        "cross_fitted": shares,
+    }
 
 
 def _line(doc_id: str, candidate: Candidate, values: Values) -> bytes:
@@ -85,3 +117,9 @@ def _line(doc_id: str, candidate: Candidate, values: Values) -> bytes:
 
 def scale_of(condition: Condition) -> Scale:
     return condition.scorer, condition.axis
+
+
+def aim_of(condition: Condition) -> Aim | None:
+    if condition.precision is None or condition.good is None:
+        return None
+    return scale_of(condition), condition.precision, condition.good

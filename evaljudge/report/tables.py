@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from evaljudge.report.figures import NONE
 
@@ -26,6 +27,25 @@ class Named:
     def shown(self, name: str) -> str:
         """With its name as the writer shows it."""
         return f"{name} ({self.told})" if self.told else name
+
+
+Place = Literal["best", "second"]
+
+
+class Placed(str):
+    """A figure of our own that has a place in its column: Placed("0.437", "best", " [0.38, 0.49]").
+
+    Its text is the whole cell; a writer that knows of places shows this one's on the figure.
+    """
+
+    figure: str
+    place: Place
+    beside: str
+
+    def __new__(cls, figure: str, place: Place, beside: str = "") -> Placed:
+        made = super().__new__(cls, figure + beside)
+        made.figure, made.place, made.beside = figure, place, beside
+        return made
 
 
 Cell = str | Sequence[Named]

@@ -2,7 +2,8 @@
 
     run.json  shards.json  cases/00003.parquet  commits/judge/00003.json
     briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet  scores/00003.parquet
-    measures/rouge1/00003.parquet  selected/good.jsonl  report/agreement.json  attempts/00003.json
+    checks/synthetic/00003.parquet  briefs/common/4e1d….json  measures/rouge1/00003.parquet
+    selected/good.jsonl  report/agreement.json  attempts/00003.json
 
 Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
 readers see committed shards only. A rerun of a shard overwrites its files under the same names.
@@ -178,6 +179,12 @@ class Output:
             said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
             raise UserError(said) from None
 
+    def checks(self, judge: str, shard: Shard) -> Iterator[Verdict]:
+        return read_verdicts(self._committed_table("judge", f"checks/{judge}", shard))
+
+    def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> None:
+        self.place.write_table(f"checks/{judge}/{shard.file}", verdicts_table(checks))
+
     # briefs: their files carry the run's name too, since other runs may write beside them
 
     def brief_file(self, shard: Shard) -> str:
@@ -210,6 +217,14 @@ class Output:
     def briefs(self, judge: str, files: Sequence[str]) -> Iterator[Brief]:
         for file in files:
             yield from read_briefs(self._briefs.read_table(f"{judge}/{file}"))
+
+    def common_reply(self, name: str) -> dict[str, Any] | None:
+        """What was written once for all documents."""
+        found: dict[str, Any] | None = self._briefs.find_json(f"common/{name}.json")
+        return found
+
+    def keep_common_reply(self, name: str, said: Mapping[str, Any]) -> bool:
+        return self._briefs.create_json(f"common/{name}.json", said)
 
     def own_briefs(self, judge: str, shard: Shard) -> list[Brief]:
         """Those of the shard's own file, if it is there already."""

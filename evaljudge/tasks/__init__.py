@@ -3,26 +3,37 @@
 name: summary
 axes:
   coherence: {description: how well the sentences fit together …}
+
+A pack is laid out in one of two ways. `paper`: every prompt in the order of its paper, mostly the
+axis first. `shared`: the document first, then the axis, then the texts, so that an engine which
+keeps what it has read reads a document once for all axes, judges and references; templates of this
+layout stand in the pack's folder `shared/`, and what is not there is taken from the pack itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Axis
 from evaljudge.tasks.pack import Pack, read_pack
 
-__all__ = ["Pack", "Task", "load_task"]
+__all__ = ["Layout", "Pack", "Task", "load_task"]
+
+Layout = Literal["paper", "shared"]
 
 HERE = PACKS = Path(__file__).parent
+COMMON = PACKS / "common"
+"""Templates that serve every task, which its nouns fit to it."""
 BUILT_IN = ("summary", "dialogue", "story")
 NANO = "nano"
 """The pack that the bundled judge was taught in; it serves every task."""
-_TASK_KEYS = {"name", "axes", "prompts"}
+_TASK_KEYS = {"name", "axes", "prompts", "nouns", "roles"}
+NOUNS = {"source": "text", "target": "text"}
+"""What a document's source and a candidate's text are called, where a task says nothing."""
 _AXIS_KEYS = {"description", "context"}
 
 
@@ -31,20 +42,30 @@ class Task:
     name: str
     axes: tuple[Axis, ...]
     pack: Pack
+    nouns: Mapping[str, str] = field(default_factory=lambda: dict(NOUNS))
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Who votes on every document, and what each of them looks for."""
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {axis.name: [axis.description, axis.context] for axis in self.axes}
 
 
-def load_task(name: str, axes: Sequence[str] | None = None, prompts: str | None = None) -> Task:
+def load_task(
+    name: str,
+    axes: Sequence[str] | None = None,
+    prompts: str | None = None,
+    layout: Layout = "paper",
+) -> Task:
     """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
     file = HERE / f"{name}.yaml" if name in BUILT_IN else Path(name)
     if not file.is_file():
         raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
     spec = _read(file)
     own = _own_folder(file, spec)
-    pack = read_pack([*_user_folder(prompts, own), *own])
-    return Task(str(spec["name"]), _axes(file, spec, axes), pack)
+    pack = read_pack(_laid_out([*_user_folder(prompts, own), *own], layout))
+    return Task(
+        str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec)
+    )
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -70,6 +91,25 @@ def _axes(file: Path, spec: Mapping[str, Any], wanted: Sequence[str] | None) -> 
     return tuple(known[name] for name in dict.fromkeys(known if wanted is None else wanted))
 
 
+def _nouns(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
+    given = spec.get("nouns") or {}
+    if not isinstance(given, dict) or not all(isinstance(n, str) and n for n in given.values()):
+        raise UserError(f"task {file}: `nouns` needs a word for each of {', '.join(NOUNS)}")
+    _refuse_unknown(file, "key of nouns", given, set(NOUNS))
+    return NOUNS | given
+
+
+def _roles(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
+    given = spec.get("roles") or {}
+    told = given.items() if isinstance(given, dict) else [("", "")]
+    if not all(isinstance(who, str) and who and isinstance(what, str) and what
+               for who, what in told):  # fmt: skip
+        raise UserError(
+            f"task {file}: `roles` needs what each looks for: `Critic: fluent sentences`"
+        )
+    return {" ".join(who.split()): " ".join(what.split()) for who, what in told}
+
+
 def _axis(file: Path, name: str, spec: Any) -> Axis:
     if not isinstance(spec, dict) or not isinstance(spec.get("description"), str):
         raise UserError(f"task {file}: axes.{name} needs a `description`")
@@ -91,16 +131,23 @@ def _user_folder(prompts: str | None, own: list[Path]) -> list[Path]:
         return [PACKS / NANO]
     if not Path(prompts).is_dir():
         raise UserError(f"prompts: {prompts}: no such folder")
-    known = read_pack(own).templates
-    for name in read_pack([Path(prompts)]).templates:
+    known = read_pack(_laid_out(own, "shared")).templates
+    for name in read_pack(_laid_out([Path(prompts)], "shared")).templates:
         if name not in known:
             raise UserError(f"prompts: {prompts}: {unknown('template', name, known)}")
     return [Path(prompts)]
+
+
+def _laid_out(folders: Sequence[Path], layout: Layout) -> list[Path]:
+    """Where to look, in order; a user's words come before ours, however they are laid out."""
+    if layout == "paper":
+        return list(folders)
+    return [place for folder in folders for place in (folder / "shared", folder)]
 
 
 def _own_folder(file: Path, spec: Mapping[str, Any]) -> list[Path]:
     """A task file's pack: the folder it names, the one beside it, or a built-in task's."""
     named = spec.get("prompts")
     if named in BUILT_IN:
-        return [HERE / str(named)]
-    return [file.parent / str(named)] if named else [file.with_suffix("")]
+        return [HERE / str(named), COMMON]
+    return [file.parent / str(named) if named else file.with_suffix(""), COMMON]

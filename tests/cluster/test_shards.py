@@ -40,7 +40,9 @@ class Listening(Scripted):
 
 def assignment(out: Path, levels: int = 3, **more: Any) -> Assignment:
     engines, source = ScriptedEngines(), ModelSource("scripted")
-    judges = make_judges({"synthetic": {"levels": levels}}, load_task("summary", ["fluency"]))
+    judges = make_judges(
+        {"synthetic": {"levels": levels, "checks": NONE}}, load_task("summary", ["fluency"])
+    )
     signatures = dict.fromkeys(("synthetic", "synthetic.level"), "signed")
     identity = engines.identify(source)
     made = Assignment(str(out), None, "run1", judges, engines, source, identity, signatures, 0)
@@ -61,6 +63,9 @@ def out(tmp_path: Path) -> Path:
     return tmp_path
 
 
+NONE = {"neighbours": 0, "exchanged": 0}
+
+
 def files(out: Path) -> set[str]:
     return {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()}
 
@@ -71,6 +76,7 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
         "cases/00003.parquet",
         "briefs/synthetic/00003-run1.parquet",
         "verdicts/synthetic/00003.parquet",
+        "checks/synthetic/00003.parquet",
         "commits/prepare/00003.json",
         "commits/judge/00003.json",
     }

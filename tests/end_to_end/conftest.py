@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import logging
 import random
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -38,21 +36,6 @@ def e2e() -> SimpleNamespace:
 @pytest.fixture(scope="session")
 def killing() -> ModuleType:
     return _load("killing")
-
-
-@pytest.fixture(scope="module")
-def local_ray() -> Iterator[None]:
-    """One Ray for a module's runs in this process; its own warnings are not ours to mend."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import ray
-        import ray.data
-
-        ray.data.DataContext.get_current()
-        quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-        ray.init(address="local", num_cpus=4, include_dashboard=False, **quiet)
-    yield
-    ray.shutdown()
 
 
 def cases(count: int, systems: str = "ABC", axes: tuple[str, ...] = ("coherence",)) -> list[Row]:
@@ -89,9 +72,10 @@ def tables(out: Path, briefs: Path | None = None) -> dict[str, Any]:
     """All that a run came to, in an order of its own: which shard held a row is no matter."""
     import pyarrow.parquet as pq
 
-    folders = {"briefs": briefs or out / "briefs", "verdicts": out / "verdicts"}
+    folders = {name: out / name for name in ("briefs", "verdicts", "checks", "scores")}
+    folders |= {"briefs": briefs} if briefs else {}
     found: dict[str, Any] = {}
-    for name, folder in {**folders, "scores": out / "scores"}.items():
+    for name, folder in folders.items():
         rows = [
             row for file in folder.rglob("*.parquet") for row in pq.read_table(file).to_pylist()
         ]
@@ -111,7 +95,9 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
     run = json.loads((out / "run.json").read_text())
     numbers = [f"{n:05d}" for n, *_ in json.loads((out / "shards.json").read_text())["shards"]]
     reports = {f"report/{name}" for name in ("agreement.json", "agreement.md", "index.html")}
-    some = (f"report/{name}.json" for name in ("significance", "axes", "ceiling", "labels"))
+    others = ("significance", "axes", "ceiling", "labels", "validity", "costs")
+    others += ("entities", "entity_agreement", "without_outliers", "fitted", "roles")
+    some = (f"report/{name}.json" for name in others)
     reports |= {name for name in some if (out / name).exists()}  # as far as there is any
     selected = {f"selected/{name}.{end}" for name in selections for end in ("json", "jsonl")}
     shards = {
@@ -120,6 +106,7 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
         for name in (
             *(f"cases/{n}.parquet", f"scores/{n}.parquet", f"verdicts/synthetic/{n}.parquet"),
             *(f"commits/prepare/{n}.json", f"commits/judge/{n}.json"),
+            f"checks/synthetic/{n}.parquet",
             f"briefs/synthetic/{n}-{run['id']}.parquet",
         )
     }

@@ -1,4 +1,4 @@
-"""A run on the scripted model, in a process of its own that may be killed.
+"""A run, or a study, on the scripted model, in a process of its own that may be killed.
 
     python scripted_run.py config.json asks.log 0.2
 
@@ -49,7 +49,8 @@ def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize)
                 if self._left < 0:
                     raise UserError("the scripted model was asked enough")
                 digest = hashlib.blake2b(prompt.text.encode(), digest_size=8).hexdigest()
-                document = re.search(r"document-(\w+)", prompt.text)[1]
+                named = re.search(r"document-(\w+)", prompt.text)
+                document = named[1] if named else "none"
                 os.write(self._log, f"{digest} {document} {stage} {self._name}\n".encode())
             if prompts:
                 await sleep(2 * seconds * noise(prompts[0].text, "pause"))
@@ -63,10 +64,12 @@ def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize)
 
 def main(config: str, log: str, seconds: str) -> int:
     import evaljudge
+    from evaljudge.study import run_study
 
-    engines = noting_engines(log, float(seconds))
+    spec, engines = json.loads(Path(config).read_text()), noting_engines(log, float(seconds))
+    work = run_study if "study" in spec else evaljudge.run
     try:
-        return evaljudge.run(json.loads(Path(config).read_text()), engines=engines).exit_code
+        return work(spec, engines=engines).exit_code
     except (UserError, OSError, GivenUp) as error:
         print(f"evaljudge: {error}", file=sys.stderr)
         return 1 if isinstance(error, GivenUp) else 2

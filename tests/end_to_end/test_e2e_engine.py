@@ -1,4 +1,4 @@
-"""The whole journey on the real engine through the command line, over four SummEval documents."""
+"""The whole journey on the real engine through the command line, over two SummEval documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from evaljudge.agreement import COEFFICIENTS, LEVELS
 
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 METRICS = {"importance": {}, "rouge1": {}, "bertscore": {"model": str(MODEL_DIR)}, "words": {}}
-SCORERS = {"synthetic", "synthetic.level", *METRICS}
+JUDGED = ("synthetic", "synthetic.level", "synthetic.ordinal", "synthetic.bradley-terry")
+SCORERS = {*JUDGED, *METRICS}
 AXES = ("coherence", "consistency", "fluency", "relevance")
 
 
@@ -27,10 +28,10 @@ def finished(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
     if not CORPUS.exists():
         pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("summeval")
-    four = CORPUS.read_text().splitlines()[:4]
-    (folder / "four.jsonl").write_text("\n".join(four))
+    two = CORPUS.read_text().splitlines()[:2]
+    (folder / "two.jsonl").write_text("\n".join(two))
     config = {
-        "corpus": str(folder / "four.jsonl"),
+        "corpus": str(folder / "two.jsonl"),
         "out": str(folder / "out"),
         "model": {
             "source": str(tiny("bytes")),
@@ -56,8 +57,8 @@ def asked(out: Path) -> dict[str, Any]:
 def test_every_candidate_has_every_score(finished: Path) -> None:
     rows = pq.read_table(finished / "scores").to_pylist()
     counts = Counter((row["scorer"], row["axis"]) for row in rows if row["status"] == "ok")
-    judged = {(s, a): 4 * 16 for s in ("synthetic", "synthetic.level") for a in AXES}
-    assert counts == judged | {(metric, "*"): 4 * 16 for metric in METRICS}
+    judged = {(s, a): 2 * 16 for s in JUDGED for a in AXES}
+    assert counts == judged | {(metric, "*"): 2 * 16 for metric in METRICS}
     assert all(1 <= r["value"] <= 5 for r in rows if r["scorer"] == "synthetic.level")
     assert all(row["signature"] for row in rows)
 
@@ -70,11 +71,19 @@ def test_the_prefix_cache_serves_what_is_shared(finished: Path) -> None:
 
 
 def test_asks_are_counted_and_none_is_doubled(finished: Path) -> None:
-    """4 documents x 4 axes x 5 levels, and 16 candidates before each; equal texts asked once."""
-    assert 0 < asked(finished)["prepare"]["asks"] <= 4 * 4 * 5
-    verdicts = pq.read_table(finished / "verdicts" / "synthetic").to_pylist()
-    assert sum(v["tokens"]["asks"] for v in verdicts) == asked(finished)["judge"]["asks"]
-    assert 4 * 4 * 5 < asked(finished)["judge"]["asks"] <= 4 * 16 * 4 * 5
+    """2 documents x 4 axes x 5 levels, and 16 candidates before each; equal texts asked once.
+
+    Beside them the four neighbours, and a part of the comparisons the other way round.
+    """
+    assert asked(finished)["prepare"]["asks"] == 2 * 4 * 5
+    told = [
+        pq.read_table(finished / folder / "synthetic").to_pylist()
+        for folder in ("verdicts", "checks")
+    ]
+    verdicts, checks = ([row["tokens"]["asks"] for row in rows] for rows in told)
+    assert sum(verdicts) + sum(checks) == asked(finished)["judge"]["asks"]
+    assert 2 * 4 * 5 < sum(verdicts) <= 2 * 16 * 4 * 5
+    assert 2 * 4 * 4 < sum(checks) <= 2 * 4 * 4 + 0.2 * 2 * 16 * 4 * 5
 
 
 def test_agreement_is_reported_at_every_level(finished: Path) -> None:

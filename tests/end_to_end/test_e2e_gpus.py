@@ -6,10 +6,8 @@ Each engine notes, when it is opened, its model, its process and the GPUs that i
 from __future__ import annotations
 
 import json
-import logging
 import os
 import time
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +17,8 @@ import pytest
 
 import evaljudge
 
+NONE = {"neighbours": 0, "exchanged": 0}
+"""No checks: asks are easily counted."""
 PAUSE = 0.1
 Row = dict[str, Any]
 
@@ -42,7 +42,7 @@ class Desk:
             "out": str(self.out),
             "axes": ["coherence"],
             "model": "reader",
-            "judges": {"synthetic": {"levels": 3}},
+            "judges": {"synthetic": {"levels": 3, "checks": NONE}},
             "workers": {"cpus": 0.5} | workers,
         }
         asking = self._e2e.noting_engines(self.folder / "asks", PAUSE)
@@ -81,19 +81,11 @@ def noting_openings(engines: Any, log: Path) -> Any:
 
 
 @pytest.fixture(scope="module")
-def gpus(request: pytest.FixtureRequest) -> Iterator[None]:
+def gpus(request: pytest.FixtureRequest, start_ray: Any) -> Iterator[None]:
     """A Ray with so many GPUs, for all tests that want as many; they are of type L4."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import ray
-
-        ray.init(
-            address="local", num_cpus=4, num_gpus=request.param, include_dashboard=False,
-            resources={"accelerator_type:L4": 1} if request.param else {},
-            logging_level=logging.ERROR, log_to_driver=False,
-        )  # fmt: skip
-    yield
-    ray.shutdown()
+    resources = {"accelerator_type:L4": 1} if request.param else {}
+    with start_ray(num_cpus=4, num_gpus=request.param, resources=resources):
+        yield
 
 
 def on_ray_with(gpus: int) -> pytest.MarkDecorator:

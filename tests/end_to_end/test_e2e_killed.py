@@ -76,6 +76,7 @@ class Run:
             "axes": ["coherence"],
             "model": "scripted",
             "writer": chain.writer,
+            "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}},
             "metrics": ["words"],
             "select": [{"name": "best", "all": [best]}],
             "workers": {"min": chain.workers, "cpus": 0.5},
@@ -174,7 +175,13 @@ def uninterrupted(
     return of
 
 
-@pytest.mark.parametrize("name", CHAINS)
+LONG = ("own ray", "one worker", "two models")
+"""Six of the kills are in every `make test`, the others in `make test-all`."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.long if n in LONG else ()) for n in CHAINS]
+)
 def test_a_run_killed_again_and_again_ends_like_one_that_was_not(
     name: str, begin: Callable[[Chain], Run], uninterrupted: Any, e2e: SimpleNamespace
 ) -> None:

@@ -33,8 +33,15 @@ def corpus() -> list[dict[str, Any]]:
     ]
 
 
-def test_the_real_engine_killed_three_times_ends_like_one_that_was_not(
-    tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
+@pytest.mark.parametrize(
+    "victims",
+    [
+        pytest.param(("driver",), id="once"),
+        pytest.param(("worker", "driver", "all"), id="three times", marks=pytest.mark.long),
+    ],
+)
+def test_the_real_engine_killed_ends_like_one_that_was_not(
+    victims: tuple[str, ...], tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
 ) -> None:
     model = make_tiny_model(tmp_path / "model", CASES.read_text(encoding="utf-8").splitlines())
     cases = e2e.write_cases(tmp_path / "cases.jsonl", corpus())
@@ -43,7 +50,7 @@ def test_the_real_engine_killed_three_times_ends_like_one_that_was_not(
     whole.end()
 
     cut.start()
-    for number, victim in enumerate(("worker", "driver", "all")):
+    for number, victim in enumerate(victims):
         least = 1 + 4 * number
         cut.wait_until(lambda least=least: commits(cut) >= least, f"{least} commits")
         cut.kill(victim)

@@ -17,6 +17,8 @@ from evaljudge.model.scripted import Scripted, ScriptedEngines
 KILLS = {"d5": "writing", "d11": "comparing"}
 """Documents, and what of them the engine does not survive."""
 
+SCORERS = [f"synthetic{reading}" for reading in ("", ".level", ".ordinal", ".bradley-terry")]
+
 
 def fatal_engines(log: Path) -> ScriptedEngines:
     """Their classes are local, so that they travel to a worker by value."""
@@ -40,7 +42,7 @@ def fatal_engines(log: Path) -> ScriptedEngines:
     return ScriptedEngines(Fatal)
 
 
-@pytest.mark.parametrize("writer", [None, "another"])
+@pytest.mark.parametrize("writer", ["another", pytest.param(None, marks=pytest.mark.long)])
 def test_cases_that_kill_are_set_aside(
     writer: str | None, local_ray: None, e2e: SimpleNamespace, tmp_path: Path
 ) -> None:
@@ -54,8 +56,8 @@ def test_cases_that_kill_are_set_aside(
 
     deaths = (tmp_path / "deaths").read_text().split()
     assert {doc_id: deaths.count(doc_id) for doc_id in KILLS} == dict.fromkeys(KILLS, 3)
-    reasons = [dict(row.reasons) for row in outcome.findings.coverage]
-    assert reasons == [{"engine died": 3 * len(KILLS)}] * 2
+    reasons = {row.scorer: dict(row.reasons) for row in outcome.findings.coverage}
+    assert reasons == {scorer: {"engine died": 3 * len(KILLS)} for scorer in SCORERS}
     cut, whole = (rows(e2e.tables(tmp_path / name)) for name in ("cut", "whole"))
     assert {n: v for n, v in cut.items() if n[0] not in KILLS} == {
         n: v for n, v in whole.items() if n[0] not in KILLS

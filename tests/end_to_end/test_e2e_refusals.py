@@ -71,7 +71,13 @@ def test_a_mistake_in_the_configuration(shell: Shell, changes: Row, said: str) -
     assert said in shell.refused()
 
 
-@pytest.mark.parametrize("command", ["run", "prepare", "judge", "report", "plan"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("run", "plan"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("prepare", "judge", "report")),
+    ],
+)
 def test_every_command_refuses_alike(shell: Shell, command: str) -> None:
     shell.configure({"axis": ["fluency"]})
     assert "unknown key 'axis': did you mean 'axes'?" in shell.refused(command, "config.yaml")

@@ -18,6 +18,8 @@ import pytest
 import evaljudge
 
 AXES = ("coherence", "fluency")
+NONE = {"neighbours": 0, "exchanged": 0}
+"""No checks: asks are easily counted."""
 Row = dict[str, Any]
 
 pytestmark = pytest.mark.usefixtures("local_ray")
@@ -44,7 +46,7 @@ class Desk:
             "out": str(self.out),
             "axes": list(AXES),
             "model": "scripted",
-            "judges": {"synthetic": {"levels": 3}},
+            "judges": {"synthetic": {"levels": 3, "checks": NONE}},
             "select": [{"name": "best", "all": [best]}],
         }
         log = self.folder / "asks"
@@ -89,7 +91,9 @@ def finished(
     return made
 
 
-@pytest.mark.parametrize("most", [1, 20, 60])
+@pytest.mark.parametrize(
+    "most", [20, *(pytest.param(most, marks=pytest.mark.long) for most in (1, 60))]
+)
 def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: int) -> None:
     desk.cut_short(most)
     assert desk.state() == "begun"
@@ -112,7 +116,7 @@ def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finis
 
 def test_shared_levels_come_to_the_same_as_ones_own(desk: Desk, another: Desk) -> None:
     desk.run()
-    of_five = {"judges": {"synthetic": {"levels": 5}}}
+    of_five = {"judges": {"synthetic": {"levels": 5, "checks": NONE}}}
     another.run(briefs=str(desk.out / "briefs"), **of_five)
     shared, asked = another.tables(), another.asked
     another.out = another.folder / "alone"
@@ -186,5 +190,5 @@ def test_under_the_floor_everything_is_written_all_the_same(
     assert desk.is_whole()
     scores = map(json.loads, desk.tables()["scores"])
     assert Counter((row["doc_id"], row["reason"]) for row in scores if row["value"] is None) == {
-        ("d0", "empty source"): 3 * 2 * 2, ("d1", "empty text"): 2 * 2,
+        ("d0", "empty source"): 3 * 2 * 4, ("d1", "empty text"): 2 * 4,
     }  # fmt: skip

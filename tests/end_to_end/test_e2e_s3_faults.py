@@ -22,6 +22,8 @@ from typing import Any
 import pytest
 
 CASES, LEVELS = 8, 3
+NONE = {"neighbours": 0, "exchanged": 0}
+"""No checks: asks are easily counted."""
 PATIENCE = 200
 """Seconds that a run is waited for."""
 Faults = Mapping[str, float]
@@ -53,7 +55,7 @@ class Run:
             "briefs": f"{base}/briefs",
             "axes": ["coherence"],
             "model": "scripted",
-            "judges": {"synthetic": {"levels": LEVELS}},
+            "judges": {"synthetic": {"levels": LEVELS, "checks": NONE}},
             "metrics": ["words"],
             "select": [{"name": "best", "all": [best]}],
             "workers": {"cpus": 0.5},
@@ -162,6 +164,7 @@ def test_a_run_ends_as_if_nothing_had_happened(
     is_whole()
 
 
+@pytest.mark.long
 def test_an_outage_of_a_minute_is_waited_out(
     run: Run, s3: Any, s3_proxy: Any, undisturbed: Any, is_whole: Callable[[], None]
 ) -> None:
@@ -199,6 +202,7 @@ def test_an_outage_that_outlasts_patience_ends_in_one_line_and_is_resumed(
     is_whole()
 
 
+@pytest.mark.long
 def test_storage_that_never_answers_ends_in_one_line(run: Run, s3: Any, s3_proxy: Any) -> None:
     s3_proxy.outage(3600)
     run.start(EVALJUDGE_STORAGE_PATIENCE="1")

@@ -10,8 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+NONE = {"neighbours": 0, "exchanged": 0}
+"""No checks: asks are easily counted."""
 
-@pytest.mark.parametrize("where", ["local", "s3"])
+
+@pytest.mark.parametrize("where", ["s3", pytest.param("local", marks=pytest.mark.long)])
 def test_one_works_and_the_other_is_refused(
     where: str, e2e: SimpleNamespace, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -22,7 +25,7 @@ def test_one_works_and_the_other_is_refused(
         "out": f"{bucket.uri}/out" if bucket else out,
         "axes": ["coherence"],
         "model": "scripted",
-        "judges": {"synthetic": {"levels": 2}},
+        "judges": {"synthetic": {"levels": 2, "checks": NONE}},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
     command = [sys.executable, e2e.script, "config.json", "asks", "0.1"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import exp, inf, log
 from typing import Any
 
@@ -145,10 +146,10 @@ def test_scaling_all_probabilities_changes_no_choice(values: list[float], shift:
 
 
 def test_draws_follow_p_and_are_prefixes_of_each_other() -> None:
-    chosen = Chosen({"a": log(0.7), "b": log(0.2), "c": log(0.05)})
-    many = chosen.draw(4000, "key")
-    assert chosen.draw(10, "key") == many[:10]
-    assert chosen.draw(10, "other") != many[:10]
+    chosen = Chosen({"a": log(0.7), "b": log(0.2), "c": log(0.05)}, key="key")
+    many = chosen.drawn(4000).samples
+    assert chosen.drawn(10).samples == many[:10]
+    assert replace(chosen, key="other").drawn(10).samples != many[:10]
     for name, share in chosen.p.items():
         assert many.count(name) / 4000 == pytest.approx(share, abs=0.03)
 

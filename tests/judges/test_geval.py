@@ -142,7 +142,10 @@ def briefs_with(reply: Written | Failed) -> list[Brief]:
     ("reply", "reason"),
     [
         (Failed("prompt too long"), "prompt too long"),
-        (Written((Sample("1. Read the", "length"),)), "the reply was cut at its token limit"),
+        (
+            Written((Sample("1. Read the", "length"),)),
+            "the reply was cut before its first step ended",
+        ),
         (Written((Sample(" \n", "stop"),)), "the reply was empty"),
     ],
 )
@@ -157,6 +160,19 @@ def test_steps_that_fail_leave_every_candidate_unscored(
     scores = judge(samples=3).score(found["A"])
     assert [(s.scorer, s.value) for s in scores] == [("geval", None), ("geval.sampled", None)]
     assert {s.reason for s in scores} == {f"no steps for fluency: {reason}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("1. Read it. 2. Note the err", "1. Read it."),
+        ("1. Read it\n2. Note every error\n3. Cou", "1. Read it\n2. Note every error"),
+        ("Read it! Is it good? Ther", "Read it! Is it good?"),
+    ],
+)
+def test_steps_that_were_cut_are_kept_to_their_last_whole_one(text: str, kept: str) -> None:
+    (brief,) = briefs_with(Written((Sample(text, "length"),)))
+    assert (brief.status, brief.content) == ("ok", {"text": kept, "cut": True})
 
 
 def test_steps_that_nobody_wrote() -> None:
@@ -193,7 +209,7 @@ def test_verdicts_and_scores() -> None:
     (score,) = judge().score(found["A"])
     assert (score.scorer, score.axis, score.status) == ("geval", "fluency", "ok")
     assert score.value == pytest.approx(3.7)
-    assert judge().scorers == ("geval",)
+    assert judge().scorers == ["geval"]
 
 
 def test_all_on_one_rating_is_that_rating() -> None:

@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 
 from evaljudge.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.errors import UserError
-from evaljudge.judges.synthetic import (
-    Synthetic,
-    ideal_sums,
-    level_of,
-    neighbours,
-    ratings,
-    rounds,
-    weighted_sum,
-)
+from evaljudge.judges.anchored import ideal_sums, level_of, weighted_sum
+from evaljudge.judges.scale import neighbours, ratings, rounds
+from evaljudge.judges.synthetic import Synthetic
 from evaljudge.model.scripted import Scripted
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 from evaljudge.tasks import load_task
@@ -166,7 +160,7 @@ def test_a_reference_that_fails_takes_its_inner_levels_along(
     verdict = verdicts_of(judge(), briefs, Scripted())["A"]
     assert verdict.status == "unscored"
     assert verdict.reason == f"no reference of level 1 on fluency: {reason}"
-    assert [s.value for s in judge().score(verdict)] == [None, None]
+    assert {s.scorer: s.value for s in judge().score(verdict)} == dict.fromkeys(judge().scorers)
 
 
 def test_an_empty_source_asks_nothing() -> None:
@@ -215,8 +209,9 @@ def test_verdicts_and_scores() -> None:
 def test_better_than_all_is_five_and_worse_than_all_is_one() -> None:
     for model, total, level in ((always(1, 0), 15, 5), (always(0, 1), -15, 1)):
         found = verdicts_of(judge(), briefs_of(judge(), model), model)
-        values = [s.value for s in judge().score(found["A"])]
-        assert values == [pytest.approx(total), level]
+        values = {s.scorer: s.value for s in judge().score(found["A"])}
+        assert values["synthetic"] == pytest.approx(total)
+        assert values["synthetic.level"] == level
 
 
 def test_the_order_of_candidates_changes_no_score() -> None:
@@ -242,7 +237,9 @@ def test_one_comparison_that_fails_leaves_the_candidate_unscored() -> None:
     found = verdicts_of(judge(), briefs_of(judge(), model), model)
     assert found["A"].reason == "compared with level 5: too long"
     assert found["B"].status == "ok"
-    assert [s.value for s in judge().score(found["B"])] == [pytest.approx(0), pytest.approx(27 / 7)]
+    values = {s.scorer: s.value for s in judge().score(found["B"])}
+    assert values["synthetic"] == pytest.approx(0)
+    assert values["synthetic.level"] == pytest.approx(27 / 7)
 
 
 def test_the_fact_is_shown_where_the_axis_wants_it() -> None:

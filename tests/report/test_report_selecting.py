@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaljudge.agreement import Precise, precise
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Document, Score
-from evaljudge.report import Selected, select
+from evaljudge.report import Selected, figures, select
 from evaljudge.report.highest import share_of
+from evaljudge.report.sieve import Aim
 from evaljudge.storage import Output, Shard
 
 Row = tuple[str, str, str, float | None, float | None]  # doc, system, text, fluency, rouge
@@ -117,6 +119,83 @@ def test_one_condition_may_ask_three_things(tmp_path: Path) -> None:
     asked = fluency(top_fraction=0.8, at_least=3.6, at_most=4.5)
     select(output, shards, [rule("some", asked)])
     assert lines(output, "some") == [("d1", "A")]
+
+
+def aimed(precision: float, good: float) -> dict[Aim, Precise | None]:
+    """Where people rated d1 5 2 and d3 4 4 1."""
+    scores, ratings = [4.25, 3.5, 5.0, 3.5, 1.0], [5, 2, 4, 4, 1]
+    found = precise([1, 1, 3, 3, 3], scores, ratings, good=good, target=precision)
+    return {(("synthetic.level", "fluency"), precision, good): found}
+
+
+def test_a_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
+    """From the top: 1/1, 2/2, 3/4 at 3.5, 3/5.
+
+    d1 is selected from by 3.5 (d3: 2/2, then 2/3), which is good once in twice; d3 by 4.25, which
+    selects one of its two good ones.
+    """
+    output, shards = written(tmp_path, SHARDS)
+    top = rule("top", fluency(precision=0.9, good=4))
+    (selected,) = select(output, shards, [top], aimed(0.9, 4))
+    assert lines(output, "top") == [("d1", "A"), ("d3", "A")]
+    assert (selected.considered, selected.selected, selected.unscored) == (6, 2, 1)
+    assert selected.thresholds == [
+        {
+            **{"scorer": "synthetic.level", "axis": "fluency", "precision": 0.9, "good": 4},
+            **{"value": 4.25, "best": 1, "documents": 2},
+            "cross_fitted": {
+                "precision": {"value": pytest.approx(2 / 3), "low": 0.5, "high": 1, "n": 3},
+                "recall": {"value": pytest.approx(2 / 3), "low": 0.5, "high": 1, "n": 3},
+            },
+        }
+    ]
+    assert figures.rule(selected) == [
+        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
+        "(at least 4.25; cross-fitted 0.667 [0.500, 1.000])"
+    ]
+    content = json.loads(output.place.read("selected/top.json"))
+    assert content["thresholds"][0]["value"] == 4.25
+    assert content["rule"]["all"][0]["precision"] == 0.9
+
+
+def test_a_precision_stands_with_other_conditions(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    asked = fluency(precision=0.7, good=4, top_fraction=0.8, at_most=4.5)
+    (selected,) = select(output, shards, [rule("some", asked)], aimed(0.7, 4))
+    assert lines(output, "some") == [("d1", "A"), ("d1", "B"), ("d3", "B")]
+    asked_for = [{"top_fraction", "precision"} & told.keys() for told in selected.thresholds]
+    assert asked_for == [{"top_fraction"}, {"precision"}]
+    (told,) = figures.rule(selected)
+    assert told.startswith(
+        "synthetic.level on fluency: at most 4.5, in the top 80% (at least 3.5), precision 0.7 of "
+        "ratings ≥ 4 (at least 3.5; cross-fitted "
+    )
+
+
+def test_a_precision_that_nothing_reaches_selects_nothing(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    (selected,) = select(
+        output, shards, [rule("none", fluency(precision=0.9, good=5))], aimed(0.9, 5)
+    )
+    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
+    assert lines(output, "none") == []
+    assert (selected.thresholds[0]["value"], selected.thresholds[0]["best"]) == (None, 0.5)
+    assert figures.rule(selected) == [
+        "synthetic.level on fluency: precision 0.9 of ratings ≥ 5 "
+        "(no threshold reaches it; the best is 0.500)"
+    ]
+
+
+def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    unknown: dict[Aim, Precise | None] = {(("synthetic.level", "fluency"), 0.9, 4): None}
+    asked = [rule("none", fluency(precision=0.9, good=4))]
+    (selected,) = select(output, shards, asked, unknown)
+    assert (selected.selected, selected.thresholds[0]["cross_fitted"]) == (0, None)
+    assert figures.rule(selected) == [
+        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
+        "(too few ratings to find a threshold)"
+    ]
 
 
 def test_an_infinite_score_is_no_number(tmp_path: Path) -> None:

@@ -36,14 +36,15 @@ def test_axes(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", BUILT_IN)
-@pytest.mark.parametrize("template", ["extreme", "between", "compare"])
+@pytest.mark.parametrize("template", ["extreme", "between", "compare", "yes-no"])
 def test_every_prompt_has_its_slots_in_order(task: str, template: str) -> None:
-    words = {"axis": "AXIS", "description": "DESCRIPTION", "extreme": "worst"}
+    words = {"axis": "AXIS", "description": "DESCRIPTION", "extreme": "worst", "relation": "worse"}
     prompt = load_task(task).pack.render(f"synthetic.{template}", GIVEN, **words)
     slots = {
         "extreme": ["worst", "AXIS", "DESCRIPTION", "SOURCE"],
         "between": ["AXIS", "DESCRIPTION", "SOURCE", "WORSE", "BETTER"],
         "compare": ["AXIS", "DESCRIPTION", '"Worse" or "Similar"', "SOURCE", "REF", "TARGET"],
+        "yes-no": ["SOURCE", "TARGET", "REF", "DESCRIPTION", "worse than", '"Yes" or "No"'],
     }[template]
     if task == "summary" and template == "between":  # the paper's order: the document comes last
         slots = ["AXIS", "DESCRIPTION", "WORSE", "BETTER", "SOURCE"]

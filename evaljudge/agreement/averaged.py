@@ -1,0 +1,155 @@
+"""Methods x axes, and the average over axes: intervals, who is best, who cannot be told from it.
+
+    >>> found = averaged(documents, systems, {"ours": ours, "sampled": [first, second]}, human)
+    >>> found.methods[1].columns[-1]
+    AveragedValue(value=0.31, low=0.24, high=0.37, n=100, spread=0.012)
+    >>> found.columns[-1]
+    AveragedColumn(axis=None, best=('ours',), second=('sampled',), challengers=(Challenger(…),))
+
+`ours`, `first` and `second` give an axis its scores. Sample level alone, by the package's policy.
+Columns are the axes of `human` in its order, and then the average: the mean of the axes' values,
+undefined where any of them is.
+
+A method of several trials has the mean of its trials' values, undefined where any trial's is, and
+`spread`, their sample standard deviation. Its interval is of that mean.
+
+Intervals resample whole documents, the same for all methods and axes. A tie holds up to rounding:
+all that are tied share the place.
+
+The test: were two methods alike, a document's difference between their correlations could as well
+have the other sign. Signs are drawn for whole documents, on all axes together; the statistic is
+the mean (over axes) of the mean difference over documents where both methods have a correlation,
+each the mean of the trials that have one. So the tests of single axes too exchange whole
+documents. `against_best` exchanges candidates' scores, and its p may differ.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .bootstrap import interval
+from .compare import EQUAL
+from .flips import Challenger, challengers
+from .pairs import Floats
+from .shared import Correlation
+from .threads import on_one_thread
+from .trials import Trial, correlations_of, means, over_trials, replicates_of
+
+
+@dataclass(frozen=True, slots=True)
+class AveragedValue:
+    value: float | None  # None where undefined
+    low: float | None  # 95% bootstrap interval
+    high: float | None
+    n: int  # documents with a correlation in any trial (of the average: on any axis)
+    spread: float | None  # None with one trial
+
+
+@dataclass(frozen=True, slots=True)
+class AveragedMethod:
+    name: str
+    trials: int
+    columns: tuple[AveragedValue, ...]  # one per axis, then the average
+
+
+@dataclass(frozen=True, slots=True)
+class AveragedColumn:
+    axis: str | None  # None: the average
+    best: tuple[str, ...]
+    second: tuple[str, ...]
+    challengers: tuple[Challenger, ...]  # all that have a value and are not best, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    coefficient: Correlation
+    axes: tuple[str, ...]
+    methods: tuple[AveragedMethod, ...]
+    columns: tuple[AveragedColumn, ...]  # one per axis, then the average
+
+
+@on_one_thread
+def averaged(
+    documents: ArrayLike,
+    systems: ArrayLike,
+    methods: Mapping[str, Trial | Sequence[Trial]],
+    human: Mapping[str, ArrayLike],
+    *,
+    coefficient: Correlation = "spearman",
+    resamples: int = 1000,
+    permutations: int = 1000,
+    seed: int = 0,
+) -> Averaged:
+    """From one row per candidate, in any order; `human`: axis -> ratings, NaN where unrated."""
+    if not human:
+        raise ValueError("there is no axis to average over")
+    trials = {name: _trials(name, given) for name, given in methods.items()}
+    found = correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
+    replicates = replicates_of(found, resamples, seed)
+    measured = tuple(
+        AveragedMethod(name, len(cube), _values(cube, replicate))
+        for (name, cube), replicate in zip(found.items(), replicates, strict=True)
+    )
+    columns = [*human, None]
+    pooled = {name: over_trials(cube) for name, cube in found.items()}
+    return Averaged(
+        coefficient=coefficient,
+        axes=tuple(human),
+        methods=measured,
+        columns=tuple(
+            _column(axis, index, measured, pooled, permutations, seed)
+            for index, axis in enumerate(columns)
+        ),
+    )
+
+
+def _trials(name: str, given: Trial | Sequence[Trial]) -> list[Trial]:
+    trials = [given] if isinstance(given, Mapping) else list(given)
+    if not trials:
+        raise ValueError(f"method {name!r} has no trial")
+    return trials
+
+
+def _values(cube: Floats, replicates: Floats) -> tuple[AveragedValue, ...]:
+    by_trial = means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
+    defined = np.isfinite(cube).any(axis=0)
+    counts = [*defined.sum(axis=1), defined.any(axis=0).sum()]
+    return tuple(
+        _value(by_trial[:, column], replicates[column], int(count))
+        for column, count in enumerate(counts)
+    )
+
+
+def _value(by_trial: Floats, replicates: Floats, n: int) -> AveragedValue:
+    value = float(by_trial.mean())
+    if np.isnan(value):
+        return AveragedValue(None, None, None, n, None)
+    spread = float(by_trial.std(ddof=1)) if by_trial.size > 1 else None
+    return AveragedValue(value, *interval(replicates), n, spread)
+
+
+def _column(
+    axis: str | None,
+    index: int,
+    methods: Sequence[AveragedMethod],
+    pooled: Mapping[str, Floats],
+    permutations: int,
+    seed: int,
+) -> AveragedColumn:
+    values = {
+        method.name: value
+        for method in methods
+        if (value := method.columns[index].value) is not None
+    }
+    best = _highest(values)
+    others = {name: value for name, value in values.items() if name not in best}
+    rows = slice(None) if axis is None else slice(index, index + 1)
+    gaps = {name: pooled[best[0]][rows] - pooled[name][rows] for name in others}
+    return AveragedColumn(axis, best, _highest(others), challengers(gaps, permutations, seed))
+
+
+def _highest(values: Mapping[str, float]) -> tuple[str, ...]:
+    top = max(values.values(), default=0.0)
+    return tuple(name for name, value in values.items() if value > top - EQUAL)

@@ -1,0 +1,140 @@
+"""Scores as the ratings that people would give: a rising map, cross-fitted over documents.
+
+    >>> calibration(documents, scores, ratings).error_after
+    Measured(value=0.41, low=0.37, high=0.45, n=360)
+
+A document's scores are calibrated by a map (see isotonic.py) that was fitted on the pairs of the
+other folds alone: none calibrates itself. A document without a pair has no fold, and takes the map
+of all documents; so does any new one.
+
+Errors are mean absolute errors over the pairs: of the scores as they are (which says something
+only where they are on the people's scale), of saying nothing but the other folds' mean rating, and
+of the calibrated values; `less` is the share of the second that the third is spared. Spearman's is
+that of the sample level. A map is flat in places, which ties values: so a document can lose its
+coefficient by it, and `n` tells how many have one. Intervals resample documents, as everywhere in
+the package; the maps stay as they were fitted.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .estimate import COEFFICIENTS
+from .folds import Folded, Rows, folded
+from .isotonic import Isotonic, fit_isotonic
+from .pairs import Codes, Floats, paired
+from .sample import document_correlations
+from .spread import quotient, spread
+from .threads import on_one_thread
+
+
+@dataclass(frozen=True, slots=True)
+class CrossFitted:
+    values: Floats  # each row's, in units of the ratings; NaN where unscored
+    means: Floats  # each row's yardstick: the mean rating of the other folds
+    maps: tuple[Isotonic, ...]  # of each fold: fitted on the others
+    whole: Isotonic  # fitted on all documents
+    fold: Codes  # each row's; -1: of a document without a pair
+    documents: int  # with a pair
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    value: float | None  # None where undefined
+    low: float | None  # 95% bootstrap interval over documents
+    high: float | None
+    n: int  # pairs behind an error, documents behind a correlation
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    fitted: CrossFitted
+    error_before: Measured
+    error_of_mean: Measured
+    error_after: Measured
+    less: Measured
+    spearman_before: Measured
+    spearman_after: Measured
+
+
+def cross_fitted(
+    documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *, folds: int = 5, seed: int = 0
+) -> CrossFitted | None:
+    """From one row per candidate, NaN where unscored or unrated.
+
+    As many folds as documents with a pair, where those are fewer; None where fewer than two.
+    """
+    rows = folded(documents, scores, ratings, folds, seed)
+    return None if rows is None else _cross_fitted(rows)
+
+
+@on_one_thread
+def calibration(
+    documents: ArrayLike,
+    scores: ArrayLike,
+    ratings: ArrayLike,
+    *,
+    folds: int = 5,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Calibration | None:
+    """The calibrated values, and how far these and the scores are from the ratings."""
+    rows = folded(documents, scores, ratings, folds, seed)
+    if rows is None:
+        return None
+    fitted = _cross_fitted(rows)
+    before, mean, after = (
+        rows.summed(np.abs(values - rows.ratings))
+        for values in (rows.scores, fitted.means, fitted.values)
+    )
+    counts = rows.summed(np.ones(rows.pairs.size))
+
+    def ratio(above: Floats, below: Floats, n: int = fitted.pairs) -> Measured:
+        found = spread(
+            lambda drawn: quotient(drawn @ above, drawn @ below), rows.documents, resamples, seed
+        )
+        return Measured(*found, n=n)
+
+    def spearman(values: Floats) -> Measured:
+        found = _spearman(rows, values)
+        defined = np.isfinite(found)
+        sums = np.where(defined, found, 0.0)
+        return ratio(sums, defined.astype(np.float64), int(defined.sum()))
+
+    return Calibration(
+        fitted=fitted,
+        error_before=ratio(before, counts),
+        error_of_mean=ratio(mean, counts),
+        error_after=ratio(after, counts),
+        less=ratio(mean - after, mean),
+        spearman_before=spearman(rows.scores),
+        spearman_after=spearman(fitted.values),
+    )
+
+
+def _cross_fitted(rows: Folded) -> CrossFitted:
+    whole, mean = _fitted(rows, rows.pairs)
+    values, means = whole.calibrated(rows.scores), np.full(rows.scores.shape, mean)
+    maps = []
+    for fold in range(rows.folds):
+        inside = rows.inside(fold)
+        learned, mean = _fitted(rows, rows.elsewhere(fold))
+        values[inside], means[inside] = learned.calibrated(rows.scores[inside]), mean
+        maps.append(learned)
+    pairs = int(rows.pairs.sum())
+    return CrossFitted(values, means, tuple(maps), whole, rows.fold, rows.documents, pairs)
+
+
+def _fitted(rows: Folded, on: Rows) -> tuple[Isotonic, float]:
+    return fit_isotonic(rows.scores[on], rows.ratings[on]), float(rows.ratings[on].mean())
+
+
+def _spearman(rows: Folded, values: Floats) -> Floats:
+    """Each document's; NaN where it has none."""
+    document = rows.document[rows.pairs]
+    among = np.zeros_like(document)  # the sample level asks for no system
+    pairs = paired(document, among, values[rows.pairs], rows.ratings[rows.pairs])
+    found: Floats = document_correlations(pairs)[COEFFICIENTS.index("spearman")]
+    return found

@@ -1,0 +1,110 @@
+"""Which score must a candidate reach, that a given share of those selected are good?
+
+    >>> precise([0, 0, 1, 1], [.9, .2, .8, .1], [5, 1, 4, 2], good=4, target=0.9).threshold
+    0.8
+
+A candidate is good where people rated it `good` or higher. The threshold is the lowest score that
+itself reaches the target: of all candidates that score so high or higher, at least that share is
+good. It is so the one that selects most; a higher one may miss the target again, as precision
+needs not rise with the score. Equal scores are selected together or not at all.
+
+What a threshold is worth is told by documents that it was not chosen on: each fold is selected from
+by the threshold of the others, and selects nothing where these have none. Precision, recall and the
+selected share are of all folds pooled. They may miss the target: a threshold is chosen for looking
+good where it was chosen. Only pairs (see folds.py) count. Intervals resample documents, as
+everywhere in the package; the thresholds stay as they were chosen.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .folds import Rows, folded
+from .pairs import Codes, Floats
+from .preference import Share
+from .spread import quotient, spread
+from .threads import on_one_thread
+
+
+@dataclass(frozen=True, slots=True)
+class Precise:
+    good: float
+    target: float
+    base: Share  # of the pairs: those that are good
+    threshold: float | None  # chosen on all documents: what a selection uses; None: none reaches it
+    best: float  # the highest precision that any threshold reaches on all documents
+    thresholds: tuple[float | None, ...]  # of each fold: chosen on the others
+    selected: Share  # of the pairs: by the other folds' thresholds
+    precision: Share  # of the selected pairs: those that are good
+    recall: Share  # of the good pairs: those that are selected
+    documents: int  # with a pair
+
+
+@on_one_thread
+def precise(
+    documents: ArrayLike,
+    scores: ArrayLike,
+    ratings: ArrayLike,
+    *,
+    good: float,
+    target: float,
+    folds: int = 5,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Precise | None:
+    """From one row per candidate, NaN where unscored or unrated.
+
+    None where fewer than two documents have a pair.
+    """
+    rows = folded(documents, scores, ratings, folds, seed)
+    if rows is None:
+        return None
+    is_good = rows.ratings >= good
+
+    def chosen(on: Rows) -> float | None:
+        return lowest_threshold(rows.scores[on], is_good[on], target)
+
+    def share(of: Rows, among: Rows) -> Share:
+        some, whole = rows.summed(of), rows.summed(among)
+        found = spread(
+            lambda drawn: quotient(drawn @ some, drawn @ whole), rows.documents, resamples, seed
+        )
+        return Share(*found, n=int(whole.sum()))
+
+    thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
+    selected = _reached(rows.scores, rows.fold, thresholds)
+    return Precise(
+        good=good,
+        target=target,
+        base=share(is_good, rows.pairs),
+        threshold=chosen(rows.pairs),
+        best=float(precisions(rows.scores[rows.pairs], is_good[rows.pairs])[1].max()),
+        thresholds=thresholds,
+        selected=share(selected, rows.pairs),
+        precision=share(selected & is_good, selected),
+        recall=share(selected & is_good, is_good),
+        documents=rows.documents,
+    )
+
+
+def lowest_threshold(scores: Floats, is_good: Rows, target: float) -> float | None:
+    thresholds, found = precisions(scores, is_good)
+    reaching = thresholds[found >= target]
+    return float(reaching[0]) if reaching.size else None
+
+
+def precisions(scores: Floats, is_good: Rows) -> tuple[Floats, Floats]:
+    """Each distinct score, rising; and what share of those at or above it is good."""
+    distinct, place = np.unique(scores, return_inverse=True)
+    good, all_of_them = (
+        np.bincount(place, weights=counted, minlength=distinct.size)[::-1].cumsum()[::-1]
+        for counted in (is_good.astype(np.float64), np.ones(place.size))
+    )
+    return distinct, good / all_of_them
+
+
+def _reached(scores: Floats, fold: Codes, thresholds: tuple[float | None, ...]) -> Rows:
+    least = np.array([np.inf if one is None else one for one in thresholds])
+    reached: Rows = np.isfinite(scores) & (fold >= 0) & (scores >= least[fold])
+    return reached

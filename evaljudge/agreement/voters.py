@@ -1,0 +1,157 @@
+"""How much is each voter's vote worth? Dawid and Skene's model, by expectation-maximisation.
+
+    >>> found = dawid_skene([[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 0], [0, -1, 1]], labels=2)
+    >>> found.confusions[2].round(2).tolist()  # the third voter says 1 for 0, and 0 for 1
+    [[0.03, 0.97], [0.95, 0.05]]
+    >>> found.posterior[4].round(3).tolist()  # so both votes on the last item say 0
+    [0.998, 0.002]
+
+Of very many items only the patterns of votes are needed, and how often each occurs (`counts`).
+
+Every item has one true label, unseen; label k has the share p_k; where it is true, voter v says g
+with the chance c_v[k, g], whatever the others say. Shares and confusions are those that make the
+votes most likely, with `smoothing` votes added for every label, and for every answer of a voter to
+a true label (the mode of a symmetric Dirichlet prior of 1 + smoothing). The posterior of an item
+then weighs each vote by what that voter's vote has turned out to mean.
+
+Policy:
+- The start is each item's majority, evenly among labels that tie; it says which label is which. So
+  a voter who is always wrong is read the other way round, but not a majority of such voters.
+- A missing vote says nothing. An item without votes estimates nothing; its posterior is the shares.
+- A label that nobody gives to any item is true of none. It would otherwise attract the items on
+  which voters disagree.
+- Where no item has three votes, many shares and confusions make the votes equally likely: no step
+  is taken, `identified` is False, and the posterior is the start.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .pairs import Codes, Floats
+
+MISSING = -1
+FEWEST_VOTES = 3  # on one item: Kruskal's condition
+
+
+@dataclass(frozen=True, slots=True)
+class Voters:
+    posterior: Floats  # (rows of votes, labels)
+    confusions: Floats  # (voters, true label, label given); each row sums to 1
+    shares: Floats  # (labels,)
+    log_posteriors: Floats  # (steps,): of the votes, plus that of the prior; never falls
+    log_likelihood: float  # of the votes alone, in the end
+    converged: bool
+    identified: bool
+
+    @property
+    def steps(self) -> int:
+        return self.log_posteriors.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Votes:
+    given: Floats  # (rows, voters * labels): 1 for the label that the voter gave
+    voters: int
+    labels: int
+    voted: Floats  # (rows,): how many items have these votes; 0 where there is no vote
+    used: Floats  # (labels,): 1 where somebody gives it
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    confusions: Floats
+    shares: Floats
+    log_prior: float
+
+
+def dawid_skene(
+    votes: ArrayLike,
+    labels: int,
+    counts: ArrayLike | None = None,
+    *,
+    smoothing: float = 0.1,
+    tolerance: float = 1e-9,
+    most_steps: int = 1000,
+) -> Voters:
+    """From (rows, voters) of codes 0..labels - 1, or MISSING; each is one item, or `counts` items.
+
+    Converged is a step that adds no more than `tolerance` per item that has a vote.
+    """
+    if not smoothing > 0:
+        raise ValueError("smoothing must be above 0: a chance of 0 has no logarithm")
+    cast = _cast(np.asarray(votes), labels, counts)
+    identified = bool((cast.given.sum(axis=1) >= FEWEST_VOTES).any())
+    posterior = _majority(cast)
+    model = _estimated(cast, posterior, smoothing)
+    fits: list[float] = []
+    converged = False
+    while identified and not converged and len(fits) < most_steps:
+        model = _estimated(cast, posterior, smoothing)
+        posterior, likelihood = _expected(cast, model)
+        fits.append(likelihood + model.log_prior)
+        converged = len(fits) > 1 and bool(fits[-1] - fits[-2] <= tolerance * cast.voted.sum())
+    return Voters(
+        posterior=posterior,
+        confusions=model.confusions,
+        shares=model.shares,
+        log_posteriors=np.array(fits),
+        log_likelihood=_expected(cast, model)[1],
+        converged=converged,
+        identified=identified,
+    )
+
+
+def _cast(votes: Codes, labels: int, counts: ArrayLike | None) -> _Votes:
+    if votes.ndim != 2 or not np.isin(votes, np.arange(MISSING, labels)).all():
+        raise ValueError(f"votes must be a table of 0 to {labels - 1}, or {MISSING} where missing")
+    given = (votes[:, :, None] == np.arange(labels)).astype(np.float64)
+    if not given.any():
+        raise ValueError("there is no vote")
+    items = np.ones(len(votes)) if counts is None else _items(np.asarray(counts), len(votes))
+    return _Votes(
+        given=given.reshape(len(votes), -1),
+        voters=votes.shape[1],
+        labels=labels,
+        voted=given.any(axis=(1, 2)) * items,
+        used=given.any(axis=(0, 1)).astype(np.float64),
+    )
+
+
+def _items(counts: Codes, rows: int) -> Floats:
+    if counts.shape != (rows,) or counts.dtype.kind not in "iu" or not (counts >= 1).all():
+        raise ValueError("counts must be whole numbers of 1 or more, one for each row of votes")
+    return counts.astype(np.float64)
+
+
+def _majority(cast: _Votes) -> Floats:
+    """(rows, labels): even among the labels with the most votes."""
+    counts = cast.given.reshape(-1, cast.voters, cast.labels).sum(axis=1)
+    most = (counts == counts.max(axis=1, keepdims=True)) * cast.used
+    return _proportions(most)
+
+
+def _estimated(cast: _Votes, posterior: Floats, smoothing: float) -> _Model:
+    """The maximisation: shares and confusions as counted, each label by how likely it is."""
+    known = posterior * cast.voted[:, None]
+    shares = _proportions(known.sum(axis=0) + smoothing * cast.used)
+    counts = (known.T @ cast.given).reshape(cast.labels, cast.voters, cast.labels)
+    confusions = _proportions(counts.swapaxes(0, 1) + smoothing)
+    chances = np.append(shares[cast.used > 0], confusions)
+    return _Model(confusions, shares, log_prior=smoothing * float(np.log(chances).sum()))
+
+
+def _expected(cast: _Votes, model: _Model) -> tuple[Floats, float]:
+    """The expectation: the posterior, and the votes' log-likelihood."""
+    meaning = np.log(model.confusions).swapaxes(1, 2).reshape(-1, cast.labels)
+    shares = np.full(cast.labels, -np.inf)
+    np.log(model.shares, where=cast.used > 0, out=shares)
+    joint = cast.given @ meaning + shares
+    of_item = np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    return np.exp(joint - of_item), float(cast.voted @ of_item[:, 0])
+
+
+def _proportions(counts: Floats) -> Floats:
+    proportions: Floats = counts / counts.sum(axis=-1, keepdims=True)
+    return proportions

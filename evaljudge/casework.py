@@ -1,0 +1,65 @@
+"""What all judges of one case share while it is open: a memory, and a count for each of them.
+
+A worker does it over its engine, `plan` over a model that only imagines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evaljudge.judges import Anchored, Judge
+from evaljudge.model import Model
+from evaljudge.model.counting import Counting, Masses
+from evaljudge.model.remembering import Memory, Remembering
+from evaljudge.records import Brief, Case, Tokens, Verdict
+
+
+@dataclass
+class Asked:
+    """What a stage asked of its model, for one judge."""
+
+    tokens: Tokens = Tokens()
+    masses: Masses = Masses()
+    axes: dict[str, Tokens] = field(default_factory=dict)
+
+    def add(self, model: Counting) -> None:
+        self.tokens += model.tokens
+        self.masses += model.masses
+
+    def add_axes(self, told: Iterable[Brief | Verdict]) -> None:
+        """What each of these cost, under its axis."""
+        for one in told:
+            self.axes[one.axis] = self.axes.get(one.axis, Tokens()) + one.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class CaseModel:
+    """One judge's view of the model: it counts what the judge is the first to ask."""
+
+    remembering: Remembering
+    counting: Counting
+
+
+Models = Mapping[str, CaseModel]
+"""By judge."""
+
+
+def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: set[int]) -> Models:
+    """For one case: what any of these judges has asked, no other asks again.
+
+    `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
+    """
+    memory, made = Memory(), dict[str, CaseModel]()
+    for judge in judges:
+        counting = Counting(model, heads, blocks)
+        made[judge.name] = CaseModel(Remembering(counting, memory), counting)
+    return made
+
+
+async def judged(
+    judge: Judge, case: Case, briefs: Sequence[Brief], model: Model
+) -> tuple[list[Verdict], list[Verdict]]:
+    """Its verdicts, and the checks of its own references where it has some."""
+    verdicts = await judge.verdicts(case, briefs, model)
+    return verdicts, await judge.checks(case, briefs, model) if isinstance(judge, Anchored) else []

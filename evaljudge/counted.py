@@ -1,0 +1,47 @@
+"""What is counted over a whole run in memory that does not grow with the corpus.
+
+    sizes(Counter({11: 2, 4: 1}))  ->  Sizes(of=3, median=11.0, least=4, most=11)
+
+    add(seen, {"no choice in “Both are …”": 1, "no choice in “I like …”": 1})
+    ->  seen == {"no choice in “…”": 2}
+
+Counts are by size, so that medians are exact. Reasons are counted without what they quote, and of
+so many kinds at most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+from evaljudge.report import Sizes
+from evaljudge.report.roles import OTHERS
+
+MOST_KINDS = 200
+LONGEST_KIND = 300
+
+
+def sizes(counted: Counter[int]) -> Sizes:
+    """`counted`: how many are of each size."""
+    known, of = sorted(counted), counted.total()
+    if not of:
+        return Sizes(0, None, None, None)
+    middle = (_nth(counted, (of - 1) // 2) + _nth(counted, of // 2)) / 2
+    return Sizes(of, middle, known[0], known[-1])
+
+
+def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:
+    """From the most kinds on, what is new counts as one."""
+    for reason, times in reasons.items():
+        kind = re.sub("“.*”", "“…”", reason, flags=re.DOTALL)[:LONGEST_KIND]
+        seen[kind if kind in seen or len(seen) < MOST_KINDS else OTHERS] += times
+
+
+def _nth(counted: Counter[int], place: int) -> int:
+    """Of all sizes in their order, from 0."""
+    for size in sorted(counted):
+        place -= counted[size]
+        if place < 0:
+            break
+    return size

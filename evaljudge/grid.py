@@ -1,0 +1,61 @@
+"""A grid of settings as judges by name: every list is a dimension.
+
+    - {judge: synthetic, predict: [probabilities, yes-no], levels: [3, 5]}
+    - direct
+    -> synthetic-probabilities-3  synthetic-probabilities-5  synthetic-yes-no-3  …  direct
+
+A judge is named by its kind and the values of its dimensions; `name` in an entry gives another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from evaljudge.errors import UserError
+
+Entry = Any
+"""The name of a judge, or its settings."""
+JudgesSpec = dict[str, dict[str, Any]]
+"""Settings by name, as `judges` has them in a configuration."""
+
+
+def expand(entries: Sequence[Entry]) -> JudgesSpec:
+    found: JudgesSpec = {}
+    for number, entry in enumerate(entries):
+        where = f"study.judges.{number}"
+        for name, settings in _judges(entry, where):
+            if name in found:
+                raise UserError(f"{where}: two settings are named {name!r}: give one of them a "
+                                "`name`")  # fmt: skip
+            found[name] = settings
+    return found
+
+
+def _judges(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not isinstance(entry, str | Mapping):
+        raise UserError(f"{where}: must be the name of a judge, or its settings")
+    told = {"judge": entry} if isinstance(entry, str) else dict(entry)
+    kind = told.pop("judge", None)
+    if not isinstance(kind, str):
+        raise UserError(f"{where}: needs `judge`, the kind of judge")
+    name = told.pop("name", kind)
+    if not isinstance(name, str):
+        raise UserError(f"{where}.name: must be text")
+    many = {key: values for key, values in told.items() if isinstance(values, list)}
+    for key, values in many.items():
+        if not values:
+            raise UserError(f"{where}.{key}: a list without values")
+        for value in values:
+            if values.count(value) > 1:
+                raise UserError(f"{where}.{key}: {value!r} is listed twice")
+    for point in product(*many.values()):
+        own = told | dict(zip(many, point, strict=True))
+        label = "-".join([str(name), *map(_slug, point)])
+        yield label, own if label == kind else {"judge": kind} | own
+
+
+def _slug(value: Any) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "-", str(value)).strip("-") or "none"

@@ -1,0 +1,42 @@
+"""The scale of graded references: which ratings N levels stand for, and what each is written from.
+
+    ratings(5)    [1, 2, 3, 4, 5]                rounds: [1, 5], [3], [2, 4]
+    ratings(9)    [1, 1.5, 2, … 5]               neighbours(2.5): 2 and 3, whatever N is
+
+So a level is the same text for every N that has it: N=3 and N=5 share 1, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+LOWEST, HIGHEST = 1.0, 5.0
+
+
+def ratings(levels: int) -> list[float]:
+    """What level 1..N stands for: 1 + 4(i−1)/(N−1)."""
+    return [LOWEST + (HIGHEST - LOWEST) * i / (levels - 1) for i in range(levels)]
+
+
+def rounds(wanted: Sequence[float]) -> list[list[float]]:
+    """The extremes, the middle, the quarters, the eighths: each needs only those before it."""
+    gaps: dict[float, list[float]] = {}
+    for rating in wanted:
+        gaps.setdefault(_gap(rating), []).append(rating)
+    return [gaps[gap] for gap in sorted(gaps, reverse=True)]
+
+
+def neighbours(rating: float) -> tuple[float, float]:
+    """The two levels that an in-between level is written between, whatever N is."""
+    return rating - _gap(rating), rating + _gap(rating)
+
+
+def _gap(rating: float) -> float:
+    gap = HIGHEST - LOWEST
+    while (rating - LOWEST) % gap:
+        gap /= 2
+    return gap
+
+
+def named(rating: float) -> str:
+    return f"{rating:g}"

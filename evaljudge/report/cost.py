@@ -1,0 +1,119 @@
+"""What a run cost: a row for each judge and axis, in all and for one document and one score.
+
+| judge     | axis    |  asks |     prompt | further | prefilled | generated | seconds |
+| --------- | ------- | ----: | ---------: | ------: | --------: | --------: | ------: |
+| synthetic | fluency | 8,500 | 10,200,000 |       0 | 1,240,000 |    68,000 |    61.3 |
+
+| judge     | axis    | scores, each: | asks | prompt | prefilled | generated | seconds |
+| --------- | ------- | ------------: | ---: | -----: | --------: | --------: | ------: |
+| synthetic | fluency |         1,597 |  5.3 |  6,387 |     776.5 |      42.6 |  0.0384 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from evaljudge.report.figures import NONE, count
+from evaljudge.report.findings import CostRow, Findings
+from evaljudge.report.tables import Section, Table
+
+COST = "What it cost"
+ASKED = (
+    "Both stages together: the briefs written and the candidates judged. Asks: questions put to a "
+    "model; prompt: the tokens of all their requests; prefilled: those of them that the prefix "
+    "cache did not serve; generated: the tokens that came out. Further: prompt tokens of an ask's "
+    "second request and on. They come from options that span several tokens, and how many there "
+    "are depends on the replies; the rest is known once the briefs are written."
+)
+SHARED = (
+    "A question that two judges share is asked once and charged to the judge that the "
+    "configuration lists first. What was known already, such as the briefs of an earlier run, "
+    "costs nothing."
+)
+SECONDS = (
+    "Seconds are shared out, not measured apart: a worker's engine answers for all judges and axes "
+    "at once. What each worker took in all, loading its model included, is divided by the tokens "
+    "that it prefilled and generated for each; a generated token counts as much as a prefilled "
+    "one. Seconds of workers side by side add up, to more than the run took."
+)
+GPU_SECONDS = "GPU seconds: the same, times the GPUs of each worker."
+EACH = (
+    "Under “documents, each” and “scores, each” stand how many there are, and beside it what one "
+    "of them cost on average. A score is that of one candidate on one axis; of the total, any."
+)
+
+_ADDED = (
+    "asks", "requests", "prompt", "prefilled", "generated", "further", "seconds", "gpu_seconds",
+)  # fmt: skip
+
+
+def cost(findings: Findings) -> Section:
+    rows = _with_total(_by_judge_and_axis(findings.costs))
+    on_gpus = any(row.gpu_seconds for row in rows)
+    tables = [
+        _in_all(rows, on_gpus),
+        _each("For one document", "documents", [(row, row.documents) for row in rows]),
+        _each("For one score", "scores", [(row, row.scores) for row in rows]),
+    ]
+    notes = [ASKED, SHARED, f"{SECONDS} {GPU_SECONDS}" if on_gpus else SECONDS, EACH]
+    return Section(COST, [], tables, notes)
+
+
+def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:
+    """The stages of each together."""
+    stages: dict[tuple[str, str], list[CostRow]] = {}
+    for row in costs:
+        stages.setdefault((row.judge, row.axis), []).append(row)
+    return [_sum(rows) for rows in stages.values()]
+
+
+def _with_total(rows: Sequence[CostRow]) -> list[CostRow]:
+    """All rows are of the same documents, and each is of scores of its own."""
+    if not rows:
+        return []
+    scores = sum(row.scores for row in rows)
+    return [*rows, replace(_sum(rows), judge="total", axis="", scores=scores)]
+
+
+def _sum(rows: Sequence[CostRow]) -> CostRow:
+    sums: dict[str, Any] = {name: sum(getattr(row, name) for row in rows) for name in _ADDED}
+    return replace(rows[0], **sums)
+
+
+def _in_all(rows: Sequence[CostRow], on_gpus: bool) -> Table:
+    heads = ["asks", "prompt", "further", "prefilled", "generated", "seconds"]
+    heads += ["GPU seconds"] if on_gpus else []
+    figures = [
+        [
+            *map(count, (row.asks, row.prompt, row.further, row.prefilled, row.generated)),
+            f"{row.seconds:,.1f}",
+            *([f"{row.gpu_seconds:,.1f}"] if on_gpus else []),
+        ]
+        for row in rows
+    ]
+    return _table("In all", heads, rows, figures)
+
+
+def _each(title: str, what: str, counted: Sequence[tuple[CostRow, int]]) -> Table:
+    heads = [f"{what}, each:", "asks", "prompt", "prefilled", "generated", "seconds"]
+    figures = [[count(n), *(_of_one(row, n) if n else [NONE] * 5)] for row, n in counted]
+    return _table(title, heads, [row for row, _ in counted], figures)
+
+
+def _of_one(row: CostRow, n: int) -> list[str]:
+    amounts = (row.asks, row.prompt, row.prefilled, row.generated)
+    return [*(_average(amount / n) for amount in amounts), f"{row.seconds / n:,.4f}"]
+
+
+def _average(number: float) -> str:
+    """Tenths where they tell something."""
+    return f"{number:,.1f}" if number < 1000 else f"{number:,.0f}"
+
+
+def _table(
+    title: str, heads: Sequence[str], rows: Sequence[CostRow], figures: Sequence[Sequence[str]]
+) -> Table:
+    cells = [[row.judge, row.axis, *told] for row, told in zip(rows, figures, strict=True)]
+    return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)

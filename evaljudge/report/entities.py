@@ -1,0 +1,143 @@
+"""What judges of entities found in a run, and how far people's labels say the same.
+
+| judge    | aspect       | verdicts |   yes | partially |    no | contradict | unknown | none |
+| -------- | ------------ | -------: | ----: | --------: | ----: | ---------: | ------: | ---: |
+| entities | completeness |    1,760 | 61.2% |     12.4% | 21.7% |       4.5% |       – |    3 |
+
+| judge    | aspect       | Cohen's kappa        |  same |   n | no verdict | no entity | blank |
+| -------- | ------------ | -------------------: | ----: | --: | ---------: | --------: | ----: |
+| entities | completeness | 0.612 [0.553, 0.664] | 81.0% | 300 |          2 |         0 |    14 |
+
+The texts themselves are on the page (see entity_view.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaljudge.report.figures import NONE, bracketed, count, percent, ratio, sized
+from evaljudge.report.findings import AspectRow, EntityRow, Findings
+from evaljudge.report.tables import Section, Table
+
+ENTITIES = "What the entities say"
+AGREEMENT = "Entities as people label them"
+SIZES = (
+    "Entities: of a candidate, where they could be had, the median, the fewest and the most. "
+    "Dropped: entities that no words of their text support. Rubric: the same of a document's "
+    "rubric. Where many documents have none, completeness and relevance say little of the corpus."
+)
+VERDICTS = (
+    "Shares are of those entities that have a verdict; of readability, of sentences, and yes is "
+    "one with an issue. None: without a verdict, since no prompt gave an answer; they count in no "
+    "score."
+)
+RULES = (
+    "By which rule a verdict came: majority, more than half of the answers; exception, answers "
+    "that are ruled on otherwise; divided, no majority, which is a no. Where much is divided, the "
+    "prompts do not ask about the same thing in the model's eyes, and a no means little. "
+    "Readability votes on nothing: each of its prompts looks for another kind of issue."
+)
+REPLIES = (
+    "Replies of a given form, to questions about candidates: cut at their token limit, or not of "
+    "the form asked for. What they would have said is missing above; near 0% is good."
+)
+TEXTS = "Single texts with their entities, and every answer, stand at the end of index.html."
+KAPPA = (
+    "Verdicts beside the labels that people gave the same entities. Cohen's kappa is agreement "
+    "beyond chance: 1 is perfect, 0 is chance; in brackets its 95% interval, whole documents "
+    "resampled. Same: the share of n where verdict and label are the same word."
+)
+LEFT_OUT = (
+    "No verdict: labelled entities that the judge has no verdict on; no entity: labels of none "
+    "that this run has; blank: rows that nobody filled in. None of them is in n."
+)
+
+_ANSWERS = ("yes", "partially", "no", "contradict", "unknown")
+_RULES = ("majority", "exception", "divided")
+
+
+def entities(findings: Findings) -> Section:
+    rows = findings.entities
+    tables = [_sizes(rows), _without_rubric(rows), _verdicts(rows), _rules(rows), _replies(rows)]
+    tables = [table for table in tables if table.rows]
+    notes = [SIZES, VERDICTS, RULES, REPLIES, *([TEXTS] if findings.entity_views else [])]
+    return Section(ENTITIES, [], tables, notes)
+
+
+def entity_agreement(findings: Findings) -> Section:
+    heads = ["judge", "aspect", "file", "Cohen's kappa", "same", "n", "no verdict", "no entity",
+             "blank"]  # fmt: skip
+    cells = [
+        [
+            *(row.judge, row.aspect, row.file),
+            bracketed(row.kappa, row.low, row.high),
+            NONE if row.same is None else percent(row.same),
+            *map(count, (row.n, row.unscored, row.unmet, row.blank)),
+        ]
+        for row in findings.entity_agreement
+    ]
+    table = Table("Verdicts and people's labels", heads, cells, "lllrrrrrr", lead=2)
+    return Section(AGREEMENT, [], [table], [KAPPA, LEFT_OUT])
+
+
+def _sizes(rows: Sequence[EntityRow]) -> Table:
+    heads = ["candidates", "entities", "fewest", "most", "dropped", "documents", "rubric",
+             "fewest", "most"]  # fmt: skip
+    cells = [
+        [
+            row.judge,
+            count(row.candidates),
+            *sized(row.entities),
+            count(row.dropped),
+            count(row.rubrics.of + sum(row.without_rubric.values())),
+            *sized(row.rubrics),
+        ]
+        for row in rows
+    ]
+    return Table("How many entities", ["judge", *heads], cells, "l" + "r" * len(heads))
+
+
+def _without_rubric(rows: Sequence[EntityRow]) -> Table:
+    """The most frequent reason first."""
+    cells = [
+        [row.judge, reason, count(times)]
+        for row in rows
+        for reason, times in sorted(row.without_rubric.items(), key=lambda item: -item[1])
+    ]
+    return Table("Documents without a rubric", ["judge", "why", "documents"], cells, "llr")
+
+
+def _verdicts(rows: Sequence[EntityRow]) -> Table:
+    cells = [[row.judge, *_shares(aspect)] for row in rows for aspect in row.aspects]
+    heads = ["judge", "aspect", "verdicts", *_ANSWERS, "none"]
+    return Table("Verdicts", heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
+
+
+def _shares(row: AspectRow) -> list[str]:
+    of = sum(row.verdicts.values())
+    shares = (ratio(row.verdicts[a], of) if a in row.verdicts else NONE for a in _ANSWERS)
+    return [row.aspect, count(of), *shares, count(row.unscored)]
+
+
+def _rules(rows: Sequence[EntityRow]) -> Table:
+    cells = [
+        [row.judge, one.aspect, *(ratio(one.rules[r], sum(one.rules.values())) for r in _RULES)]
+        for row in rows
+        for one in row.aspects
+        if one.rules
+    ]
+    return Table("By which rule", ["judge", "aspect", *_RULES], cells, "llrrr", lead=2)
+
+
+def _replies(rows: Sequence[EntityRow]) -> Table:
+    cells = [
+        [
+            row.judge,
+            count(row.structured),
+            *(count(row.cut), ratio(row.cut, row.structured)),
+            *(count(row.malformed), ratio(row.malformed, row.structured)),
+        ]
+        for row in rows
+    ]
+    heads = ["judge", "replies", "cut", "share", "malformed", "share"]
+    return Table("Replies of a given form", heads, cells, "lrrrrr")

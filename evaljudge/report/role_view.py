@@ -1,0 +1,119 @@
+"""Single texts on the page: whom each role chose, and why on demand.
+
+    shown_polled(PolledText("d1", "A", "The river rose.", polled))
+    ->  ShownPolled("d1", "A", …, tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
+                    roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
+                                     [Ballot("the candidate", told="confidence 0.820", …)]), …])
+
+The template (roles.html.j2) needs no script: reasons lie in `details`. What was chosen is said in
+words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaljudge.asks import Failed
+from evaljudge.judged_roles import Order, Polled, PolledText, RolePlayer
+from evaljudge.report.figures import correlation, count
+from evaljudge.report.marking import harmless
+
+HEADS: Mapping[Order, str] = {
+    "fixed": "fixed: the reference first",
+    "swapped": "swapped: the candidate first",
+}
+REFERENCES = {
+    "human": "a person’s",
+    "written": "written by the model",
+    "level": "the synthetic one of a level",
+}
+CHOICES = {"candidate": "the candidate", "reference": "the reference", None: "no vote"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """Our own words on what one role said in one order; `told` and `failed` may hold others'."""
+
+    choice: str
+    failed: str = ""
+    told: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRole:
+    type: str
+    description: str
+    origin: str
+    ballots: Sequence[Ballot | None]
+    """In the orders of the text; None where it was not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPolled:
+    doc_id: str
+    system: str
+    reason: str
+    tallies: Sequence[str]
+    text: str
+    origin: str
+    """Of the reference; empty where there is none."""
+    reference: str
+    orders: Sequence[str]
+    roles: Sequence[ShownRole]
+    plain: Sequence[str]
+    dropped: Sequence[tuple[str, str]]
+    notes: Sequence[str]
+
+
+def shown_polled(one: PolledText) -> ShownPolled:
+    polled, reference = one.polled, one.polled.reference
+    return ShownPolled(
+        doc_id=one.doc_id,
+        system=one.system,
+        reason=polled.reason,
+        tallies=[_tally(polled, order) for order in polled.orders],
+        text=harmless(one.text),
+        origin=REFERENCES.get(reference.origin, reference.origin) if reference else "",
+        reference=harmless(reference.text) if reference else "",
+        orders=[HEADS[order] for order in polled.orders],
+        roles=[_shown_role(role, polled.orders) for role in polled.roles],
+        plain=[f"{order}: {_chance(p)}" for order, p in polled.plain.items()],
+        dropped=polled.dropped,
+        notes=polled.notes,
+    )
+
+
+def _tally(polled: Polled, order: Order) -> str:
+    """`Fixed: of 5 roles, 3 chose the candidate, 1 the reference; 1 gave no vote.`"""
+    votes = [role.votes[order] for role in polled.roles if order in role.votes]
+    mine, other = (sum(vote.choice == one for vote in votes) for one in ("candidate", "reference"))
+    roles = f"{count(len(votes))} role{'' if len(votes) == 1 else 's'}"
+    chosen = f"of {roles}, {count(mine)} chose the candidate, {count(other)} the reference"
+    none = len(votes) - mine - other
+    return f"{order.capitalize()}: {chosen}{f'; {count(none)} gave no vote' if none else ''}."
+
+
+def _shown_role(role: RolePlayer, orders: Sequence[Order]) -> ShownRole:
+    origin = "static, of the task" if role.static else "dynamic, a reader of this document"
+    ballots = [_ballot(role, order) for order in orders]
+    return ShownRole(role.type, role.description, origin, ballots)
+
+
+def _ballot(role: RolePlayer, order: Order) -> Ballot | None:
+    vote, exact = role.votes.get(order), role.exact.get(order)
+    if vote is None and exact is None:
+        return None
+    told = []
+    if vote and vote.confidence is not None:
+        told.append(f"confidence {correlation(vote.confidence)}")
+    if exact is not None:
+        told.append(_chance(exact))
+    if vote is None:
+        return Ballot("not asked to vote", told="; ".join(told))
+    return Ballot(CHOICES[vote.choice], vote.failed, "; ".join(told), vote.reason)
+
+
+def _chance(p: float | Failed) -> str:
+    return f"no p: {p.reason}" if isinstance(p, Failed) else f"p {correlation(p)}"

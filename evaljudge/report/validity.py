@@ -1,0 +1,223 @@
+"""What could mislead a reader of a judge's scores: a row for each judge and axis, and warnings.
+
+| judge     | axis    | checked | inverted | of pairs |   agreement | without inverted | …
+| --------- | ------- | ------: | -------: | -------: | ----------: | ---------------: |
+| synthetic | fluency |     100 |    12.0% |     3.2% | 0.441 (100) |       0.467 (88) | …
+
+synthetic: more than 30% of exchanged comparisons flip … (fluency 36.2%): …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from evaljudge.report.axes import TITLE as AXES
+from evaljudge.report.figures import NONE, bracketed, correlation, count, percent, ratio, short
+from evaljudge.report.findings import Findings, ValidityRow
+from evaljudge.report.tables import Section, Table
+
+VALIDITY = "What could mislead"
+REFERENCES = (
+    "Checked: documents whose references the judge compared with each other, each with the one "
+    "below it. Inverted: the share of them where it finds any reference worse than the one below; "
+    "of pairs: the share of such pairs. Near 0% is good. Where it is high, the references are no "
+    "scale in the judge's own eyes, and scores by them mean little."
+)
+AGREEMENT = (
+    "Agreement: Spearman's with people at sample level, and in brackets of how many documents; "
+    "without inverted: the same without inverted documents. About equal is good. Much higher "
+    "without them, the references are what costs agreement."
+)
+PROBABILITIES = (
+    "Entropy: how undecided the answers are, in bits. Certain: the share of comparisons with an "
+    "answer above 99%. Entropy near 0 and much that is certain is bad: the probabilities say "
+    "nothing of doubt, and scores come in few steps. Near 1.58 is bad too: all three answers are "
+    "equally likely. Mass: what the answers offered hold of all that the model might say; near "
+    "100% is good."
+)
+SCALE = (
+    "Below, above: the share of candidates that lost, or won, against every reference. Near 0% is "
+    "good. Where it is high, candidates lie beyond the references, which can hardly tell them "
+    "apart."
+)
+POSITION = (
+    "Flipped: the share of exchanged comparisons, asked again with the two texts in each other's "
+    "place, that then take the other side. Near 0% is good; answers drawn at random would flip "
+    "half of the time."
+)
+LENGTH = (
+    "Length: Spearman's correlation of score and number of words within a document, the mean over "
+    "n documents, with its 95% normal interval. Near 0 is good. Far from 0 is suspect, unless "
+    "people rate by length as well."
+)
+OWN_AXES = (
+    "Whether the judge's axes go together more than people's do, so that they are one thing under "
+    f"several names: see “{AXES}”."
+)
+
+# If one pair of neighbours in twenty were inverted, and each independently, every fifth document
+# of five references would hold an inversion.
+MOST_INVERTED = 0.2
+# Then at most one comparison in ten is more than a bare vote.
+MOST_CERTAIN = 0.9
+# More than half way from a judge that never flips to one that answers at random and flips half.
+MOST_FLIPPED = 0.3
+# Then of most candidates the references tell only that they are off the scale.
+MOST_BEYOND = 0.5
+# Of fewer documents, or comparisons, a share is too uncertain to warn of.
+LEAST = 10
+# Then length alone could account for a quarter of the ranks' variance.
+MOST_LENGTH = 0.5
+
+
+def validity(findings: Findings) -> Section:
+    rows = findings.validity
+    notes = [REFERENCES, AGREEMENT, PROBABILITIES, SCALE, POSITION, LENGTH]
+    notes += [OWN_AXES] if findings.axes else []
+    return Section(VALIDITY, [], [_references(rows), _placing(rows), _leanings(rows)], notes)
+
+
+def _references(rows: Sequence[ValidityRow]) -> Table:
+    heads = ["checked", "inverted", "of pairs", "agreement", "without inverted"]
+    figures = [
+        [
+            count(row.checked),
+            ratio(row.inverted, row.checked),
+            ratio(row.inverted_pairs, row.pairs),
+            _agreement(row.agreement, row.agreement_documents),
+            _agreement(row.graded_agreement, row.graded_documents),
+        ]
+        for row in rows
+    ]
+    return _table("The references by the judge itself", heads, rows, figures)
+
+
+def _placing(rows: Sequence[ValidityRow]) -> Table:
+    heads = ["comparisons", "entropy", "certain", "mass", "candidates", "below", "above"]
+    figures = [
+        [
+            count(row.comparisons),
+            NONE if row.entropy is None else f"{row.entropy:.2f}",
+            _share(row.certain),
+            _share(row.mass),
+            count(row.candidates),
+            ratio(row.below, row.candidates),
+            ratio(row.above, row.candidates),
+        ]
+        for row in rows
+    ]
+    return _table("Probabilities and scale", heads, rows, figures)
+
+
+def _leanings(rows: Sequence[ValidityRow]) -> Table:
+    heads = ["exchanged", "flipped", "length", "n"]
+    figures = [
+        [
+            count(row.exchanged),
+            ratio(row.flipped, row.exchanged),
+            bracketed(row.length, row.length_low, row.length_high),
+            count(row.length_documents),
+        ]
+        for row in rows
+    ]
+    return _table("Position and length", heads, rows, figures)
+
+
+def _table(
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[ValidityRow],
+    figures: Sequence[Sequence[str]],
+) -> Table:
+    cells = [[row.judge, row.axis, *told] for row, told in zip(rows, figures, strict=True)]
+    return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)
+
+
+def _agreement(value: float | None, documents: int) -> str:
+    return NONE if value is None else f"{correlation(value)} ({count(documents)})"
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else percent(value)
+
+
+class _Alarm(NamedTuple):
+    """A figure that is alarming where it is further than `most` from 0."""
+
+    figure: Callable[[ValidityRow], float | None]
+    most: float
+    found: str
+    meaning: str
+    shown: Callable[[float], str] = percent
+
+
+def validity_warnings(rows: Sequence[ValidityRow]) -> list[str]:
+    """One of each judge and kind, with the axes where it holds."""
+    return [
+        warning
+        for judge in dict.fromkeys(row.judge for row in rows)
+        for alarm in _ALARMS
+        if (warning := _warning(judge, alarm, [row for row in rows if row.judge == judge]))
+    ]
+
+
+def _warning(judge: str, alarm: _Alarm, rows: Sequence[ValidityRow]) -> str:
+    figures = {row.axis: alarm.figure(row) for row in rows}
+    where = [
+        f"{axis} {alarm.shown(figure)}"
+        for axis, figure in figures.items()
+        if figure is not None and abs(figure) > alarm.most
+    ]
+    return f"{judge}: {alarm.found} ({', '.join(where)}): {alarm.meaning}" if where else ""
+
+
+def _of(part: int, whole: int) -> float | None:
+    return part / whole if whole >= LEAST else None
+
+
+def _sure_length(row: ValidityRow) -> float | None:
+    """The correlation with length, where its interval excludes 0."""
+    if row.length_low is None or row.length_high is None or row.length_documents < LEAST:
+        return None
+    if row.length_low <= 0 <= row.length_high:
+        return None
+    return row.length
+
+
+_ALARMS = (
+    _Alarm(
+        lambda row: _of(row.inverted, row.checked),
+        MOST_INVERTED,
+        f"in more than {short(MOST_INVERTED * 100)}% of documents the judge itself finds a "
+        "reference worse than the one below it",
+        "scores by references that are no scale mean little",
+    ),
+    _Alarm(
+        lambda row: row.certain if row.comparisons >= LEAST else None,
+        MOST_CERTAIN,
+        f"more than {short(MOST_CERTAIN * 100)}% of comparisons have an answer above 99%",
+        "the probabilities say nothing of doubt, and scores come in few steps",
+    ),
+    _Alarm(
+        lambda row: _of(row.flipped, row.exchanged),
+        MOST_FLIPPED,
+        f"more than {short(MOST_FLIPPED * 100)}% of exchanged comparisons flip when the two texts "
+        "change places",
+        "the judge answers by the place as well as by the text",
+    ),
+    _Alarm(
+        lambda row: _of(row.below + row.above, row.candidates),
+        MOST_BEYOND,
+        f"more than {short(MOST_BEYOND * 100)}% of candidates lose, or win, against every "
+        "reference",
+        "beyond the references, scores hardly tell candidates apart",
+    ),
+    _Alarm(
+        _sure_length,
+        MOST_LENGTH,
+        f"scores go with length within documents, beyond ±{short(MOST_LENGTH)}",
+        "unless people rate by length as well, the judge is misled by it",
+        correlation,
+    ),
+)

@@ -1,0 +1,319 @@
+"""Isotonic maps, folds of whole documents, errors: by hand, by definition, by scikit-learn."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from evaljudge.agreement import (
+    Isotonic,
+    agreements,
+    calibration,
+    cross_fitted,
+    fit_isotonic,
+)
+from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement.folds import folded
+
+Row = tuple[int, float, float]
+
+few = st.integers(-4, 4).map(lambda number: number / 2)
+pairs = st.lists(st.tuples(few, few), min_size=1, max_size=20)
+rows = st.lists(
+    st.tuples(st.integers(0, 5), few | st.just(nan), few | st.just(nan)), min_size=1, max_size=24
+)
+
+
+@pytest.mark.parametrize(
+    ("scores", "ratings", "knots", "values"),
+    [
+        ([1, 2, 2, 3], [1, 4, 2, 2], (1, 2, 3), (1, 8 / 3, 8 / 3)),  # 3, weighing two, meets 2
+        ([3, 1, 2], [5, 1, 2], (1, 2, 3), (1, 2, 5)),
+        ([2, 2, 2], [1, 2, 6], (2,), (3,)),
+        ([1, 2, 3], [3, 2, 1], (1, 3), (2, 2)),
+        ([1, 2, 3, 4], [1, 1, 1, 5], (1, 3, 4), (1, 1, 5)),  # within a flat stretch: its ends
+        ([1, 2, 3, 4], [4, 6, 2, 8], (1, 3, 4), (4, 4, 8)),  # 6 and 2 become 4, which is flat
+        ([7], [3], (7,), (3,)),
+        ([1, nan, 2, 3], [1, 9, nan, 2], (1, 3), (1, 2)),
+    ],
+)
+def test_maps_by_hand(
+    scores: list[float], ratings: list[float], knots: tuple[float, ...], values: tuple[float, ...]
+) -> None:
+    found = fit_isotonic(scores, ratings)
+    assert found.scores == knots
+    assert found.ratings == pytest.approx(values)
+
+
+def test_between_knots_beyond_them_and_without_a_score() -> None:
+    found = Isotonic((1.0, 2.0, 4.0), (1.0, 3.0, 4.0)).calibrated([0, 1, 1.5, 3, 9, nan, 2])
+    assert found.tolist() == pytest.approx([1, 1, 2, 3.5, 4, nan, 3], nan_ok=True)
+
+
+def test_nothing_to_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="no score has a rating"):
+        fit_isotonic([1, nan], [nan, 2])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scikit_learn_maps_alike(seed: int) -> None:
+    stream = np.random.default_rng(seed)
+    size = int(stream.integers(1, 60))
+    scores = np.round(stream.normal(size=size), int(stream.integers(0, 3)))
+    ratings = np.round(scores + stream.normal(size=size), 1)
+    new = np.append(scores, np.linspace(scores.min() - 1, scores.max() + 1, 50))
+    other = IsotonicRegression(out_of_bounds="clip").fit(scores, ratings)
+    assert fit_isotonic(scores, ratings).calibrated(new) == pytest.approx(other.predict(new))
+
+
+@given(pairs)
+def test_every_value_is_the_greatest_least_mean(pairs: list[tuple[float, float]]) -> None:
+    """Isotonic regression by its formula: over stretches from the left, of those to the right."""
+    distinct = sorted({score for score, _ in pairs})
+
+    def mean(low: float, high: float) -> float:
+        return float(np.mean([rating for score, rating in pairs if low <= score <= high]))
+
+    found = fit_isotonic(*zip(*pairs, strict=True)).calibrated(distinct)
+    for score, value in zip(distinct, found, strict=True):
+        left, right = [s for s in distinct if s <= score], [s for s in distinct if s >= score]
+        by_formula = max(min(mean(low, high) for high in right) for low in left)
+        assert value == pytest.approx(by_formula)
+
+
+@given(pairs, st.lists(st.floats(-3, 3), min_size=2, max_size=20))
+def test_a_map_never_falls_and_stays_among_the_ratings(
+    pairs: list[tuple[float, float]], new: list[float]
+) -> None:
+    found = fit_isotonic(*zip(*pairs, strict=True)).calibrated(sorted(new))
+    assert np.all(np.diff(found) >= -1e-12)
+    ratings = [rating for _, rating in pairs]
+    assert min(ratings) - 1e-12 <= found.min() and found.max() <= max(ratings) + 1e-12
+
+
+@given(pairs.flatmap(lambda pairs: st.tuples(st.just(pairs), st.permutations(pairs))))
+def test_the_order_of_pairs_changes_not_one_bit(
+    orders: tuple[list[tuple[float, float]], list[tuple[float, float]]],
+) -> None:
+    first, second = (fit_isotonic(*zip(*pairs, strict=True)) for pairs in orders)
+    assert first == second
+
+
+DOCUMENTS, SCORES, RATINGS = [0, 0, 1, 1], [1, 2, 1, 3], [1, 3, 2, 4]
+
+
+def test_two_documents_calibrate_each_other() -> None:
+    found = calibration(DOCUMENTS, SCORES, RATINGS)
+    assert found is not None
+    fitted = found.fitted
+    assert fitted.values.tolist() == [2, 3, 1, 3]
+    assert fitted.means.tolist() == [3, 3, 2, 2]
+    assert fitted.whole == Isotonic((1, 2, 3), (1.5, 3, 4))
+    assert (len(fitted.maps), fitted.documents, fitted.pairs) == (2, 2, 4)
+    assert found.error_before.value == pytest.approx(3 / 4)
+    assert found.error_of_mean.value == pytest.approx(4 / 4)
+    assert found.error_after.value == pytest.approx(3 / 4)
+    assert found.less.value == pytest.approx(1 / 4)
+    assert (found.spearman_before.value, found.spearman_after.value) == (1, 1)
+    # A resample is of the first document, of the second, or both: errors 2, 2 and 2 of 2 pairs.
+    assert (found.error_of_mean.low, found.error_of_mean.high) == (1, 1)
+    assert (found.error_after.low, found.error_after.high) == pytest.approx((1 / 2, 1))
+
+
+def test_a_document_without_a_pair_takes_the_map_of_all() -> None:
+    """The first document's third row is unrated: it takes the map of the document's fold."""
+    documents, scores = [*DOCUMENTS, 0, 2, 2], [*SCORES, 3, 1, nan]
+    found = cross_fitted(documents, scores, [*RATINGS, nan, nan, 5])
+    assert found is not None
+    assert found.values.tolist() == pytest.approx([2, 3, 1, 3, 4, 1.5, nan], nan_ok=True)
+    assert found.means.tolist() == [3, 3, 2, 2, 3, 2.5, 2.5]
+    assert found.fold[-2:].tolist() == [-1, -1]
+    assert (found.documents, found.pairs) == (2, 4)
+
+
+@pytest.mark.parametrize("ratings", [[1, 2, nan], [nan, nan, nan], [nan, nan, 2]])
+def test_one_document_alone_cannot_be_calibrated(ratings: list[float]) -> None:
+    assert cross_fitted([0, 0, 1], [1, 2, 3], ratings) is None
+    assert calibration([0, 0, 1], [1, 2, 3], ratings) is None
+
+
+def test_what_is_no_fold_is_refused() -> None:
+    with pytest.raises(ValueError, match="fewer than two folds"):
+        cross_fitted(DOCUMENTS, SCORES, RATINGS, folds=1)
+    with pytest.raises(ValueError, match="lists of one length"):
+        cross_fitted(DOCUMENTS, SCORES, RATINGS[1:])
+
+
+@given(rows, st.integers(2, 6), st.integers(0, 3))
+def test_folds_are_of_whole_documents_and_even(rows: list[Row], folds: int, seed: int) -> None:
+    found = folded(*zip(*rows, strict=True), folds, seed)
+    with_pair = {document for document, *two in rows if not any(map(isnan, two))}
+    if len(with_pair) < 2:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.documents, found.folds) == (len(with_pair), min(folds, len(with_pair)))
+    fold_of = {(row[0], int(fold)) for row, fold in zip(rows, found.fold, strict=True)}
+    assert len(fold_of) == len({row[0] for row in rows})
+    assert {document for document, fold in fold_of if fold >= 0} == with_pair
+    sizes = [sum(f == fold for _, f in fold_of) for fold in range(found.folds)]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(rows, st.permutations(range(6)))
+def test_folds_depend_on_the_order_of_appearance_alone(rows: list[Row], names: list[int]) -> None:
+    documents, scores, ratings = zip(*rows, strict=True)
+    found = folded(documents, scores, ratings, 3, 0)
+    other = folded([names[d] for d in documents], scores, [1 - 2 * r for r in ratings], 3, 0)
+    assert (found is None) == (other is None)
+    if found is not None and other is not None:
+        assert found.fold.tolist() == other.fold.tolist()
+
+
+def test_another_seed_deals_otherwise() -> None:
+    dealt = {
+        tuple(found.fold)
+        for seed in range(5)
+        if (found := folded(range(20), range(20), range(20), 5, seed)) is not None
+    }
+    assert len(dealt) == 5
+
+
+@given(rows, st.integers(0, 5), st.lists(few, min_size=24, max_size=24))
+def test_no_document_calibrates_itself(rows: list[Row], chosen: int, said: list[float]) -> None:
+    """Whatever people had said of it, its own values are the same."""
+    others = [
+        (d, score, said[i] if d == chosen and not isnan(rating) else rating)
+        for i, (d, score, rating) in enumerate(rows)
+    ]
+    before, after = (cross_fitted(*zip(*some, strict=True), folds=3) for some in (rows, others))
+    assert (before is None) == (after is None)
+    if before is not None and after is not None:
+        own = np.array([d == chosen for d, *_ in rows])
+        with_fold = own & (before.fold >= 0)
+        assert np.array_equal(before.values[own], after.values[own], equal_nan=True)
+        assert before.means[with_fold] == pytest.approx(after.means[with_fold])
+
+
+def invented(seed: int) -> tuple[list[int], list[float], list[float]]:
+    stream = np.random.default_rng(seed)
+    documents = np.repeat(stream.permutation(13), 5)
+    truth = stream.integers(1, 6, size=documents.size).astype(float)
+    scores = np.round(truth**2 + stream.normal(size=truth.size, scale=4), 0)
+    scores[stream.random(truth.size) < 0.1] = nan
+    truth[stream.random(truth.size) < 0.1] = nan
+    return documents.tolist(), scores.tolist(), truth.tolist()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cross_fitting_by_loops_with_scikit_learn(seed: int) -> None:
+    documents, scores, ratings = invented(seed)
+    found = cross_fitted(documents, scores, ratings, folds=4, seed=seed)
+    assert found is not None
+    for row, (score, fold) in enumerate(zip(scores, found.fold, strict=True)):
+        learned = [
+            (s, r)
+            for s, r, f in zip(scores, ratings, found.fold, strict=True)
+            if f != fold and not isnan(s) and not isnan(r)
+        ]
+        if isnan(score):
+            assert isnan(found.values[row])
+        else:
+            other = IsotonicRegression(out_of_bounds="clip").fit(*zip(*learned, strict=True))
+            assert found.values[row] == pytest.approx(other.predict([score])[0])
+        assert found.means[row] == pytest.approx(np.mean([r for _, r in learned]))
+
+
+def redrawn(documents: Sequence[int], resamples: int, seed: int) -> list[list[int]]:
+    """The rows of each resample, a document's as often as it was drawn."""
+    known = sorted(set(documents))
+    (drawn,) = multiplicities(len(known), resamples, seed, block=resamples)
+    return [
+        [
+            row
+            for document, times in zip(known, weights, strict=True)
+            for row in [i for i, d in enumerate(documents) if d == document] * int(times)
+        ]
+        for weights in drawn
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_and_their_intervals_by_loops(seed: int) -> None:
+    documents, scores, ratings = invented(seed)
+    found = calibration(documents, scores, ratings, resamples=50, seed=seed)
+    assert found is not None
+    fitted = found.fitted
+
+    def error(values: Sequence[float], among: Sequence[int]) -> float:
+        both = [i for i in among if not isnan(scores[i]) and not isnan(ratings[i])]
+        return float(np.mean([abs(values[i] - ratings[i]) for i in both]))
+
+    def statistics(among: Sequence[int]) -> list[float]:
+        three = [error(v, among) for v in (scores, fitted.means.tolist(), fitted.values.tolist())]
+        return [*three, 1 - three[2] / three[1]]
+
+    measured = found.error_before, found.error_of_mean, found.error_after, found.less
+    whole = statistics(range(len(documents)))
+    assert [one.value for one in measured] == pytest.approx(whole)
+    resampled = np.array([statistics(among) for among in redrawn(documents, 50, seed)])
+    for one, values in zip(measured, resampled.T, strict=True):
+        assert (one.low, one.high) == pytest.approx(interval(values))
+        assert one.n == fitted.pairs
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_spearman_is_that_of_the_sample_level(seed: int) -> None:
+    documents, scores, ratings = invented(seed)
+    found = calibration(documents, scores, ratings, resamples=50, seed=seed)
+    assert found is not None
+    for measured, values in (
+        (found.spearman_before, scores),
+        (found.spearman_after, found.fitted.values),
+    ):
+        agreement, *_ = agreements(
+            documents, range(len(documents)), values, ratings,
+            coefficients=["spearman"], resamples=50, seed=seed,
+        )  # fmt: skip
+        assert (measured.value, measured.n) == (pytest.approx(agreement.value), agreement.n)
+        assert (measured.low, measured.high) == pytest.approx((agreement.low, agreement.high))
+
+
+def test_a_flat_map_ranks_nothing() -> None:
+    falling = calibration([0, 0, 1, 1, 2, 2], [1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1])
+    assert falling is not None
+    assert set(falling.fitted.values) == {1.5}
+    assert (falling.spearman_before.value, falling.spearman_before.n) == (-1, 3)
+    assert (falling.spearman_after.value, falling.spearman_after.n) == (None, 0)
+    assert falling.less.value == 0
+
+
+def test_no_resamples_no_intervals() -> None:
+    found = calibration(DOCUMENTS, SCORES, RATINGS, resamples=0)
+    assert found is not None
+    assert (found.error_after.low, found.error_after.high) == (None, None)
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_another_scale_of_ratings_scales_the_errors(rows: list[Row]) -> None:
+    documents, scores, ratings = zip(*rows, strict=True)
+    one = calibration(documents, scores, ratings, resamples=0)
+    other = calibration(documents, scores, [3 * rating - 2 for rating in ratings], resamples=0)
+    if one is None or other is None:
+        assert one is other
+        return
+    assert other.fitted.values == pytest.approx(3 * one.fitted.values - 2, nan_ok=True)
+    assert other.error_after.value == pytest.approx(3 * (one.error_after.value or 0))
+
+
+def test_maps_of_the_folds_differ_from_that_of_all() -> None:
+    documents, scores, ratings = invented(0)
+    fitted = cross_fitted(documents, scores, ratings)
+    assert fitted is not None
+    assert all(one != other for one, other in combinations([*fitted.maps, fitted.whole], 2))

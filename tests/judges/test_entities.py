@@ -1,0 +1,857 @@
+"""The judge of entities over a scripted model: every step, every aspect, every number by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, log
+from typing import Any
+
+import pytest
+
+from evaljudge.asks import Failed, Options, Prompt, Writing
+from evaljudge.errors import UserError
+from evaljudge.judges import make_judges
+from evaljudge.judges.entities import Entities
+from evaljudge.judges.voting import PROMPTS, templates
+from evaljudge.model.scripted import Scripted
+from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.tasks import Pack, Task, load_task
+
+AXES = ("coherence", "consistency", "fluency", "relevance")
+VOTE = "{{ mode }}|%s|<source>{{ source }}</source><truth>{{ truth }}</truth>" \
+       "<target>{{ target }}</target><heading>{{ heading }}</heading>" \
+       "<definition>{{ definition }}</definition><subject>{{ %s }}</subject>"  # fmt: skip
+PACK = Pack(
+    {name: VOTE % (name, "sentence" if "readability" in name else "entity") for name in templates()}
+    | {
+        "entities.extract": "extract|{{ most }}|<text>{{ text }}</text>",
+        "entities.verify": "verify|{{ most }}|<text>{{ text }}</text>"
+        "<entities>{{ entities }}</entities>",
+        "entities.locate": "locate|<sentences>{{ sentences }}</sentences>"
+        "<entities>{{ entities }}</entities>",
+        "entities.covered": "covered|<entity>{{ entity }}</entity>"
+        "<entities>{{ entities }}</entities>",
+        "entities.stated": "stated|<entity>{{ entity }}</entity>"
+        "<reference>{{ reference }}</reference>",
+    }
+)
+"""Templates that say their names, so that the scripted model knows what it is asked."""
+TASK = Task(
+    "summary",
+    tuple(Axis(name, "…") for name in AXES),
+    PACK,
+    {"source": "article", "target": "summary"},
+)
+SOURCE = "The river rose on Monday. The old bridge was closed. Nobody was hurt."
+TRUTH = "The river rose. The bridge was closed."
+SUMMARY = "The river rose. The bridge collapsed!"
+DOCUMENT = Document("d1", SOURCE, (TRUTH,))
+Answers = Callable[[str, str, Mapping[str, str]], str | Mapping[str, float] | Failed]
+"""To a template (`presence`), a subject and the prompt's texts: an answer, or its weights."""
+
+
+def judge(task: Task = TASK, **settings: Any) -> Entities:
+    return Entities(settings, task)
+
+
+def texts_in(prompt: Prompt) -> dict[str, str]:
+    return {m[1]: m[2] for m in re.finditer(r"<(\w+)>(.*?)</\1>", prompt.text, re.DOTALL)}
+
+
+def lines(text: str) -> list[str]:
+    return [line.partition(". ")[2] for line in text.splitlines()]
+
+
+def sentence_entities(text: str) -> list[str]:
+    """What the scripted writer takes for the entities of a text: its sentences."""
+    return [part.strip() for part in re.split(r"[.!?]", text) if part.strip()]
+
+
+def writer(prompt: Prompt, how: Writing) -> str:
+    """Entities are the sentences; each stands in the sentence that holds its words, or nowhere."""
+    told, name = texts_in(prompt), prompt.text.partition("|")[0]
+    if name == "extract":
+        return json.dumps({"entities": sentence_entities(told["text"])})
+    if name == "verify":
+        return json.dumps({"entities": lines(told["entities"])})
+    assert name == "locate"
+    numbered = lines(told["sentences"])
+    places = {
+        entity: next((n for n, s in enumerate(numbered, 1) if entity in s), 0)
+        for entity in lines(told["entities"])
+    }
+    return json.dumps({
+        str(n): {"sentence": place, "words": entity}
+        for n, (entity, place) in enumerate(places.items(), 1)
+    })  # fmt: skip
+
+
+def scripted(answers: Answers, writes: Any = writer, asked: Counter[str] | None = None) -> Scripted:
+    def noted_writes(prompt: Prompt, how: Writing) -> str | Failed:
+        if asked is not None:
+            asked[prompt.text.partition("|")[0]] += 1
+        said: str | Failed = writes(prompt, how)
+        return said
+
+    def chooses(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+        told = texts_in(prompt)
+        mode, _, rest = prompt.text.partition("|")
+        template = rest.partition("|")[0] if mode == "choose" else mode
+        if asked is not None:
+            asked[template] += 1
+        said = answers(
+            template.rpartition(".")[2], told.get("subject", told.get("entity", "")), told
+        )
+        if isinstance(said, Failed):
+            return said
+        weights = {said: 1.0} if isinstance(said, str) else said
+        return {
+            n: log(weights[n.lower()]) if weights.get(n.lower()) else -inf for n in options.names
+        }
+
+    return Scripted(writes=noted_writes, chooses=chooses)
+
+
+def all_well(template: str, subject: str, told: Mapping[str, str]) -> str:
+    return "no" if template in PROMPTS["readability"] else "yes"
+
+
+def rubric(
+    document: Document = DOCUMENT, model: Scripted | None = None, one: Entities | None = None
+) -> list[Brief]:
+    return asyncio.run((one or judge()).brief(document, [], model or scripted(all_well)))
+
+
+def verdict(
+    text: str = SUMMARY,
+    answers: Answers = all_well,
+    one: Entities | None = None,
+    document: Document = DOCUMENT,
+    writes: Any = writer,
+    rubric_writes: Any = writer,
+) -> Verdict:
+    one = one or judge()
+    case = Case(document, (Candidate("A", text),))
+    briefs = rubric(document, scripted(all_well, rubric_writes), one)
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers, writes)))
+    return found
+
+
+def values(found: Verdict, one: Entities | None = None) -> dict[tuple[str, str], float | str]:
+    """A score's value, or why it has none."""
+    return {
+        (score.scorer.removeprefix("entities").removeprefix("."), score.axis):
+            score.reason if score.value is None else pytest.approx(score.value)
+        for score in (one or judge()).score(found)
+    }  # fmt: skip
+
+
+def test_a_text_without_fault() -> None:
+    assert values(verdict(TRUTH)) == {
+        ("", "coherence"): 5.0, ("", "consistency"): 5.0, ("", "fluency"): 5.0,
+        ("", "relevance"): 5.0, ("completeness", "*"): 1.0, ("correctness", "*"): 1.0,
+        ("alignment", "*"): 1.0, ("readability", "*"): 1.0, ("unknown", "*"): 0.0,
+    }  # fmt: skip
+
+
+def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        wrong = "collapsed" in subject
+        return {
+            "presence": "no" if "bridge" in subject else "yes",
+            "coverage": "no" if "bridge" in subject else "partially",
+            "support": "contradict" if "bridge" in subject else "partially",
+            "facts": "no" if wrong else "yes",
+            "details": "partially" if wrong else "yes",
+            "evidence": "no" if wrong else "unknown",
+            "definition": "yes",
+            "section": "no" if wrong else "yes",
+            "flow": "yes" if wrong else "no",
+            "language": "no",
+            "grammar": "no",
+            "spelling": "yes" if wrong else "no",
+        }[template]
+
+    found = verdict(answers=answers)
+
+    assert values(found) == {
+        ("completeness", "*"): 0.5,   # yes+partially+partially is yes; no+no+contradict is no
+        ("correctness", "*"): 0.5,    # yes+yes+unknown is yes; no+partially+no is no
+        ("unknown", "*"): 0.0,
+        ("alignment", "*"): 0.5,      # yes+yes; yes+no do not agree
+        ("readability", "*"): 0.5,
+        ("", "consistency"): 3.0,     # 1 + 4 * (2 - 1) / 2
+        ("", "relevance"): 3.0,       # 1 + 4 * (1/2 + 1/2) / 2
+        ("", "coherence"): 3.0,
+        ("", "fluency"): 3.0,
+    }  # fmt: skip
+    assert found.evidence["rubric"][1]["entity"] == "The bridge was closed"
+    assert found.evidence["rubric"][1]["votes"]["support"]["answer"] == "contradict"
+    collapsed = found.evidence["entities"][1]
+    assert SUMMARY[slice(*collapsed["span"])] == "The bridge collapsed"
+    assert collapsed["alignment"]["section"] == {
+        "answer": "no", "p": {"yes": 0.0, "no": 1.0}, "mass": 1.0,
+    }  # fmt: skip
+    assert [SUMMARY[slice(*s["span"])] for s in found.evidence["sentences"]] == [
+        "The river rose.", "The bridge collapsed!",
+    ]  # fmt: skip
+
+
+def test_partially_and_unknown_are_worth_half_and_nothing_but_not_wrong() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        if template in PROMPTS["completeness"]:
+            return "partially"
+        if template in PROMPTS["correctness"]:
+            return "unknown" if "river" in subject else "partially"
+        return all_well(template, subject, told)
+
+    found = values(verdict(answers=answers))
+    assert found["completeness", "*"] == 0.5
+    assert found["correctness", "*"] == 0.25
+    assert found["unknown", "*"] == 0.5
+    assert found["", "consistency"] == 5.0  # nothing is voted wrong
+    assert found["", "relevance"] == 5.0  # found, if only partially, counts whole
+
+
+def test_probabilities_are_kept_and_the_likeliest_is_the_vote() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> Mapping[str, float] | str:
+        if template == "presence":
+            return {"yes": 0.3, "no": 0.25, "contradict": 0.25, "partially": 0.2}
+        return all_well(template, subject, told)
+
+    vote = verdict(answers=answers).evidence["rubric"][0]["votes"]["presence"]
+    assert vote["answer"] == "yes"
+    assert vote["p"] == pytest.approx(
+        {"yes": 0.3, "no": 0.25, "contradict": 0.25, "partially": 0.2}
+    )
+
+
+# what is shown of the ground truth and the source
+
+
+def test_each_aspect_is_shown_its_material_and_no_more() -> None:
+    shown: dict[str, dict[str, str]] = {}
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        shown.setdefault(template, {k: v for k, v in told.items() if v and k != "subject"})
+        return all_well(template, subject, told)
+
+    verdict(answers=answers)
+    assert shown == {
+        **{prompt: {"target": SUMMARY} for prompt in PROMPTS["completeness"]},
+        **{prompt: {"source": SOURCE, "truth": TRUTH} for prompt in PROMPTS["correctness"]},
+        "definition": {"source": SOURCE},
+        "section": {"truth": TRUTH},
+        **{prompt: {"target": SUMMARY} for prompt in PROMPTS["readability"]},
+    }
+
+
+def test_without_a_reference_the_source_is_the_rubric_and_one_prompt_places() -> None:
+    document, asked = Document("d1", SOURCE), Counter[str]()
+    one = judge()
+    briefs = rubric(document, scripted(all_well, asked=asked), one)
+    assert briefs[0].content["from"] == "source"
+    assert [e["entity"] for e in briefs[0].content["entities"]] == [
+        "The river rose on Monday", "The old bridge was closed", "Nobody was hurt",
+    ]  # fmt: skip
+    case = Case(document, (Candidate("A", SUMMARY),))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(all_well, asked=asked)))
+    assert list(found.evidence["entities"][0]["alignment"]) == ["definition"]
+    assert values(found)["alignment", "*"] == 1.0
+    assert asked["entities.alignment.section"] == 0
+    assert asked["entities.completeness.presence"] == 3
+
+
+NUMBERS = ("One", "Two", "Three", "Four", "Five")
+NOTE = """Medications:
+- Lisinopril 10 mg daily
+- Chest X-ray shows a small shadow
+
+Imaging:
+- Ultrasound of the liver was normal
+"""
+TRUE_NOTE = """Medications:
+- Lisinopril 10 mg daily
+
+Imaging:
+- Chest X-ray shows a small shadow
+- Ultrasound of the liver was normal
+"""
+
+
+def test_an_imaging_result_under_the_wrong_heading_is_caught() -> None:
+    """An invented note: an X-ray stands under Medications, in the ground truth under Imaging."""
+    document = Document("n1", "Doctor: Your X-ray shows a small shadow. …", (TRUE_NOTE,))
+    scans = ("X-ray", "Ultrasound")
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        told = texts_in(prompt)
+        if prompt.text.startswith("extract"):
+            found = [line[2:] for line in told["text"].splitlines() if line.startswith("- ")]
+            return json.dumps({"entities": found})
+        return writer(prompt, how)
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        under, is_scan = told.get("heading"), any(scan in subject for scan in scans)
+        if template == "definition":
+            assert told["source"] == ""
+            assert told["definition"] == ("what scans have shown" if under == "Imaging" else "")
+            return "yes" if is_scan == (under == "Imaging") else "no"
+        if template == "section":
+            _, _, after = told["truth"].partition(f"{under}:")
+            return "yes" if subject in after.partition("\n\n")[0] else "no"
+        return all_well(template, subject, told)
+
+    one = judge(sections={"imaging": "what scans have shown"})
+    found = verdict(NOTE, answers, one, document, writes, writes)
+
+    placed = {
+        entity["entity"]: (entity["heading"], [v["answer"] for v in entity["alignment"].values()])
+        for entity in found.evidence["entities"]
+    }
+    assert placed == {
+        "Lisinopril 10 mg daily": ("Medications", ["yes", "yes"]),
+        "Chest X-ray shows a small shadow": ("Medications", ["no", "no"]),
+        "Ultrasound of the liver was normal": ("Imaging", ["yes", "yes"]),
+    }
+    assert values(found)["alignment", "*"] == pytest.approx(2 / 3)
+    assert values(found)["correctness", "*"] == 1.0
+    assert values(found)["completeness", "*"] == 1.0
+
+
+def truthful(template: str, subject: str, told: Mapping[str, str]) -> str:
+    """An oracle on notes: what stands under a heading in the ground truth belongs there."""
+    if template == "section":
+        truth, under = told["truth"], told.get("heading")
+        part = truth.partition(f"{under}:\n")[2].partition("\n\n")[0] if under else truth
+        return "yes" if subject in part else "no"
+    if template == "stated":
+        return "yes" if subject in told["reference"] else "no"
+    if template == "covered":
+        return "no"
+    return all_well(template, subject, told)
+
+
+def by_lines(prompt: Prompt, how: Writing) -> str:
+    """Entities are the lines of a note."""
+    told = texts_in(prompt)
+    if prompt.text.startswith("extract"):
+        found = [line[2:] for line in told["text"].splitlines() if line.startswith("- ")]
+        return json.dumps({"entities": found or sentence_entities(told["text"])})
+    return writer(prompt, how)
+
+
+@pytest.mark.parametrize("references", [(NOTE,), (NOTE,) * 3], ids=["one", "three"])
+def test_the_ground_truth_itself_is_in_its_place(references: tuple[str, ...]) -> None:
+    document, one = Document("n1", "Doctor: …", references), judge()
+    briefs = rubric(document, scripted(truthful, by_lines), one)
+    case = Case(document, (Candidate("A", NOTE),))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(truthful, by_lines)))
+    assert values(found)["alignment", "*"] == 1.0
+    assert values(found)["", "relevance"] == 5.0
+
+
+def test_a_heading_that_nobody_else_knows_makes_no_section() -> None:
+    """`Here is the summary:` says nothing of what belongs below it: the text is a plain one."""
+    asked: list[Mapping[str, str]] = []
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        if template in PROMPTS["alignment"]:
+            asked.append(told)
+        return truthful(template, subject, told)
+
+    found = verdict(f"Here is the summary:\n{TRUTH}", answers)
+    assert values(found)["alignment", "*"] == 1.0
+    assert {told["heading"] for told in asked} == {""}
+    assert {told["source"] for told in asked} == {SOURCE, ""}
+
+
+def test_what_many_references_have_in_common_is_the_ground_truth() -> None:
+    shown: set[str] = set()
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        if template in PROMPTS["correctness"]:
+            shown.add(told["truth"])
+        return answers_of_rubric(template, subject, told)
+
+    one, document = judge(), Document("d1", SOURCE, REFERENCES)
+    briefs = rubric(document, scripted(answers_of_rubric), one)
+    case = Case(document, (Candidate("A", SUMMARY),))
+    asyncio.run(one.verdicts(case, briefs, scripted(answers)))
+    assert shown == {"1. The river rose\n2. The bridge was closed"}
+
+
+def test_a_reference_whose_entities_were_lost_is_the_ground_truth_still() -> None:
+    one, shown = judge(), set[str]()
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        if template in PROMPTS["correctness"]:
+            shown.add(told["truth"])
+        return all_well(template, subject, told)
+
+    briefs = rubric(DOCUMENT, scripted(all_well, lambda prompt, how: "?"), one)
+    assert briefs[0].status == "unscored"
+    case = Case(DOCUMENT, (Candidate("A", SUMMARY),))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers)))
+    assert shown == {TRUTH}
+    assert found.evidence["failed"] == {"rubric": briefs[0].reason}
+
+
+# the rubric of many references
+
+REFERENCES = (
+    "The river rose. The bridge was closed.",
+    "The river rose. Two hikers were saved.",
+    "The bridge was closed. The river rose.",
+    "A cat sat.",
+)
+
+
+def answers_of_rubric(template: str, subject: str, told: Mapping[str, str]) -> str:
+    if template == "covered":
+        return "no"
+    if template == "stated":
+        return "yes" if subject in told["reference"] else "no"
+    return all_well(template, subject, told)
+
+
+def test_of_many_references_what_enough_of_them_have() -> None:
+    asked = Counter[str]()
+    document = Document("d1", SOURCE, REFERENCES)
+    (brief,) = rubric(document, scripted(answers_of_rubric, asked=asked))
+    assert {e["entity"]: e["in"] for e in brief.content["entities"]} == {
+        "The river rose": [0, 1, 2],
+        "The bridge was closed": [0, 2],
+        "Two hikers were saved": [1],
+        "A cat sat": [3],
+    }
+    assert asked == {
+        "extract": 4, "verify": 4, "locate": 4,
+        "covered": 2,  # what is in the pool word for word is not asked about, nor the first text
+        "stated": 16 - 7,
+    }  # fmt: skip
+
+
+def test_what_is_said_in_other_words_joins_the_pool_once_and_partially_is_not_stated() -> None:
+    """The third reference's first entity is covered by the pool; the fourth is stated in part."""
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        if template == "covered":
+            return "yes" if subject == "The water rose" else "no"
+        if template == "stated":
+            is_same = "rose" in subject and "rose" in told["reference"]
+            return "yes" if is_same else "partially" if "sat" in subject else "no"
+        return all_well(template, subject, told)
+
+    texts = ("The river rose.", "The bridge was closed.", "The water rose.", "A cat sat.")
+    (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers))
+    assert {e["entity"]: e["in"] for e in brief.content["entities"]} == {
+        "The river rose": [0, 2],
+        "The bridge was closed": [1],
+        "A cat sat": [3],
+    }
+
+
+def test_votes_that_were_lost_on_a_rubric_are_said() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
+        return Failed("too long") if template == "stated" else answers_of_rubric(
+            template, subject, told)  # fmt: skip
+
+    from evaljudge.judges.rubric import rubric_of
+
+    texts = tuple(f"Thing {n} happened." for n in range(3))
+    (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers))
+    assert rubric_of(brief.content, 2) == Failed(
+        "no entity is in at least 2 of 3 references (6 votes on it were lost: too long)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("at_least", "entities"),
+    [
+        (None, ["The river rose", "The bridge was closed"]),  # ceil(4 * 5 / 11) = 2
+        (1, ["The river rose", "The bridge was closed", "Two hikers were saved", "A cat sat"]),
+        (3, ["The river rose"]),
+        (4, "no entity is in at least 4 of 4 references"),
+    ],
+)
+def test_how_many_references_must_agree(at_least: int | None, entities: list[str] | str) -> None:
+    settings = {"at_least": at_least} if at_least else {}
+    one, document = judge(**settings), Document("d1", SOURCE, REFERENCES)
+    found = verdict(answers=answers_of_rubric, one=one, document=document)
+    briefs = rubric(document, scripted(answers_of_rubric), one)
+    case = Case(document, (Candidate("A", SUMMARY),))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers_of_rubric)))
+    if isinstance(entities, str):
+        assert found.evidence["failed"] == {"rubric": entities}
+        assert values(found, one)["completeness", "*"] == entities
+        assert values(found, one)["", "relevance"] == entities
+        assert values(found, one)["correctness", "*"] == 1.0  # what needs no rubric is scored
+    else:
+        assert [e["entity"] for e in found.evidence["rubric"]] == entities
+
+
+def test_the_papers_five_of_eleven() -> None:
+    same = "The river rose. "
+    for count, kept in ((5, ["The river rose"]), (4, [])):
+        texts = tuple(
+            (same if n < count else f"Thing {n} happened. ") + f"Unlike {n}." for n in range(11)
+        )
+        (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers_of_rubric))
+        from evaljudge.judges.rubric import rubric_of
+
+        found = rubric_of(brief.content, None)
+        if not isinstance(found, Failed):
+            found = [one["entity"] for one in found]
+        assert found == (kept or Failed("no entity is in at least 5 of 11 references"))
+
+
+def test_entities_are_matched_by_their_vectors_where_that_is_wanted() -> None:
+    near = {"The river rose": (1.0, 0.0), "The bridge was closed": (0.0, 1.0),
+            "The water rose": (0.8, 0.6), "A flood": (0.6, 0.8)}  # fmt: skip
+    model = scripted(all_well)
+    model._embeds = lambda text: near[text]
+    document = Document("d1", SOURCE, ("The river rose. The bridge was closed.",
+                                       "The water rose. A flood."))  # fmt: skip
+    one = judge(match="embedding", encoder="an encoder", similar=0.8)
+    (brief,) = rubric(document, model, one)
+    assert {e["entity"]: e["in"] for e in brief.content["entities"]} == {
+        "The river rose": [0, 1],
+        "The bridge was closed": [0, 1],
+    }
+    assert all(options.names != ("Yes", "No", "Partially") for options in one.options)
+
+
+def test_a_reference_whose_entities_cannot_be_had_still_counts_what_it_states() -> None:
+    def writes(prompt: Prompt, how: Writing) -> str:
+        return "no JSON" if "hikers" in prompt.text else writer(prompt, how)
+
+    document = Document("d1", SOURCE, REFERENCES)
+    (brief,) = rubric(document, scripted(answers_of_rubric, writes))
+    assert brief.content["failed"] == {"1": "the reply is not the JSON asked for: “no JSON”"}
+    assert {e["entity"]: e["in"] for e in brief.content["entities"]}["The river rose"] == [0, 1, 2]
+
+
+def test_no_reference_has_entities() -> None:
+    document = Document("d1", SOURCE, REFERENCES)
+    (brief,) = rubric(document, scripted(all_well, lambda prompt, how: "?"))
+    assert (brief.status, brief.reason) == (
+        "unscored",
+        "no reference's entities could be had: the reply is not the JSON asked for: “?”",
+    )
+
+
+def test_the_rubric_depends_on_the_references_and_not_on_what_judges() -> None:
+    from evaljudge.engines import Identity
+    from evaljudge.signature import brief_key
+
+    writer_is = Identity("m", "r", {}, {})
+
+    def key(one: Entities, document: Document) -> str:
+        return brief_key(one, one.parts()[0], document, writer_is)
+
+    usual = key(judge(), DOCUMENT)
+    for other in (
+        judge(reasoning=True),
+        judge(at_least=3),
+        judge(votes="modelled"),
+        judge(batch=4),
+    ):
+        assert key(other, DOCUMENT) == usual
+    assert key(judge(rubric="source"), DOCUMENT) != usual
+    assert key(judge(), Document("d1", SOURCE, ("Other.",))) != usual
+    assert key(judge(), Document("another", SOURCE, (TRUTH,))) == usual
+
+
+# malformed replies
+
+
+def reply(step: str, said: str) -> Any:
+    def writes(prompt: Prompt, how: Writing) -> str:
+        return said if prompt.text.startswith(f"{step}|") else writer(prompt, how)
+
+    return writes
+
+
+@pytest.mark.parametrize(
+    ("step", "said", "reason"),
+    [
+        ("extract", '{"entities": ["The ri',
+         'the reply is not the JSON asked for: “{"entities": ["The ri”'),
+        ("verify", "[]", "“[]” where an object was asked for"),
+        ("extract", json.dumps({"entities": ["a"] * 50}),
+         "entities: 50 where at most 4 were asked for"),
+        ("extract", '{"entities": []}', "the text has no entities"),
+        ("extract", '{"entities": [" ", ""]}', "the text has no entities"),
+        ("verify", '{"entities": []}', "the text has no entities"),
+        ("locate", '{"1": {"sentence": 1, "words": ""}}', "2 is missing in the reply"),
+        ("locate", '{"1": {"sentence": 7, "words": ""}, "2": {"sentence": 1, "words": ""}}',
+         "1.sentence: “7” is not among the answers offered"),
+        ("locate", '{"1": {"sentence": 0, "words": "x"}, "2": {"sentence": 0, "words": "y"}}',
+         "the text has no entities"),
+    ],
+)  # fmt: skip
+def test_entities_that_cannot_be_had_leave_their_scores_unscored(
+    step: str, said: str, reason: str
+) -> None:
+    found = values(verdict(writes=reply(step, said)))
+    shares = [found[share, "*"] for share in ("correctness", "alignment", "unknown")]
+    assert [*shares, found["", "consistency"], found["", "relevance"]] == [reason] * 5
+    assert found["completeness", "*"] == 1.0  # what needs none of them is scored
+    assert found["", "fluency"] == 5.0
+
+
+def test_an_entity_that_is_not_in_the_text_is_dropped_and_kept_for_the_record() -> None:
+    said = '{"1": {"sentence": 0, "words": "Boats"}, "2": {"sentence": 2, "words": "the  BRIDGE"}}'
+    found = verdict(writes=reply("locate", said))
+    assert found.evidence["dropped"] == ["The river rose"]
+    (kept,) = found.evidence["entities"]
+    assert SUMMARY[slice(*kept["span"])] == "The bridge"
+
+
+def test_words_that_are_not_in_the_sentence_give_way_to_all_of_it() -> None:
+    said = '{"1": {"sentence": 2, "words": "The river rose"}, "2": {"sentence": 2, "words": ""}}'
+    found = verdict(writes=reply("locate", said))
+    spans = [SUMMARY[slice(*e["span"])] for e in found.evidence["entities"]]
+    assert spans == ["The bridge collapsed!"] * 2
+
+
+def test_entities_that_differ_in_case_alone_are_one() -> None:
+    said = json.dumps(
+        {"entities": ["The bridge collapsed", "the  bridge collapsed.", "The river rose"]}
+    )
+    found = verdict(writes=reply("verify", said))
+    assert [e["entity"] for e in found.evidence["entities"]] == [
+        "The bridge collapsed", "The river rose",
+    ]  # fmt: skip
+
+
+def test_a_failed_vote_is_no_ballot_and_the_others_decide() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
+        if template in ("presence", "coverage"):
+            return Failed("too long")
+        if template == "support":
+            return "partially"
+        if template in PROMPTS["correctness"]:
+            return Failed("too long")
+        return all_well(template, subject, told)
+
+    found = verdict(answers=answers)
+    assert found.evidence["rubric"][0]["votes"]["presence"] == {"failed": "too long"}
+    assert values(found)["completeness", "*"] == 0.5
+    assert values(found)["correctness", "*"] == "no verdict on any entity or sentence"
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "reason"),
+    [
+        (DOCUMENT, "  ", "empty text"),
+        (Document("d1", " ", (TRUTH,)), SUMMARY, "empty source"),
+    ],
+)
+def test_what_cannot_be_judged_at_all(document: Document, text: str, reason: str) -> None:
+    found = verdict(text, document=document)
+    assert (found.status, found.reason) == ("unscored", reason)
+    assert set(values(found).values()) == {reason}
+
+
+def test_a_text_without_sentences() -> None:
+    found = values(verdict("...", writes=reply("extract", '{"entities": []}')))
+    assert found["readability", "*"] == found["", "coherence"] == "the text has no sentences"
+    assert found["correctness", "*"] == "the text has no entities"
+    assert found["completeness", "*"] == 1.0
+
+
+def test_who_disagrees_beside_a_lost_vote_has_no_verdict() -> None:
+    """yes and partially, and the third lost: it might have made it yes."""
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
+        given: Mapping[str, str | Failed] = {
+            "facts": "yes", "details": "partially", "evidence": Failed("too long"),
+        }  # fmt: skip
+        return given.get(template) or all_well(template, subject, told)
+
+    found = values(verdict(answers=answers))
+    assert found["correctness", "*"] == "no verdict on any entity or sentence"
+    assert found["", "consistency"] == "no verdict on any entity or sentence"
+
+
+def test_an_issue_of_language_is_none_of_flow() -> None:
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        return "yes" if template == "language" else all_well(template, subject, told)
+
+    found = values(verdict(answers=answers))
+    assert found["readability", "*"] == 0.0
+    assert found["", "coherence"] == found["", "fluency"] == 5.0
+
+
+# reasons, and many at once
+
+
+def written_votes(asked: list[tuple[str, list[str]]], said: Callable[[int], Any]) -> Any:
+    def writes(prompt: Prompt, how: Writing) -> str:
+        mode, _, rest = prompt.text.partition("|")
+        if mode not in ("answer", "reason"):
+            return writer(prompt, how)
+        subjects = lines(texts_in(prompt)["subject"])
+        asked.append((rest.partition("|")[0], subjects))
+        return json.dumps({str(n): said(n) for n, _ in enumerate(subjects, 1)})
+
+    return writes
+
+
+def test_reasons_are_written_first_and_kept() -> None:
+    asked: list[tuple[str, list[str]]] = []
+    writes = written_votes(asked, lambda n: {"reason": "It says so.", "answer": "Yes"})
+    one = judge(reasoning=True)
+    found = verdict(one=one, writes=writes)
+    assert one.options == [Options(("Yes", "No")), Options(("Yes", "No", "Partially"))]
+    assert found.evidence["rubric"][0]["votes"]["presence"] == {
+        "answer": "yes", "reason": "It says so.",
+    }  # fmt: skip
+    assert all(len(subjects) == 1 for _, subjects in asked)
+    assert len(asked) == 2 * 3 + 2 * (3 + 2) + 2 * 4
+    assert found.evidence["replies"] == {"structured": 3 + 24, "cut": 0, "malformed": 0}
+    assert values(found)["completeness", "*"] == 1.0
+    assert values(found)["readability", "*"] == 0.0  # yes: it has such an issue
+
+
+def test_several_are_asked_about_at_once() -> None:
+    asked: list[tuple[str, list[str]]] = []
+    writes = written_votes(asked, lambda n: {"answer": "Yes" if n == 1 else "No"})
+    text = "".join(f"{n} things happened here today. " for n in NUMBERS)
+    found = verdict(text, one=judge(batch=4), writes=writes)
+    assert [s for t, s in asked if t == "entities.correctness.facts"] == [
+        [f"{n} things happened here today" for n in NUMBERS[:4]],
+        ["Five things happened here today"],
+    ]  # fmt: skip
+    assert [e["correctness"]["facts"]["answer"] for e in found.evidence["entities"]] == [
+        "yes", "no", "no", "no", "yes",
+    ]  # fmt: skip
+    assert values(found)["correctness", "*"] == 0.4
+
+
+def test_candidates_are_not_mixed_in_a_batch_and_each_pays_for_its_own() -> None:
+    asked: list[tuple[str, list[str]]] = []
+    writes = written_votes(asked, lambda n: {"answer": "Yes"})
+    one, case = judge(batch=8), Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", TRUTH)))
+    found = asyncio.run(one.verdicts(case, rubric(), scripted(all_well, writes)))
+    facts = [subjects for template, subjects in asked if template == "entities.correctness.facts"]
+    assert facts == [
+        ["The river rose", "The bridge collapsed"], ["The river rose", "The bridge was closed"],
+    ]  # fmt: skip
+    assert [verdict.evidence["replies"]["structured"] for verdict in found] == [3 + 12, 3 + 12]
+
+
+def test_one_unknown_option_in_a_batch_spoils_this_batch_alone() -> None:
+    asked: list[tuple[str, list[str]]] = []
+    writes = written_votes(asked, lambda n: {"answer": "Maybe" if n == 2 else "Yes"})
+    text = "".join(f"{n} things happened here today. " for n in NUMBERS)
+    found = verdict(text, one=judge(batch=4), writes=writes)
+    votes = [e["correctness"]["facts"] for e in found.evidence["entities"]]
+    assert votes == [
+        *[{"failed": "2.answer: “Maybe” is not among the answers offered"}] * 4,
+        {"answer": "yes", "reason": ""},
+    ]
+    assert values(found)["correctness", "*"] == 1.0  # of the one that has a verdict
+    # of two rubric entities, five entities and five sentences: one batch of several each, but two
+    # batches of those of which there are five
+    assert found.evidence["replies"]["malformed"] == 3 + 3 + 2 + 4
+
+
+def test_modelled_votes_stand_beside_the_majority() -> None:
+    one = judge(votes="modelled")
+    assert one.scorers == [
+        "entities", *(f"entities.{s}" for s in ("completeness", "correctness", "alignment",
+                                                "readability", "unknown")),
+        "entities.modelled", "entities.completeness.modelled", "entities.correctness.modelled",
+    ]  # fmt: skip
+    assert one.axes_of("entities.modelled") == ["consistency", "relevance"]
+    assert judge().fit(iter([])) is None
+
+    def answers(template: str, subject: str, told: Mapping[str, str]) -> str:
+        """`facts` always contradicts the other two, who agree."""
+        if template in PROMPTS["correctness"]:
+            is_right = "river" in subject
+            return "yes" if is_right != (template == "facts") else "no"
+        return all_well(template, subject, told)
+
+    found = verdict(answers=answers, one=one)
+    fitted = one.fit([found] * 50)
+    assert fitted is not None
+    scores = {(s.scorer, s.axis): s.value for s in fitted.score(found)}
+    assert list(scores) == [(s, a) for s in one.scorers for a in one.axes_of(s)]
+    assert (
+        scores["entities.correctness", "*"] == scores["entities.correctness.modelled", "*"] == 0.5
+    )
+    assert fitted.told["correctness"]["identified"]
+    confused = fitted.told["correctness"]["confusions"]["facts"]
+    assert confused["yes"]["no"] > 0.9
+
+
+# settings
+
+
+def test_axes_that_only_sound_alike_are_not_judged() -> None:
+    """Coherence of a dialogue is no matter of the flow of sentences."""
+    assert "entities" not in Entities({}, load_task("dialogue")).scorers
+    assert Entities({"axes": ["coherence"]}, load_task("dialogue")).axes_of("entities") == [
+        "coherence"
+    ]
+
+
+def test_tasks_without_summevals_axes_have_the_shares_alone() -> None:
+    task = Task("notes", (Axis("clarity", "…"),), PACK)
+    one = judge(task)
+    assert one.scorers == [f"entities.{s}" for s in ("completeness", "correctness", "alignment",
+                                                     "readability", "unknown")]  # fmt: skip
+    assert [s.scorer for s in one.score(verdict(one=one))] == one.scorers
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"match": "embedding"},
+         "judges.entities: match: embedding needs an encoder: a hub name or a folder"),
+        ({"encoder": "x"}, "judges.entities: encoder and similar are of `match: embedding`"),
+        ({"reasons": True}, "judges.entities: unknown key 'reasons': did you mean 'reasoning'?"),
+        ({"batch": -1}, "judges.entities.batch: "),
+        ({"rubric": "human"}, "judges.entities.rubric: "),
+    ],
+)  # fmt: skip
+def test_mistakes(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        judge(**settings)
+    assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize("name", ["summary", "dialogue", "story"])
+@pytest.mark.parametrize("layout", ["paper", "shared"])
+@pytest.mark.parametrize("settings", [{}, {"reasoning": True}, {"batch": 3}])
+def test_every_task_has_its_prompts(name: str, layout: Any, settings: dict[str, Any]) -> None:
+    (one,) = make_judges({"entities": settings}, load_task(name, layout=layout))
+    asked: list[str] = []
+
+    def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        asked.append(prompt.text)
+        return dict.fromkeys(options.names, -log(len(options.names)))
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        from evaljudge.model.imagining import imagined_value
+
+        asked.append(prompt.text)
+        return json.dumps(imagined_value(json.loads(how.schema or ""), "said by nobody " * 30))
+
+    model = Scripted(writes=writes, chooses=chooses)
+    briefs = asyncio.run(one.brief(DOCUMENT, [], model))
+    case = Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", NOTE)))
+    verdicts = asyncio.run(one.verdicts(case, briefs, model))
+    assert [v.status for v in verdicts] == ["ok", "ok"]
+    scores: Sequence[Score] = [s for v in verdicts for s in one.score(v)]
+    assert scores
+    assert all(s.value is not None for s in scores)
+    assert len(asked) > 50 or settings

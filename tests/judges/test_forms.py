@@ -1,0 +1,224 @@
+"""What each form reads from its replies: by hand, at the edges, and by laws."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.asks import Chosen
+from evaljudge.judges.forms import COMPARE, YES_NO, Form, mass
+
+Answers = dict[str, float]
+
+
+def log_of(p: float) -> float:
+    return log(p) if p else -inf
+
+
+def compared(better: float, worse: float, similar: float) -> list[Chosen]:
+    """Weights, which need not add up to 1."""
+    weights = {"Better": better, "Worse": worse, "Similar": similar}
+    return [Chosen({name: log_of(weight) for name, weight in weights.items()})]
+
+
+def yes(p: float, of: float = 1.0) -> Chosen:
+    return Chosen({"Yes": log_of(p * of), "No": log_of((1 - p) * of)})
+
+
+def asked_both(better: float, worse: float) -> list[Chosen]:
+    return [yes(better), yes(worse)]
+
+
+def answers(better: float, worse: float, similar: float) -> Answers:
+    return {"Better": better, "Worse": worse, "Similar": similar}
+
+
+def swapped(p: Answers) -> Answers:
+    return answers(p["Worse"], p["Better"], p["Similar"])
+
+
+# by hand
+
+
+@pytest.mark.parametrize(
+    ("replies", "read"),
+    [
+        (compared(0.8, 0.05, 0.15), (0.8, 0.05, 0.15)),
+        (compared(0.4, 0.025, 0.075), (0.8, 0.05, 0.15)),  # half of the mass, the same shares
+        (compared(1, 1, 1), (1 / 3, 1 / 3, 1 / 3)),
+        (compared(0.2, 0.2, 0), (0.5, 0.5, 0)),
+        (compared(0, 0, 1e-9), (0, 0, 1)),
+    ],
+)
+def test_one_question_is_read_by_its_shares(
+    replies: list[Chosen], read: tuple[float, float, float]
+) -> None:
+    assert COMPARE.reading(replies) == pytest.approx(answers(*read))
+    assert COMPARE.reading(replies) == replies[0].p
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "read"),
+    [
+        (0.9, 0.2, (0.72, 0.02, 0.26)),
+        (0.5, 0.5, (0.25, 0.25, 0.5)),  # a tie
+        (0.3, 0.3, (0.21, 0.21, 0.58)),
+        (1.0, 0.0, (1, 0, 0)),
+        (0.0, 1.0, (0, 1, 0)),
+        (0.0, 0.0, (0, 0, 1)),  # neither
+        (1.0, 1.0, (0, 0, 1)),  # and both: as much is said
+        (1.0, 0.4, (0.6, 0, 0.4)),
+    ],
+)
+def test_two_questions_are_read_together(
+    better: float, worse: float, read: tuple[float, float, float]
+) -> None:
+    assert YES_NO.reading(asked_both(better, worse)) == pytest.approx(answers(*read))
+
+
+def test_two_questions_of_little_mass_are_read_by_their_shares() -> None:
+    replies = [yes(0.9, of=0.1), yes(0.2, of=1e-6)]
+    assert YES_NO.reading(replies) == pytest.approx(answers(0.72, 0.02, 0.26))
+    assert mass(replies) == pytest.approx((0.1 + 1e-6) / 2)
+
+
+def test_a_reply_to_the_exchanged_question_is_read_back() -> None:
+    assert COMPARE.turned_reading(compared(0.8, 0.05, 0.15)) == pytest.approx(
+        answers(0.05, 0.8, 0.15)
+    )
+    # "is the other better?" Yes .9, "is the other worse?" Yes .2: then this one is hardly better
+    assert YES_NO.turned_reading(asked_both(0.9, 0.2)) == pytest.approx(answers(0.02, 0.72, 0.26))
+
+
+@pytest.mark.parametrize(
+    ("here", "exchanged", "read"),
+    [
+        # 16:1:4 and, read back, 1:4:4 make √16 : √4 : √16
+        (compared(16, 1, 4), compared(4, 1, 4), (0.4, 0.2, 0.4)),
+        (compared(0.8, 0.1, 0.1), compared(0.1, 0.8, 0.1), (0.8, 0.1, 0.1)),  # they agree
+        (compared(16, 1, 2), compared(16, 1, 2), (0.4, 0.4, 0.2)),  # they cancel out: 4 : 4 : 2
+        (compared(1, 0, 0), compared(0, 1, 0), (1, 0, 0)),
+        (compared(1, 0, 0), compared(0.2, 0.1, 0.7), (1, 0, 0)),  # what one excludes is excluded
+        (compared(1, 3, 0), compared(0, 4, 1), (1, 0, 0)),
+    ],
+)
+def test_two_orders_of_one_question(
+    here: list[Chosen], exchanged: list[Chosen], read: tuple[float, float, float]
+) -> None:
+    assert COMPARE.both_readings(here, exchanged) == pytest.approx(answers(*read))
+
+
+def test_the_sample_that_the_module_opens_with() -> None:
+    found = COMPARE.both_readings(compared(0.8, 0.05, 0.15), compared(0.1, 0.6, 0.3))
+    assert found == pytest.approx(answers(0.71, 0.0725, 0.2174), abs=2e-4)
+
+
+def test_two_orders_of_two_questions() -> None:
+    """Better: odds of 9, and of 1 there, make 3. Worse: odds of 1/4, and of 4 there, make 1."""
+    found = YES_NO.both_readings(asked_both(0.9, 0.2), asked_both(0.8, 0.5))
+    assert found == pytest.approx(answers(0.75 * 0.5, 0.5 * 0.25, 0.5 * (0.75 + 0.25)))
+
+
+@pytest.mark.parametrize(
+    ("form", "here", "exchanged"),
+    [
+        (COMPARE, compared(1, 0, 0), compared(1, 0, 0)),
+        (COMPARE, compared(1, 0, 0), compared(0, 0, 1)),
+        (COMPARE, compared(1, 1, 0), compared(0, 0, 1)),
+        (YES_NO, asked_both(1, 0.5), asked_both(0.5, 0)),  # better: Yes here, No there
+        (YES_NO, asked_both(0.5, 0), asked_both(1, 0.5)),  # worse: No here, Yes there
+    ],
+)
+def test_orders_that_exclude_each_other_say_nothing(
+    form: Form, here: list[Chosen], exchanged: list[Chosen]
+) -> None:
+    assert form.both_readings(here, exchanged) is None
+
+
+def test_what_is_stored_of_a_comparison() -> None:
+    (reply,) = compared(0.4, 0.1, 0)
+    assert COMPARE.evidence([reply]) == {
+        "p": pytest.approx(answers(0.8, 0.2, 0)),
+        "mass": pytest.approx(0.5),
+        "logprobs": {"Better": log(0.4), "Worse": log(0.1), "Similar": -inf},
+    }
+    told = YES_NO.evidence([yes(0.9), yes(0.2, of=0.5)])
+    assert list(told) == ["better", "worse"]
+    assert told["better"]["p"] == pytest.approx({"Yes": 0.9, "No": 0.1})
+    assert told["worse"]["mass"] == pytest.approx(0.5)
+
+
+def test_the_words_of_each_question() -> None:
+    assert list(COMPARE.words) == [{}]
+    assert list(YES_NO.words) == [{"relation": "better"}, {"relation": "worse"}]
+    assert COMPARE.options.names == ("Better", "Worse", "Similar")
+    assert YES_NO.options.names == ("Yes", "No")
+
+
+# laws
+
+LOGS = st.floats(-40, 0)
+ONE = st.tuples(LOGS, LOGS, LOGS).map(
+    lambda v: [Chosen(dict(zip(COMPARE.options.names, v, strict=True)))]
+)
+ANSWER = st.tuples(LOGS, LOGS).map(lambda v: Chosen({"Yes": v[0], "No": v[1]}))
+TWO = st.tuples(ANSWER, ANSWER).map(list)
+CHANCE = st.floats(0, 1)
+QUESTIONS = [(COMPARE, ONE), (YES_NO, TWO)]
+
+
+@given(CHANCE, CHANCE)
+def test_better_less_worse_is_yes_less_yes(better: float, worse: float) -> None:
+    read = YES_NO.reading(asked_both(better, worse))
+    assert read["Better"] - read["Worse"] == pytest.approx(better - worse, abs=1e-12)
+
+
+@pytest.mark.parametrize(("form", "replies"), QUESTIONS)
+@given(drawn=st.data())
+def test_every_reading_is_a_distribution(
+    form: Form, replies: st.SearchStrategy[list[Chosen]], drawn: st.DataObject
+) -> None:
+    here, there = drawn.draw(replies), drawn.draw(replies)
+    for read in (form.reading(here), form.turned_reading(there), form.both_readings(here, there)):
+        assert read is not None
+        assert list(read) == ["Better", "Worse", "Similar"]
+        assert sum(read.values()) == pytest.approx(1)
+        assert min(read.values()) >= 0
+
+
+@pytest.mark.parametrize(("form", "replies"), QUESTIONS)
+@given(drawn=st.data())
+def test_the_exchanged_pair_is_read_as_the_mirror_image(
+    form: Form, replies: st.SearchStrategy[list[Chosen]], drawn: st.DataObject
+) -> None:
+    here, there = drawn.draw(replies), drawn.draw(replies)
+    assert form.turned_reading(here) == pytest.approx(swapped(form.reading(here)))
+    one, other = form.both_readings(here, there), form.both_readings(there, here)
+    assert one is not None and other is not None
+    assert one == pytest.approx(swapped(other), abs=1e-12)
+
+
+@pytest.mark.parametrize(("form", "replies"), QUESTIONS)
+@given(drawn=st.data(), shift=st.floats(-20, 20))
+def test_how_much_mass_the_answers_hold_changes_no_reading(
+    form: Form, replies: st.SearchStrategy[list[Chosen]], drawn: st.DataObject, shift: float
+) -> None:
+    here, there = drawn.draw(replies), drawn.draw(replies)
+    less = [Chosen({name: v + shift for name, v in r.logprobs.items()}) for r in here]
+    assert form.reading(less) == pytest.approx(form.reading(here), abs=1e-12)
+    one, other = form.both_readings(less, there), form.both_readings(here, there)
+    assert one == pytest.approx(other, abs=1e-12)
+
+
+@given(ONE, ONE)
+def test_the_average_in_log_space_by_another_computation(
+    here: list[Chosen], there: list[Chosen]
+) -> None:
+    p, q = here[0].p, swapped(there[0].p)
+    roots = {name: exp((log(p[name]) + log(q[name])) / 2) for name in p if p[name] and q[name]}
+    total = sum(roots.values())
+    found = COMPARE.both_readings(here, there)
+    assert found == pytest.approx({name: root / total for name, root in roots.items()})

@@ -1,0 +1,334 @@
+"""Votes weighed by what they have turned out to mean: by hand, by repeated rows, and on a run
+whose truth is known, in which one prompt says yes to nearly everything."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaljudge.agreement import dawid_skene
+from evaljudge.asks import Failed
+from evaljudge.judges.ballots import (
+    DIVIDED_BY_LOSS,
+    NO_BALLOT,
+    OPTIONS,
+    Answer,
+    Ruling,
+    ruling,
+)
+from evaljudge.judges.modelled import (
+    AspectModel,
+    Modelled,
+    Patterns,
+    VoteModel,
+    answers,
+    model_votes,
+    patterns,
+)
+from evaljudge.records import Verdict
+
+Given = Mapping[str, Answer]
+PROMPTS = ("coverage", "presence", "support")
+LABELS = OPTIONS["completeness"]
+CUT = {"failed": "the reply was cut at its token limit"}
+
+
+def votes(given: Given) -> dict[str, Any]:
+    return {prompt: {"answer": answer, "reason": ""} for prompt, answer in given.items()}
+
+
+def verdict(
+    rubric: Sequence[Mapping[str, Any]] = (), entities: Sequence[Mapping[str, Any]] = ()
+) -> Verdict:
+    evidence = {
+        "rubric": [{"entity": "e", "votes": one} for one in rubric],
+        "entities": [{"entity": "e", "correctness": one, "alignment": {}} for one in entities],
+        "sentences": [],
+        "failed": {},
+    }
+    return Verdict("d", "A", "entities", "*", evidence)
+
+
+def simulated(items: int, seed: int) -> tuple[list[Answer], list[Given]]:
+    """True answers, and those of a good prompt, a fair one, and one that hardly looks."""
+    random = Random(seed)
+
+    def voted(true: Answer, right: float) -> Answer:
+        others = [label for label in LABELS if label != true]
+        return true if random.random() < right else random.choice(others)
+
+    truth = random.choices(LABELS, [0.55, 0.25, 0.05, 0.15], k=items)
+    return truth, [
+        {
+            "coverage": voted(true, 0.9),
+            "presence": voted(true, 0.75),
+            "support": "yes" if random.random() < 0.8 else voted(true, 0.75),
+        }
+        for true in truth
+    ]
+
+
+def run_of(given: Sequence[Given], to_a_verdict: int = 10) -> list[Verdict]:
+    return [
+        verdict([votes(one) for one in given[start : start + to_a_verdict]])
+        for start in range(0, len(given), to_a_verdict)
+    ]
+
+
+# patterns
+
+
+def test_patterns_are_counted_over_all_verdicts() -> None:
+    run = [
+        verdict(
+            rubric=[
+                {"support": {"answer": "no", "p": {"no": 0.7}}, "presence": {"answer": "yes"}},
+                {"presence": {"answer": "yes"}, "support": {"answer": "no", "reason": "so"}},
+                {"presence": CUT, "support": {"answer": "partially"}},
+                {"presence": CUT, "support": CUT},
+                {"presence": {"answer": "unknown"}, "support": {"answer": "YES"}},
+            ],
+            entities=[{"facts": {"answer": "unknown"}, "details": {"answer": "contradict"}}],
+        ),
+        Verdict("d", "B", "entities", "*", {}, "unscored", "empty text"),
+        verdict(rubric=[{"coverage": {"answer": "yes"}}]),
+    ]
+    assert patterns(iter(run)) == {
+        "completeness": Patterns(
+            ("coverage", "presence", "support"),
+            Counter({(None, "yes", "no"): 2, (None, None, "partially"): 1, ("yes", None, None): 1}),
+        ),
+        # What is no answer about correctness is none; who never gives one has no column.
+        "correctness": Patterns(("facts",), Counter({("unknown",): 1})),
+    }
+
+
+def test_a_verdict_that_is_unscored_counts_for_nothing_whatever_it_holds() -> None:
+    one = verdict([votes({"presence": "yes"})])
+    unscored = Verdict(one.doc_id, "B", one.judge, one.axis, one.evidence, "unscored", "died")
+    assert patterns([one, unscored]) == patterns([one])
+
+
+def test_only_an_aspects_own_answers_count() -> None:
+    given = votes({"a": "contradict", "b": "unknown", "c": "no"}) | {"d": CUT}
+    assert answers("completeness", given) == {"a": "contradict", "c": "no"}
+    assert answers("correctness", given) == {"b": "unknown", "c": "no"}
+
+
+# what a pattern means
+
+CONFUSIONS: Mapping[str, Mapping[Answer, Mapping[Answer, float]]] = {
+    "coverage": {"yes": {"yes": 0.9, "no": 0.1}, "no": {"yes": 0.2, "no": 0.8}},
+    "presence": {"yes": {"yes": 0.6, "no": 0.4}, "no": {"yes": 0.5, "no": 0.5}},
+    "support": {"yes": {"yes": 0.9, "no": 0.1}, "no": {"yes": 0.9, "no": 0.1}},
+}
+BY_HAND = AspectModel(
+    identified=True,
+    converged=True,
+    entities=10,
+    labels=("yes", "no"),
+    prompts=PROMPTS,
+    shares={"yes": 0.6, "no": 0.4},
+    confusions=CONFUSIONS,
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "yes", "no", "said"),
+    [
+        # .6 × .1 × .6 × .9 to .4 × .8 × .5 × .9: two who are hardly better than chance lose
+        ({"coverage": "no", "presence": "yes", "support": "yes"}, 0.0324, 0.144, "no"),
+        # .6 × .9 × .4 × .1 to .4 × .2 × .5 × .1
+        ({"coverage": "yes", "presence": "no", "support": "no"}, 0.0216, 0.004, "yes"),
+        # one answer: .6 × .4 to .4 × .5
+        ({"presence": "no"}, 0.24, 0.2, "yes"),
+        # who says the same of everything says nothing: the shares
+        ({"support": "no"}, 0.06, 0.04, "yes"),
+    ],
+)
+def test_chances_by_hand(given: Given, yes: float, no: float, said: Answer) -> None:
+    found = BY_HAND.of(given)
+    assert isinstance(found, Modelled)
+    assert found.chances == pytest.approx({"yes": yes / (yes + no), "no": no / (yes + no)})
+    assert found.verdict == said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"a": "yes", "b": "no"}, "no"),  # divided ballots are no
+        ({"a": "no", "b": "yes"}, "no"),
+    ],
+)
+def test_equally_likely_verdicts_are_the_ballots(given: Given, said: Answer) -> None:
+    alike: Mapping[Answer, Mapping[Answer, float]] = {
+        "yes": {"yes": 0.7, "no": 0.3},
+        "no": {"yes": 0.3, "no": 0.7},
+    }
+    even: Mapping[Answer, float] = {"yes": 0.5, "no": 0.5}
+    model = AspectModel(True, True, 2, ("yes", "no"), ("a", "b"), even, {"a": alike, "b": alike})
+    found = model.of(given)
+    assert isinstance(found, Modelled)
+    assert found.chances == pytest.approx(even)
+    assert found.verdict == said
+
+
+def test_equally_likely_verdicts_that_the_ballots_do_not_name() -> None:
+    """Of three different answers the ballots make `no`, which nobody here finds likely."""
+    alike: dict[Answer, dict[Answer, float]] = {
+        "no": {"no": 0.98, "contradict": 0.01, "partially": 0.01},
+        "contradict": {"no": 0.01, "contradict": 0.5, "partially": 0.49},
+        "partially": {"no": 0.01, "contradict": 0.49, "partially": 0.5},
+    }
+    shares: Mapping[Answer, float] = {"no": 0.0001, "contradict": 0.49995, "partially": 0.49995}
+    labels: tuple[Answer, ...] = ("no", "contradict", "partially")
+    model = AspectModel(True, True, 2, labels, ("a", "b"), shares, {"a": alike, "b": alike})
+    ballot: Given = {"a": "partially", "b": "contradict"}
+    assert ruling(list(ballot.values())) == Ruling("no", "divided")
+    found = model.of(ballot)
+    assert isinstance(found, Modelled)
+    assert found.verdict == "contradict"  # the first of them
+
+
+def test_without_an_answer_there_is_no_verdict() -> None:
+    model = VoteModel({"completeness": BY_HAND})
+    assert BY_HAND.of({}) == NO_BALLOT
+    assert model.of("completeness", {"coverage": CUT, "presence": CUT}) == NO_BALLOT
+    assert not isinstance(model.of("completeness", {"coverage": {"answer": "no"}}), Failed)
+
+
+# what is fitted
+
+
+def test_is_what_the_repeated_rows_give() -> None:
+    """The same from the run's votes themselves, one row an entity, and their posterior."""
+    _, given = simulated(400, seed=5)
+    dropped = Random(1)
+    given = [
+        {prompt: answer for prompt, answer in one.items() if dropped.random() < 0.85}
+        for one in given
+    ]
+    mine = model_votes(patterns(run_of(given))).aspects["completeness"]
+    rows = [[LABELS.index(one[p]) if p in one else -1 for p in PROMPTS] for one in given if one]
+    assert any(-1 in row for row in rows)
+    theirs = dawid_skene(rows, 4)
+    assert (mine.identified, mine.converged, mine.entities) == (True, True, len(rows))
+    assert mine.prompts == PROMPTS
+    assert list(mine.shares.values()) == pytest.approx(theirs.shares.tolist(), rel=1e-7)
+    confusions = [
+        [[mine.confusions[p][true][said] for said in LABELS] for true in LABELS] for p in PROMPTS
+    ]
+    np.testing.assert_allclose(confusions, theirs.confusions, rtol=1e-7)
+    for one, posterior in zip((one for one in given if one), theirs.posterior, strict=True):
+        found = mine.of(one)
+        assert isinstance(found, Modelled)
+        assert found.chances is not None
+        np.testing.assert_allclose(list(found.chances.values()), posterior, rtol=1e-6, atol=1e-12)
+        assert found.chances[found.verdict] == max(found.chances.values())
+
+
+def test_a_bad_prompt_is_found_out() -> None:
+    truth, given = simulated(3000, seed=0)
+    model = model_votes(patterns(run_of(given))).aspects["completeness"]
+    modelled = [model.of(one) for one in given]
+    voted = [ruling(list(one.values())) for one in given]
+    right = [
+        np.mean(
+            [not isinstance(v, Failed) and v.verdict == t for v, t in zip(of, truth, strict=True)]
+        )
+        for of in (voted, modelled)
+    ]
+    assert right[1] > right[0] + 0.08
+    # It says yes to 82% of what is no, and the fair prompt to 8%.
+    assert model.confusions["support"]["no"]["yes"] > 0.7
+    assert model.confusions["presence"]["no"]["yes"] < 0.15
+    # Its yes does not make a whole of two parts.
+    parts: Given = {"coverage": "partially", "presence": "partially", "support": "yes"}
+    found = model.of(parts)
+    assert isinstance(found, Modelled)
+    assert found.verdict == "partially"
+    assert ruling(list(parts.values())) == Ruling("yes", "exception")
+
+
+def test_the_sample_that_the_module_opens_with() -> None:
+    _, given = simulated(3000, seed=0)
+    found = patterns(run_of(given))
+    model = model_votes(found)
+    sample: list[tuple[tuple[Answer, ...], int, Answer, Answer, float]] = [
+        (("yes", "no", "yes"), 130, "yes", "yes", 0.91),
+        (("partially", "partially", "yes"), 252, "yes", "partially", 0.97),
+        (("no", "partially", "yes"), 62, "no", "no", 0.77),
+        (("partially", "no", "yes"), 54, "no", "partially", 0.85),
+    ]
+    for ballot, times, voted, said, chance in sample:
+        assert found["completeness"].counts[ballot] == times
+        ruled = ruling(ballot)
+        assert isinstance(ruled, Ruling)
+        assert ruled.verdict == voted
+        modelled = model.of("completeness", votes(dict(zip(PROMPTS, ballot, strict=True))))
+        assert isinstance(modelled, Modelled)
+        assert modelled.chances is not None
+        assert (modelled.verdict, round(modelled.chances[said], 2)) == (said, chance)
+    told = model.told["completeness"]
+    assert round(told["shares"]["yes"], 2) == 0.56
+    support = told["confusions"]["support"]
+    assert [round(support["yes"]["yes"], 2), round(support["no"]["yes"], 2)] == [0.95, 0.81]
+
+
+def test_the_order_of_a_run_does_not_matter() -> None:
+    _, given = simulated(300, seed=3)
+    run = run_of(given)
+    told = model_votes(patterns(run)).told
+    Random(0).shuffle(run)
+    turned = [dict(reversed(list(one.items()))) for one in reversed(given)]
+    assert model_votes(patterns(run)).told == told
+    assert model_votes(patterns(run_of(turned, to_a_verdict=7))).told == told
+
+
+# what is told
+
+
+def test_told_is_plain_json() -> None:
+    _, given = simulated(50, seed=2)
+    facts = [votes({"facts": "yes", "details": "no"})]
+    told = model_votes(patterns([*run_of(given), verdict(entities=facts)])).told
+    assert json.loads(json.dumps(told)) == told
+    fitted = told["completeness"]
+    assert list(fitted) == [
+        "identified", "converged", "entities", "labels", "prompts", "shares", "confusions",
+    ]  # fmt: skip
+    assert (fitted["identified"], fitted["entities"]) == (True, 50)
+    assert (fitted["labels"], fitted["prompts"]) == (list(LABELS), list(PROMPTS))
+    rows = [row for prompt in PROMPTS for row in fitted["confusions"][prompt].values()]
+    assert len(rows) == 12
+    assert all(list(row) == list(LABELS) for row in rows)
+    assert [fsum(row.values()) for row in [*rows, fitted["shares"]]] == pytest.approx([1.0] * 13)
+
+
+def test_two_answers_an_entity_identify_nothing() -> None:
+    given: list[Given] = [{"facts": "yes", "details": "no"}, {"details": "yes", "evidence": "yes"}]
+    model = model_votes(patterns([verdict(entities=[votes(one) for one in given])] * 30))
+    assert model.told["correctness"] == {
+        "identified": False, "converged": False, "entities": 60,
+        "labels": ["yes", "no", "partially", "unknown"],
+        "prompts": ["details", "evidence", "facts"], "shares": {}, "confusions": {},
+    }  # fmt: skip
+    assert model.of("correctness", votes(given[0])) == DIVIDED_BY_LOSS
+    assert model.of("correctness", votes(given[1])) == Modelled("yes", None)
+    exception: Given = {"facts": "partially", "details": "partially", "evidence": "yes"}
+    assert model.of("correctness", votes(exception)) == Modelled("yes", None)
+
+
+def test_of_a_run_without_answers_nothing_is_fitted() -> None:
+    model = model_votes(patterns([verdict(rubric=[{"presence": CUT}])]))
+    for aspect in ("completeness", "correctness"):
+        told = model.told[aspect]
+        assert (told["identified"], told["entities"], told["prompts"]) == (False, 0, [])
+    assert model.of("completeness", {"presence": CUT}) == NO_BALLOT

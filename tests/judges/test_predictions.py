@@ -1,0 +1,496 @@
+"""The three ways of predicting, both orders, and every reading of the same comparisons."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from math import fsum, inf, log, sqrt
+from typing import Any
+
+import pytest
+
+from evaljudge.asks import Chosen, Failed, Options, Prompt
+from evaljudge.casework import case_models
+from evaljudge.errors import UserError
+from evaljudge.judges import make_judges
+from evaljudge.judges.anchored import bradley_terry_position, ordinal_level
+from evaljudge.judges.scale import named, ratings
+from evaljudge.judges.synthetic import Synthetic
+from evaljudge.model import Model
+from evaljudge.model.scripted import Scripted
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.tasks import load_task
+
+TASK = load_task("summary", ["fluency"])
+CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
+MANY = Case(CASE.document, tuple(Candidate(f"S{n}", f"summary {n}") for n in range(60)))
+Answers = Mapping[str, float]
+Says = Callable[[str, str, str], Answers | Failed]
+"""To a target, a reference and a relation (empty where there is none): weights of the answers."""
+
+
+def judge(**settings: Any) -> Synthetic:
+    return Synthetic(settings, TASK)
+
+
+def briefs(levels: int = 5, without: float | None = None) -> list[Brief]:
+    """References whose texts say their level."""
+    known = ("d1", "", "synthetic", "fluency")
+    return [
+        Brief(*known, named(r), {"rating": r, "text": f"level {named(r)}"})
+        if r != without
+        else Brief(*known, named(r), {}, "unscored", "too long")
+        for r in ratings(levels)
+    ]
+
+
+def scripted(says: Says, asked: list[tuple[str, str, str]] | None = None) -> Scripted:
+    def choose(prompt: Prompt, options: Options) -> Answers | Failed:
+        target = _between(prompt, "target|first")
+        reference = _between(prompt, "reference|second")
+        relation = re.search(r"summary (better|worse) than", prompt.text.split("</second>")[-1])
+        question = (target, reference, relation[1] if relation and "Yes" in options.names else "")
+        if asked is not None:
+            asked.append(question)
+        weights = says(*question)
+        if isinstance(weights, Failed):
+            return weights
+        return {name: log(weights[name]) if weights[name] else -inf for name in options.names}
+
+    return Scripted(chooses=choose)
+
+
+def _between(prompt: Prompt, marker: str) -> str:
+    found = re.search(rf"<(?:{marker})>\n(.*?)\n</", prompt.text)
+    assert found
+    return found[1]
+
+
+def verdict(judge: Synthetic, model: Model, told: list[Brief], case: Case = CASE) -> Verdict:
+    return asyncio.run(judge.verdicts(case, told, model))[0]
+
+
+def values(judge: Synthetic, model: Model, told: list[Brief]) -> dict[str, float | None]:
+    return {s.scorer: s.value for s in judge.score(verdict(judge, model, told))}
+
+
+def answers(better: float, worse: float, similar: float) -> Answers:
+    return {"Better": better, "Worse": worse, "Similar": similar}
+
+
+def at_level(table: Mapping[str, Answers]) -> Says:
+    return lambda target, reference, relation: table[reference.removeprefix("level ")]
+
+
+# exact probabilities
+
+SAMPLE = {
+    "1": answers(0.9, 0.02, 0.08),
+    "2": answers(0.8, 0.05, 0.15),
+    "3": answers(0.55, 0.15, 0.3),
+    "4": answers(0.3, 0.4, 0.3),
+    "5": answers(0.05, 0.75, 0.2),
+}
+
+
+def test_every_reading_of_the_module_s_sample() -> None:
+    found = values(judge(), scripted(at_level(SAMPLE)), briefs())
+    assert list(found) == list(judge().scorers)
+    assert found == {
+        "synthetic": pytest.approx(0.88 + 1.5 + 1.2 - 0.4 - 3.5),  # -0.32
+        "synthetic.level": pytest.approx(3 + 5.68 / 7),  # 3.81, between sums -6 and 1
+        "synthetic.ordinal": pytest.approx(3.61, abs=5e-3),
+        "synthetic.bradley-terry": pytest.approx(3.60, abs=5e-3),
+    }
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 9])
+def test_like_every_reference_is_the_middle_of_them(levels: int) -> None:
+    model = scripted(lambda target, reference, relation: answers(0, 0, 1))
+    found = values(judge(levels=levels), model, briefs(levels))
+    assert found["synthetic"] == 0
+    assert found["synthetic.ordinal"] == pytest.approx(3)
+    assert found["synthetic.bradley-terry"] == pytest.approx(3)
+
+
+def test_better_than_every_reference() -> None:
+    model = scripted(lambda target, reference, relation: answers(1, 0, 0))
+    found = values(judge(), model, briefs())
+    assert (found["synthetic"], found["synthetic.level"]) == (15, 5)
+    assert found["synthetic.bradley-terry"] == pytest.approx(6.75, abs=5e-3)
+    ordinal = found["synthetic.ordinal"]
+    assert ordinal is not None and 4.5 < ordinal < 5
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"predict": "yes-no"},
+        {"swap": "both"},
+        {"predict": "yes-no", "swap": "both"},
+        {"predict": "sampled", "samples": 10, "trials": 3},
+    ],
+)
+def test_a_missing_level_leaves_every_scorer_without_a_value(settings: dict[str, Any]) -> None:
+    one, reason = judge(**settings), "no reference of level 2 on fluency: too long"
+    asked: list[tuple[str, str, str]] = []
+    model = scripted(lambda *question: answers(1, 1, 1), asked)
+    scores = one.score(verdict(one, model, briefs(without=2.0)))
+    assert [score.scorer for score in scores] == list(one.scorers)
+    assert {(score.value, score.reason) for score in scores} == {(None, reason)}
+    assert asked == []
+
+
+# yes and no
+
+YES = {
+    "better": {"1": 0.9, "2": 0.8, "3": 0.6, "4": 0.3, "5": 0.1},
+    "worse": {"1": 0.1, "2": 0.1, "3": 0.2, "4": 0.5, "5": 0.8},
+}
+
+
+def yes_of(target: str, reference: str, relation: str) -> Answers:
+    """Another mass for each of the two questions: only the shares count."""
+    yes, of = YES[relation][reference.removeprefix("level ")], {"better": 0.5, "worse": 0.25}
+    return {"Yes": yes * of[relation], "No": (1 - yes) * of[relation]}
+
+
+def test_the_paper_s_sum_of_yes_and_no() -> None:
+    one, asked = judge(predict="yes-no"), list[tuple[str, str, str]]()
+    found = verdict(one, scripted(yes_of, asked), briefs())
+    total = 1 * (0.9 - 0.1) + 2 * (0.8 - 0.1) + 3 * (0.6 - 0.2) + 4 * (0.3 - 0.5) + 5 * (0.1 - 0.8)
+    assert total == pytest.approx(-0.9)
+    scores = {score.scorer: score.value for score in one.score(found)}
+    assert scores["synthetic"] == pytest.approx(total)
+    assert scores["synthetic.level"] == pytest.approx(3 + (6 - 0.9) / 7)
+    assert asked == [
+        ("A flood.", f"level {level}", relation)
+        for level in "12345"
+        for relation in ("better", "worse")
+    ]
+    third = found.evidence["levels"][2]
+    assert third["p"] == pytest.approx(answers(0.6 * 0.8, 0.2 * 0.4, 0.6 * 0.2 + 0.4 * 0.8))
+    assert third["mass"] == pytest.approx(0.375)
+    assert third["better"]["p"]["Yes"] == pytest.approx(0.6)
+    assert third["worse"]["p"]["Yes"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, at_level(SAMPLE)),
+        ({"predict": "yes-no"}, yes_of),
+        ({"predict": "sampled", "samples": 2}, at_level(SAMPLE)),
+        ({"swap": "both"}, lambda *question: answers(0.5, 0.25, 0.25)),
+    ],
+)
+def test_what_is_compared_is_better_worse_and_similar_however_it_was_asked(
+    settings: dict[str, Any], says: Says
+) -> None:
+    one = judge(**settings)
+    compared = one.comparisons(verdict(one, scripted(says), briefs()))
+    assert [c.rating for c in compared] == [1, 2, 3, 4, 5]
+    assert {tuple(c.p) for c in compared} == {("Better", "Worse", "Similar")}
+    assert [sum(c.p.values()) for c in compared] == pytest.approx([1] * 5)
+
+
+def test_one_of_two_questions_that_fails_leaves_the_candidate_unscored() -> None:
+    def says(target: str, reference: str, relation: str) -> Answers | Failed:
+        fails = (reference, relation) == ("level 3", "worse")
+        return Failed("too long") if fails else {"Yes": 0.5, "No": 0.5}
+
+    found = verdict(judge(predict="yes-no"), scripted(says), briefs())
+    assert (found.status, found.reason) == ("unscored", "compared with level 3: too long")
+    assert found.tokens.asks == 9  # a failure that the script gives has cost nothing
+
+
+# both orders
+
+
+def leaning(target: str, reference: str, relation: str) -> Answers:
+    """Asked as usual 16:1:4, exchanged 4:1:4; Yes with odds 9 and 1/4, exchanged 4 and 1."""
+    usual = target == "A flood."
+    if relation:
+        odds = {"better": 9.0, "worse": 0.25} if usual else {"better": 4.0, "worse": 1.0}
+        return {"Yes": odds[relation] / (1 + odds[relation]), "No": 1 / (1 + odds[relation])}
+    of = (16 / 21, 1 / 21, 4 / 21) if usual else (2 / 9, 0.5 / 9, 2 / 9)
+    return answers(*of)
+
+
+@pytest.mark.parametrize(
+    ("predict", "p", "mass"),
+    [
+        ("probabilities", answers(0.4, 0.2, 0.4), 0.75),
+        ("yes-no", answers(0.375, 0.125, 0.5), 1.0),
+    ],
+)
+@pytest.mark.parametrize("levels", [2, 3, 5, 9])
+def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
+    one, asked = judge(predict=predict, swap="both", levels=levels), list[tuple[str, str, str]]()
+    found = verdict(one, scripted(leaning, asked), briefs(levels))
+    for level in found.evidence["levels"]:
+        assert level["p"] == pytest.approx(p)
+        assert level["mass"] == pytest.approx(mass)
+    (score, *_) = one.score(found)
+    assert score.value == pytest.approx(fsum(ratings(levels)) * (p["Better"] - p["Worse"]))
+    relations = [""] if predict == "probabilities" else ["better", "worse"]
+    texts = [f"level {named(rating)}" for rating in ratings(levels)]
+    usual = [("A flood.", text, relation) for text in texts for relation in relations]
+    exchanged = [(text, "A flood.", relation) for text in texts for relation in relations]
+    assert asked == [*usual, *exchanged]
+    assert found.tokens.asks == len(asked)
+
+
+def test_a_judge_that_looks_only_at_the_place_says_nothing_in_both_orders() -> None:
+    model = scripted(lambda *question: answers(0.8, 0.1, 0.1))
+    assert values(judge(swap="both"), model, briefs())["synthetic"] == pytest.approx(0)
+    assert values(judge(), model, briefs())["synthetic"] == pytest.approx(15 * 0.7)
+
+
+@pytest.mark.parametrize(("predict", "asks"), [("probabilities", 10), ("yes-no", 20)])
+def test_orders_that_exclude_each_other_leave_the_candidate_unscored(
+    predict: str, asks: int
+) -> None:
+    """Certain that the first text is the better one, in either place."""
+
+    def says(target: str, reference: str, relation: str) -> Answers:
+        better = relation != "worse"
+        return answers(1, 0, 0) if not relation else {"Yes": better, "No": not better}
+
+    one = judge(predict=predict, swap="both")
+    found = verdict(one, scripted(says), briefs())
+    assert found.status == "unscored"
+    assert found.reason == (
+        "compared with level 1: the replies in the two orders exclude each other"
+    )
+    assert found.tokens.asks == asks
+    assert {score.reason for score in one.score(found)} == {found.reason}
+
+
+def test_an_exchanged_question_that_fails_leaves_the_candidate_unscored() -> None:
+    def says(target: str, reference: str, relation: str) -> Answers | Failed:
+        return Failed("too long") if target == "level 4" else answers(1, 2, 3)
+
+    found = verdict(judge(swap="both"), scripted(says), briefs())
+    assert (found.status, found.reason) == ("unscored", "compared with level 4: too long")
+
+
+# draws
+
+
+class Drawing(Scripted):
+    """Gives these draws to every question, whatever the probabilities are."""
+
+    def __init__(self, *draws: str) -> None:
+        super().__init__()
+        self.draws = draws
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        assert samples == len(self.draws)
+        even = dict.fromkeys(options.names, log(1 / 3))
+        return [Chosen(even, self.draws) for _ in prompts]
+
+
+def test_draws_by_hand() -> None:
+    one = judge(levels=2, predict="sampled", samples=3, trials=2)
+    model = Drawing("Better", "Worse", "Better", "Similar", "Worse", "Worse")
+    found = verdict(one, model, briefs(2))
+    assert found.evidence["levels"][0]["draws"] == {
+        "1": [[1, 0, 0], [0, 0, 1]],
+        "3": [[2, 1, 0], [0, 2, 1]],
+    }
+    shares = [(rating, answers(2 / 3, 1 / 3, 0)) for rating in (1.0, 5.0)]
+    assert {score.scorer: score.value for score in one.score(found)} == {
+        "synthetic": pytest.approx((1 + 5) * (2 / 3 - 1 / 3)),
+        "synthetic.level": 5,  # the ideal sums are -5 and 1
+        "synthetic.ordinal": pytest.approx(ordinal_level(shares)),
+        "synthetic.bradley-terry": pytest.approx(bradley_terry_position(shares)),
+        "synthetic.n1": 6,
+        "synthetic.n1#2": 0,
+        "synthetic#2": pytest.approx((1 + 5) * (0 - 2 / 3)),
+    }
+
+
+def test_the_scorers_of_draws() -> None:
+    readings = ["synthetic.level", "synthetic.ordinal", "synthetic.bradley-terry"]
+    assert judge().scorers == ["synthetic", *readings]
+    assert judge(predict="sampled", samples=1, trials=1).scorers == ["synthetic", *readings]
+    assert judge(predict="sampled", samples=1, trials=3).scorers == [
+        "synthetic", *readings, "synthetic#2", "synthetic#3",
+    ]  # fmt: skip
+    assert judge(predict="sampled", samples=20, trials=2).scorers == [
+        "synthetic", *readings, "synthetic.n1", "synthetic.n1#2", "synthetic.n3",
+        "synthetic.n3#2", "synthetic.n10", "synthetic.n10#2", "synthetic#2",
+    ]  # fmt: skip
+    usual = judge(predict="sampled").scorers  # 1, 3, 10, 100 and 1000, five times each
+    assert len(usual) == len(set(usual)) == 5 * 5 + len(readings)
+    assert {"synthetic.n100#5", "synthetic#5"} < set(usual)
+    assert not {"synthetic.n1000", "synthetic#1", "synthetic#6"} & set(usual)
+
+
+def drawn_of(judges: Mapping[str, Mapping[str, Any]], case: Case = MANY) -> list[Verdict]:
+    """What `sampled` finds, asked after the judges before it, in one case's memory."""
+
+    async def ask() -> list[Verdict]:
+        found = {
+            judge.name: await judge.verdicts(case, briefs(), models[judge.name].remembering)
+            for judge in made
+        }
+        return found["sampled"]
+
+    made = make_judges(judges, TASK)
+    models = case_models(Scripted(), made, set(), set())
+    return asyncio.run(ask())
+
+
+SAMPLED = {"judge": "synthetic", "predict": "sampled"}
+
+
+@pytest.fixture(scope="module")
+def drawn() -> list[Verdict]:
+    return drawn_of({"sampled": SAMPLED})
+
+
+def test_draws_of_n_open_the_draws_of_more() -> None:
+    """Of each trial's thousand, as the model gave them."""
+    given: dict[str, tuple[str, ...]] = {}
+
+    class Telling(Scripted):
+        async def choose(
+            self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+        ) -> list[Chosen | Failed]:
+            replies = await super().choose(prompts, options, samples)
+            for prompt, reply in zip(prompts, replies, strict=True):
+                assert isinstance(reply, Chosen)
+                given[_between(prompt, "reference")] = reply.samples
+            return replies
+
+    found = verdict(judge(predict="sampled"), Telling(), briefs())
+    for level in found.evidence["levels"]:
+        samples = given[f"level {named(level['rating'])}"]
+        assert len(samples) == 5000
+        assert list(level["draws"]) == ["1", "3", "10", "100", "1000"]
+        for n, trials in level["draws"].items():
+            firsts = [samples[1000 * trial :][: int(n)] for trial in range(5)]
+            assert trials == [
+                [Counter(first)[name] for name in ("Better", "Worse", "Similar")]
+                for first in firsts
+            ]
+
+
+def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, float]]:
+    """Of each candidate: how far the sum is from the exact one, and its standard deviation."""
+    one = Synthetic({"predict": "sampled"}, TASK, "sampled")
+    suffix = ("" if size == 1000 else f".n{size}") + (f"#{trial + 1}" if trial else "")
+    found = []
+    for verdict in drawn:
+        scores = {score.scorer: score.value for score in one.score(verdict)}
+        compared, value = one.comparisons(verdict), scores[f"sampled{suffix}"]
+        assert value is not None
+        exact = fsum(r * (p["Better"] - p["Worse"]) for r, p, _ in compared)
+        variance = fsum(
+            r**2 * (p["Better"] + p["Worse"] - (p["Better"] - p["Worse"]) ** 2) / size
+            for r, p, _ in compared
+        )
+        found.append((value - exact, sqrt(variance)))
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 100, 1000])
+def test_the_error_of_draws_is_that_of_independent_ones(drawn: list[Verdict], size: int) -> None:
+    """Sixty candidates, five trials: squares of standardised errors are 1 on average."""
+    told = [one for trial in range(5) for one in errors(drawn, size, trial)]
+    assert max(abs(error) / deviation for error, deviation in told) < 4
+    squares = [(error / deviation) ** 2 for error, deviation in told]
+    assert fsum(squares) / len(squares) == pytest.approx(1, abs=4 * sqrt(2 / len(squares)))
+    mean = fsum(error / deviation for error, deviation in told) / len(told)
+    assert abs(mean) < 4 / sqrt(len(told))
+
+
+def test_more_draws_come_closer(drawn: list[Verdict]) -> None:
+    mean = [
+        fsum(abs(error) for error, _ in errors(drawn, size, 0)) / 60
+        for size in (1, 3, 10, 100, 1000)
+    ]
+    assert mean == sorted(mean, reverse=True)
+    assert mean[-1] < mean[0] / 20  # √1000 is 32
+
+
+def test_trials_are_other_draws(drawn: list[Verdict]) -> None:
+    trials = [[e / d for e, d in errors(drawn, 1000, trial)] for trial in range(5)]
+    for one in range(5):
+        for other in range(one):
+            pairs = zip(trials[one], trials[other], strict=True)
+            together = fsum(a * b for a, b in pairs) / 60
+            assert abs(together) < 4 / sqrt(60)
+
+
+def test_draws_are_the_same_whoever_asked_before(drawn: list[Verdict]) -> None:
+    few = Case(MANY.document, MANY.candidates[7:4:-1])
+    fewer: dict[str, Any] = SAMPLED | {"samples": 10, "trials": 2}
+    after = drawn_of({"synthetic": {}, "few": fewer, "sampled": SAMPLED}, few)
+    before = drawn_of({"sampled": SAMPLED, "few": fewer, "synthetic": {}}, few)
+    alone = {v.system: v.evidence for v in drawn}
+    for found in (after, before):
+        assert [v.system for v in found] == ["S7", "S6", "S5"]
+        assert all(v.evidence == alone[v.system] for v in found)
+    assert {v.tokens.asks for v in before} == {5}
+    assert {v.tokens.asks for v in after} == {0}
+
+
+def test_fewer_draws_open_those_of_another_judge(drawn: list[Verdict]) -> None:
+    few = Case(MANY.document, MANY.candidates[:1])
+    (found,) = drawn_of({"sampled": SAMPLED | {"samples": 100, "trials": 10}}, few)
+    for level, whole in zip(found.evidence["levels"], drawn[0].evidence["levels"], strict=True):
+        assert level["draws"]["100"][0] == whole["draws"]["100"][0]
+        tenth = [sum(column) for column in zip(*level["draws"]["100"], strict=True)]
+        assert tenth == whole["draws"]["1000"][0]  # ten times a hundred
+
+
+# what is told of the settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"predict": "sampled", "swap": "both"}, "predict: sampled and swap: both do not go"),
+        ({"samples": 10}, "samples and trials are of `predict: sampled`"),
+        ({"trials": 2, "predict": "yes-no"}, "samples and trials are of `predict: sampled`"),
+        ({"predict": "sampled", "samples": 0}, "judges.synthetic.samples"),
+        ({"predict": "sampled", "trials": 0}, "judges.synthetic.trials"),
+        ({"predict": "yes"}, "judges.synthetic.predict"),
+        ({"swap": "all"}, "judges.synthetic.swap"),
+        ({"checks": {"exchanged": 1.5}}, "judges.synthetic.checks.exchanged"),
+        ({"checks": {"neighbour": 1}}, "unknown key 'neighbour': did you mean 'neighbours'"),
+    ],
+)
+def test_settings_that_do_not_go_together(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        judge(**settings)
+
+
+def test_samples_are_told_of_where_they_are_drawn() -> None:
+    assert not {"samples", "trials"} & judge().asking.keys()
+    asking = judge(predict="sampled").asking
+    assert (asking["samples"], asking["trials"]) == (1000, 5)
+
+
+@pytest.mark.parametrize("levels", [3, 5, 9])
+def test_references_are_shared_whatever_is_asked_of_them(levels: int) -> None:
+    plain = {part.name: part for part in judge(levels=5).parts()}
+    for settings in (
+        {},
+        {"predict": "yes-no"},
+        {"predict": "sampled", "samples": 10},
+        {"swap": "both"},
+        {"checks": {"exchanged": 1}},
+    ):
+        mine = {part.name: part for part in judge(levels=levels, **settings).parts()}
+        shared = mine.keys() & plain.keys()
+        assert shared >= {"1", "3", "5"}
+        assert all(mine[name] == plain[name] for name in shared)

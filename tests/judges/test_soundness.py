@@ -1,0 +1,302 @@
+"""What a judge finds when it looks at its own references and at its own sense of place."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, log, sqrt
+from typing import Any
+
+import pytest
+
+from evaljudge.asks import Failed, Options, Prompt
+from evaljudge.casework import case_models, judged
+from evaljudge.judges.protocol import Anchored
+from evaljudge.judges.scale import named, ratings
+from evaljudge.judges.synthetic import Synthetic
+from evaljudge.model.scripted import Scripted
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+from evaljudge.tasks import load_task
+
+CASE = Case(
+    Document("d1", "The river rose."),
+    (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", " ")),
+)
+Question = tuple[str, str, str]
+"""A target, a reference, and the relation where one is asked for."""
+Says = Callable[[str, str, str], Mapping[str, float] | Failed]
+
+
+def judge(axes: Sequence[str] = ("fluency",), **settings: Any) -> Synthetic:
+    return Synthetic(settings, load_task("summary", list(axes)))
+
+
+def looking(neighbours: float, exchanged: float, **settings: Any) -> Synthetic:
+    return judge(checks={"neighbours": neighbours, "exchanged": exchanged}, **settings)
+
+
+def briefs(levels: int = 5, missing: Sequence[float] = (), axis: str = "fluency") -> list[Brief]:
+    return [
+        Brief("d1", "", "synthetic", axis, named(r), {}, "unscored", "too long")
+        if r in missing
+        else Brief("d1", "", "synthetic", axis, named(r), {"text": f"level {named(r)}"})
+        for r in ratings(levels)
+    ]
+
+
+def even(target: str, reference: str, relation: str) -> dict[str, float]:
+    return {"Yes": 0.5, "No": 0.5} if relation else dict.fromkeys(("Better", "Worse", "Similar"), 1)
+
+
+def listening(asked: list[Question], says: Says = even) -> Scripted:
+    def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+        texts = [
+            re.search(rf"<(?:{marker})>\n(.*?)\n</", prompt.text)
+            for marker in ("target|first", "reference|second")
+        ]
+        assert texts[0] and texts[1]
+        told = re.search(r"Is the first summary (better|worse) than", prompt.text)
+        asked.append((texts[0][1], texts[1][1], told[1] if told else ""))
+        weights = says(*asked[-1])
+        if isinstance(weights, Failed):
+            return weights
+        return {name: log(weights[name]) if weights[name] else -inf for name in options.names}
+
+    return Scripted(chooses=choose)
+
+
+def checks_of(
+    judge: Synthetic, model: Scripted, told: list[Brief], case: Case = CASE
+) -> list[Verdict]:
+    return asyncio.run(judge.checks(case, told, model))
+
+
+# neighbours
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 9])
+def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
+    asked: list[Question] = []
+    model = listening(asked, lambda *q: {"Better": 0.35, "Worse": 0.05, "Similar": 0.1})
+    (check,) = checks_of(looking(1, 0, levels=levels), model, briefs(levels))
+    steps = list(zip(ratings(levels)[1:], ratings(levels), strict=False))
+    assert asked == [(f"level {named(up)}", f"level {named(low)}", "") for up, low in steps]
+    p = {"Better": pytest.approx(0.7), "Worse": pytest.approx(0.1), "Similar": pytest.approx(0.2)}
+    assert check.evidence == {
+        "neighbours": [{"worse": low, "better": up, "p": p} for up, low in steps],
+        "exchanged": [],
+    }
+    assert (check.doc_id, check.system, check.judge, check.axis, check.status) == (
+        "d1", "*", "synthetic", "fluency", "ok",
+    )  # fmt: skip
+    assert check.tokens.asks == levels - 1
+
+
+def test_neighbours_are_asked_about_in_the_form_s_own_questions() -> None:
+    asked: list[Question] = []
+    model = listening(asked, lambda t, r, relation: (
+        {"Yes": 0.9, "No": 0.1} if relation == "better" else {"Yes": 0.2, "No": 0.8}
+    ))  # fmt: skip
+    (check,) = checks_of(looking(1, 0, predict="yes-no", levels=3), model, briefs(3))
+    assert asked == [
+        ("level 3", "level 1", "better"), ("level 3", "level 1", "worse"),
+        ("level 5", "level 3", "better"), ("level 5", "level 3", "worse"),
+    ]  # fmt: skip
+    first = check.evidence["neighbours"][0]
+    assert (first["worse"], first["better"]) == (1, 3)
+    assert first["p"] == pytest.approx({"Better": 0.72, "Worse": 0.02, "Similar": 0.26})
+
+
+def test_a_reference_that_is_missing_is_nobody_s_neighbour() -> None:
+    """Nor are the levels above and below it each other's."""
+    asked: list[Question] = []
+    (check,) = checks_of(looking(1, 1), listening(asked), briefs(missing=[3.0]))
+    assert asked == [("level 2", "level 1", ""), ("level 5", "level 4", "")]
+    assert check.evidence["exchanged"] == []  # no candidate could be placed at all
+
+
+def test_each_axis_has_a_check_of_its_own() -> None:
+    axes = ("coherence", "fluency")
+    told = [*briefs(3, axis="coherence"), *briefs(3, [5.0], axis="fluency")]
+    found = checks_of(looking(1, 0, axes=axes, levels=3), listening([]), told)
+    assert [(v.axis, len(v.evidence["neighbours"])) for v in found] == [
+        ("coherence", 2), ("fluency", 1),
+    ]  # fmt: skip
+
+
+# exchanged
+
+
+def test_a_comparison_is_read_in_both_places() -> None:
+    asked: list[Question] = []
+
+    def says(target: str, reference: str, relation: str) -> Mapping[str, float]:
+        usual = {"Better": 0.5, "Worse": 0.2, "Similar": 0.3}
+        return usual if reference.startswith("level") else {
+            "Better": 0.1, "Worse": 0.6, "Similar": 0.3,
+        }  # fmt: skip
+
+    (check,) = checks_of(looking(0, 1, levels=2), listening(asked, says), briefs(2))
+    told = {"p": pytest.approx({"Better": 0.5, "Worse": 0.2, "Similar": 0.3}),
+            "exchanged": pytest.approx({"Better": 0.6, "Worse": 0.1, "Similar": 0.3})}  # fmt: skip
+    assert check.evidence == {
+        "neighbours": [],
+        "exchanged": [
+            {"system": system, "rating": rating} | told for system in "AB" for rating in (1.0, 5.0)
+        ],
+    }
+    usual = [
+        (text, level, "") for text in ("A flood.", "Rain.") for level in ("level 1", "level 5")
+    ]
+    assert asked == [*usual, *((reference, target, "") for target, reference, _ in usual)]
+
+
+def test_yes_and_no_are_read_back_to_the_usual_order() -> None:
+    """The reference is surely no better than the target, and in half of all cases worse."""
+
+    def says(target: str, reference: str, relation: str) -> Mapping[str, float]:
+        yes = {"better": 0.0, "worse": 0.5}[relation] if target.startswith("level") else 0.5
+        return {"Yes": yes, "No": 1 - yes}
+
+    one = looking(0, 1, levels=2, predict="yes-no")
+    (check,) = checks_of(one, listening([], says), briefs(2))
+    assert len(check.evidence["exchanged"]) == 4
+    for told in check.evidence["exchanged"]:
+        assert told["p"] == pytest.approx({"Better": 0.25, "Worse": 0.25, "Similar": 0.5})
+        assert told["exchanged"] == pytest.approx({"Better": 0.5, "Worse": 0, "Similar": 0.5})
+
+
+@pytest.mark.parametrize("predict", ["probabilities", "yes-no"])
+def test_what_is_asked_in_both_orders_is_looked_at_for_nothing(predict: str) -> None:
+    one = looking(0, 0, predict=predict, swap="both")
+    asked: list[Question] = []
+    models = case_models(listening(asked), [one], set(), set())
+    model = models[one.name].remembering
+    verdicts, (check,) = asyncio.run(judged(one, CASE, briefs(), model))
+    assert [(t["system"], t["rating"]) for t in check.evidence["exchanged"]] == [
+        (system, rating) for system in "AB" for rating in ratings(5)
+    ]
+    questions = 2 if predict == "yes-no" else 1
+    assert len(asked) == len(set(asked)) == 2 * 5 * 2 * questions
+    assert check.tokens.asks == 0
+    assert sum(verdict.tokens.asks for verdict in verdicts) == len(asked)
+
+
+def test_the_usual_order_is_not_asked_again() -> None:
+    one, asked = looking(1, 1), list[Question]()
+    models = case_models(listening(asked), [one], set(), set())
+    model = models[one.name].remembering
+    verdicts, (check,) = asyncio.run(judged(one, CASE, briefs(), model))
+    assert len(asked) == len(set(asked)) == 10 + 4 + 10
+    assert check.tokens.asks == 14
+    evidence = {v.system: v.evidence for v in verdicts if v.status == "ok"}
+    for told in check.evidence["exchanged"]:
+        (level,) = [
+            lv for lv in evidence[told["system"]]["levels"] if lv["rating"] == told["rating"]
+        ]
+        assert told["p"] == level["p"]
+
+
+# failures
+
+
+def test_a_reply_that_failed_leaves_its_entry_out() -> None:
+    fails = {
+        ("level 3", "level 2"),  # a neighbour
+        ("A flood.", "level 2"),  # a comparison as asked
+        ("level 4", "A flood."),  # and one exchanged
+    }
+
+    def says(target: str, reference: str, relation: str) -> Mapping[str, float] | Failed:
+        if (target, reference) in fails and relation != "better":
+            return Failed("too long")
+        return even(target, reference, relation)
+
+    for predict in ("probabilities", "yes-no"):
+        (check,) = checks_of(looking(1, 1, predict=predict), listening([], says), briefs())
+        assert check.status == "ok"
+        pairs = [(told["worse"], told["better"]) for told in check.evidence["neighbours"]]
+        assert pairs == [(1, 2), (3, 4), (4, 5)]
+        looked = [(told["system"], told["rating"]) for told in check.evidence["exchanged"]]
+        assert looked == [("A", r) for r in (1, 3, 5)] + [("B", r) for r in (1, 2, 3, 4, 5)]
+
+
+def test_an_empty_source_has_no_check() -> None:
+    asked: list[Question] = []
+    case = Case(Document("d1", " \n"), CASE.candidates)
+    assert checks_of(looking(1, 1), listening(asked), briefs(), case) == []
+    assert asked == []
+
+
+def test_no_shares_ask_nothing() -> None:
+    asked: list[Question] = []
+    (check,) = checks_of(looking(0, 0), listening(asked), briefs())
+    assert check.evidence == {"neighbours": [], "exchanged": []}
+    assert (asked, check.tokens.asks) == ([], 0)
+
+
+# draws
+
+DOCUMENTS = 600
+
+
+def drawn(judge: Synthetic) -> tuple[set[str], set[tuple[str, str, float]]]:
+    """The documents, and the comparisons, that are looked at."""
+
+    async def look() -> list[Verdict]:
+        found: list[Verdict] = []
+        for number in range(DOCUMENTS):
+            document = Document(f"d{number}", "The river rose.")
+            found += await judge.checks(Case(document, CASE.candidates[:1]), briefs(), Scripted())
+        return found
+
+    checks = asyncio.run(look())
+    return (
+        {check.doc_id for check in checks if check.evidence["neighbours"]},
+        {
+            (check.doc_id, told["system"], told["rating"])
+            for check in checks
+            for told in check.evidence["exchanged"]
+        },
+    )
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_about_the_share_asked_for_is_looked_at(share: float) -> None:
+    """Within four standard deviations of what independent draws would give."""
+    documents, comparisons = drawn(looking(share, share))
+    for found, of in ((documents, DOCUMENTS), (comparisons, 5 * DOCUMENTS)):
+        assert abs(len(found) - share * of) < 4 * sqrt(of * share * (1 - share))
+    by_rating = [sum(r == rating for *_, r in comparisons) for rating in ratings(5)]
+    least = share * DOCUMENTS - 4 * sqrt(DOCUMENTS * share * (1 - share))
+    assert min(by_rating) > least
+    by_document = [sum(doc_id == f"d{n}" for doc_id, *_ in comparisons) for n in range(DOCUMENTS)]
+    assert by_document.count(5) < DOCUMENTS * share / 4  # one by one, not a candidate's together
+
+
+def test_the_draw_is_by_names_alone_and_a_larger_one_holds_the_smaller() -> None:
+    small, again, large = drawn(looking(0.1, 0.1)), drawn(looking(0.1, 0.1)), drawn(looking(0.3, 1))
+    assert small == again
+    assert small[0] < large[0]
+    assert small[1] < large[1]
+    assert len(large[1]) == 5 * DOCUMENTS
+    other = looking(0.1, 0.1, predict="sampled", samples=5)
+    assert drawn(other) == small  # of another judge's comparisons the same
+
+
+def test_the_order_of_candidates_changes_no_draw() -> None:
+    one = looking(1, 0.5)
+    turned = Case(CASE.document, CASE.candidates[::-1])
+    (here,), (there,) = (checks_of(one, Scripted(), briefs(), case) for case in (CASE, turned))
+    looked = [
+        sorted((told["system"], told["rating"]) for told in check.evidence["exchanged"])
+        for check in (here, there)
+    ]
+    assert 0 < len(looked[0]) < 10
+    assert looked[0] == looked[1]
+
+
+def test_the_judge_says_that_it_can_look_at_itself() -> None:
+    assert isinstance(judge(), Anchored)
+    assert judge().asking["checks"] == {"neighbours": 1.0, "exchanged": 0.1}

@@ -1,0 +1,529 @@
+"""What people see of a judge of entities: single texts, and the section, from evidence by hand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from evaljudge.entity_sums import EntitySums, entity_row, shard_sums
+from evaljudge.judged_entities import JudgedText, questions, read_judged
+from evaljudge.judges import make_judges
+from evaljudge.judges.ballots import KINDS, WORTH
+from evaljudge.records import Verdict
+from evaljudge.report import (
+    EntityAgreementRow,
+    EntityView,
+    Findings,
+    Sizes,
+    agreement_markdown,
+    agreement_text,
+    page,
+)
+from evaljudge.report.entities import AGREEMENT, ENTITIES, TEXTS, entities, entity_agreement
+from evaljudge.report.entity_view import about, shown_text
+from evaljudge.report.marking import MOST_NAMED, pieces
+from evaljudge.report.page import text_size
+from evaljudge.tasks import load_task
+
+TEXT = "The river rose and fell. It rain."
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "</mark></article></details></section>",
+    "שלום \u202egnp.exe\u2066",
+    "\x00\x1b[2J\x07\x9b31m\x7f\t\u2028",
+    "{{ 7 * 7 }} {% raw %}",
+]
+
+
+def votes(*answers: str, names: Sequence[str] = ("one", "two", "three")) -> dict[str, Any]:
+    """A prompt's answer each; `!…` is a reply that failed."""
+    return {
+        name: {"failed": told[1:]} if told.startswith("!") else {"answer": told}
+        for name, told in zip(names, answers, strict=False)
+    }
+
+
+def entity(text: str, span: Sequence[int], *answers: str, **more: Any) -> dict[str, Any]:
+    """Rightly placed, where nothing else is said."""
+    return {
+        "entity": text,
+        "span": list(span),
+        "heading": more.get("heading"),
+        "correctness": votes(*answers),
+        "alignment": votes(*more.get("placed", ["yes"])),
+    }
+
+
+def sentence(span: Sequence[int], *answers: str) -> dict[str, Any]:
+    return {"span": list(span), "votes": votes(*answers, names=KINDS)}
+
+
+def wanted(text: str, *answers: str) -> dict[str, Any]:
+    return {"entity": text, "votes": votes(*answers)}
+
+
+def verdict(doc_id: str = "d1", system: str = "A", **evidence: Any) -> Verdict:
+    empty: dict[str, Any] = {
+        "rubric": [],
+        "entities": [],
+        "sentences": [],
+        "dropped": [],
+        "failed": {},
+        "replies": {"structured": 0, "cut": 0, "malformed": 0},
+    }
+    return Verdict(doc_id, system, "entities", "*", empty | evidence)
+
+
+def judged_text(text: str = TEXT, **evidence: Any) -> JudgedText:
+    return JudgedText("d1", "A", text, read_judged(verdict(**evidence)))
+
+
+SAMPLE: dict[str, Any] = {
+    "rubric": [
+        wanted("The bridge closed", "no", "no", "contradict"),
+        wanted("Two hikers were found", "contradict", "contradict", "no"),
+        wanted("It was in May", "partially", "partially", "no"),
+        wanted("The river rose", "partially", "yes", "partially"),
+        wanted("Boats were sent", "!cut", "!cut", "!cut"),
+    ],
+    "entities": [
+        entity("A river rose", (0, 14), "yes", "yes", "no", heading="Events"),
+        entity("It rose, and it fell", (0, 23), "no", "yes", "partially", placed=["no", "yes"]),
+        entity("Elsewhere", (900, 950), "unknown", "unknown"),
+    ],
+    "sentences": [
+        sentence((0, 24), "no", "no", "no", "no"),
+        sentence((25, 33), "no", "no", "yes", "yes"),
+    ],
+    "dropped": ["A moon landing"],
+}
+
+
+class Reader(HTMLParser):
+    """Elements, attributes, and the words of each element that is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: Counter[str] = Counter()
+        self.attributes: set[str] = set()
+        self.words: dict[str, list[str]] = {}
+        self._open: list[list[str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements[tag] += 1
+        self.attributes |= {name for name, _ in attrs}
+        if tag != "meta":
+            self._open.append([])
+
+    def handle_data(self, data: str) -> None:
+        for words in self._open:
+            words.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.words.setdefault(tag, []).append("".join(self._open.pop()))
+
+
+def viewed(findings: Findings, *texts: JudgedText, left_out: int = 0, full: bool = False) -> str:
+    view = EntityView("entities", texts, left_out, full)
+    return page(replace(findings, entity_views=[view]))
+
+
+# pieces of a text
+
+
+def test_pieces_by_hand() -> None:
+    found = pieces(TEXT, judged_text(**SAMPLE).judged)
+    assert [(one.text, one.worst, one.label) for one in found] == [
+        ("The river rose", "no", "1 yes; 2 no, misplaced"),
+        (" and fell", "no", "2 no, misplaced"),
+        (". ", "", ""),
+        ("It rain.", "", ""),
+    ]
+    assert [(one.issue, one.issues) for one in found] == [
+        (False, ""),
+        (False, ""),
+        (False, ""),
+        (True, "grammar, spelling"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "worst"),
+    [
+        (["yes", "partially"], "partially"),
+        (["partially", "unknown"], "unknown"),
+        (["unknown", "no"], "no"),
+        (["yes", "!cut"], "none"),
+        (["!cut", "partially"], "partially"),
+        (["yes", "yes"], "yes"),
+    ],
+)
+def test_the_worst_of_several_is_the_look(answers: list[str], worst: str) -> None:
+    both = [entity(str(n), (0, 9), answer) for n, answer in enumerate(answers)]
+    first, rest = pieces(TEXT, judged_text(entities=both).judged)
+    assert (first.worst, rest.worst) == (worst, "")
+
+
+def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
+    judged = judged_text(
+        entities=[entity("all of it", (0, 33), "yes")],
+        sentences=[sentence((0, 24), "yes"), sentence((25, 33), "no")],
+    ).judged
+    found = pieces(TEXT, judged)
+    assert [(one.text, one.label, one.issue) for one in found] == [
+        ("The river rose and fell.", "", True),
+        (" It rain.", "1 yes", False),
+    ]
+
+
+def test_many_in_one_place_are_counted_on() -> None:
+    many = [entity(str(n), (0, 9), "yes") for n in range(MOST_NAMED + 3)]
+    first, _ = pieces(TEXT, judged_text(entities=many).judged)
+    assert first.label.endswith(f"{MOST_NAMED} yes; and 3 more")
+
+
+@pytest.mark.parametrize("span", [(5, 5), (9, 2), (-7, 0), (33, 90), (500, 900), (0, 0)])
+def test_a_span_without_words_marks_nothing(span: tuple[int, int]) -> None:
+    text = judged_text(entities=[entity("lost", span, "no")], sentences=[sentence(span, "yes")])
+    found = pieces(TEXT, text.judged)
+    assert "".join(one.text for one in found) == TEXT
+    assert not any(one.worst or one.label or one.issue for one in found)
+    assert shown_text(text).nowhere == ["1 no: lost"]
+
+
+def test_an_empty_text_has_no_pieces() -> None:
+    assert pieces("", judged_text("", entities=[entity("e", (0, 4), "yes")]).judged) == []
+
+
+SPANS = st.tuples(st.integers(-9, 60), st.integers(-9, 60))
+
+
+@given(
+    st.text(alphabet="ab c\nשé", max_size=40),
+    st.lists(SPANS, max_size=8),
+    st.lists(SPANS, max_size=4),
+)
+def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
+    text: str, spans: list[tuple[int, int]], bad: list[tuple[int, int]]
+) -> None:
+    told = [entity(str(n), span, "yes") for n, span in enumerate(spans)]
+    issues = [sentence(span, "yes") for span in bad]
+    judged = judged_text(text, entities=told, sentences=issues).judged
+    found = pieces(text, judged)
+    assert "".join(one.text for one in found) == text
+    place = 0
+    for one in found:
+        letters = range(place, place + len(one.text))
+        held = [all(start <= x < end for x in letters) for start, end in spans]
+        assert bool(one.worst) == any(held)
+        assert one.issue == any(start <= place < end for start, end in bad)
+        place += len(one.text)
+
+
+# one text on the page
+
+
+def test_what_is_shown_of_the_sample() -> None:
+    shown = shown_text(judged_text(**SAMPLE))
+    assert shown.missing == [
+        ("The bridge closed", "missing"),
+        ("Two hikers were found", "contradicted"),
+    ]
+    assert (shown.partial, shown.without_verdict) == (["It was in May"], ["Boats were sent"])
+    assert shown.misplaced == [("2: It rose, and it fell", "")]
+    assert shown.nowhere == ["3 unknown: Elsewhere"]
+    assert shown.dropped == ("A moon landing",)
+    rules = {(one.name, one.aspect): (one.verdict, one.rule) for one in shown.answers}
+    assert rules == {
+        ("1", "correctness"): ("yes", "majority"),
+        ("1", "alignment"): ("yes", "majority"),
+        ("2", "correctness"): ("no", "divided, which is a no"),
+        ("2", "alignment"): ("no", "divided, which is a no"),
+        ("3", "correctness"): ("unknown", "majority"),
+        ("3", "alignment"): ("yes", "majority"),
+        ("R1", "completeness"): ("no", "majority"),
+        ("R2", "completeness"): ("contradict", "majority"),
+        ("R3", "completeness"): ("partially", "majority"),
+        ("R4", "completeness"): ("yes", "exception (partially, partially, yes: yes)"),
+        ("R5", "completeness"): ("no answer", "no answer"),
+        ("S1", "readability"): ("no issue", "any issue"),
+        ("S2", "readability"): ("has an issue", "any issue"),
+    }
+
+
+def test_answers_with_probabilities_reasons_and_failures() -> None:
+    told = {
+        "facts": {"answer": "yes", "p": {"yes": 0.8, "no": 0.1004}, "mass": 0.97},
+        "details": {"answer": "no", "reason": "it was in June"},
+        "evidence": {"failed": "the reply was cut"},
+        "bare": {"answer": "no", "reason": ""},
+    }
+    one = entity("e", (0, 3)) | {"correctness": told, "alignment": {}}
+    (answers,) = shown_text(judged_text(entities=[one])).answers
+    assert answers.answers == [
+        "facts: yes (yes 0.800, no 0.100; mass 0.970)",
+        "details: no: it was in June",
+        "evidence: failed: the reply was cut",
+        "bare: no",
+    ]
+
+
+def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
+    text = viewed(findings, judged_text(**SAMPLE))
+    reader = Reader(text)
+    assert ' class="no">The river rose</mark><sup><bdi> 1 yes; 2 no, misplaced</bdi></sup>' in text
+    assert '<mark class=" issue">It rain.</mark>' in text
+    assert " writing: grammar, spelling" in reader.words["sup"]
+    assert "Texts and their entities: entities" in reader.words["h2"]
+    assert {"The bridge closed (missing)", "It was in May"} <= set(reader.words["li"])
+    assert reader.elements["details"] == reader.elements["summary"] == 1
+    assert reader.words["summary"] == ["Every answer (13 verdicts)"]
+    (body,) = (words for words in reader.words["p"] if words.startswith("The river rose"))
+    assert body == (
+        "The river rose 1 yes; 2 no, misplaced and fell 2 no, misplaced. "
+        "It rain. writing: grammar, spelling"
+    )
+
+
+def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
+    unscored = Verdict("d1", "A", "entities", "*", {}, "unscored", "empty source")
+    text = viewed(findings, JudgedText("d1", "A", "words", read_judged(unscored)))
+    assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
+    failed = viewed(findings, judged_text(failed={"rubric": "the reply was cut"}))
+    assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
+    assert "Nothing of the rubric" not in failed
+
+
+def test_the_page_says_how_many_are_not_shown() -> None:
+    text = judged_text()
+    assert about(EntityView("e", [text], 0, False)) == ["1 of 1 candidates are shown."]
+    assert about(EntityView("e", [text], 1599, False)) == [
+        "1 of 1,600 candidates are shown; how many is set by “view” in the configuration."
+    ]
+    assert len(about(EntityView("e", [text], 3, True))) == 2
+
+
+def test_nothing_is_added_without_a_view(findings: Findings) -> None:
+    assert "<article" not in page(findings) and "Texts and their" not in page(findings)
+
+
+def hostile_text() -> JudgedText:
+    """Every word that can come from outside is an attack."""
+    all_of_it = " ".join(HOSTILE)
+    ends = [(n * 7, n * 11 + 5) for n in range(len(HOSTILE))]
+    told: Mapping[str, Any] = {
+        "entities": [
+            entity(word, span, "no", f"!{word}", heading=word, placed=["no"])
+            for word, span in zip(HOSTILE, ends, strict=True)
+        ],
+        "rubric": [
+            wanted(word, answer) for word in HOSTILE for answer in ("no", "partially", "!x")
+        ],
+        "sentences": [sentence((3, 900), "yes", f"!{all_of_it}")],
+        "dropped": HOSTILE,
+        "failed": dict.fromkeys(("rubric", "sentences"), all_of_it),
+    }
+    judged = read_judged(verdict(**told))
+    return JudgedText(all_of_it, all_of_it, all_of_it, judged)
+
+
+def test_hostile_texts_stay_texts(findings: Findings) -> None:
+    ordinary, text = (
+        Reader(viewed(findings, one)) for one in (judged_text(**SAMPLE), hostile_text())
+    )
+    assert set(text.elements) <= set(ordinary.elements)
+    assert text.attributes <= ordinary.attributes
+    shown = viewed(findings, hostile_text())
+    assert not any(ord(character) < 32 and character != "\n" for character in shown)
+    assert not any(character in shown for character in "\u202e\u2066\x7f\x9b\u2028")
+    assert "&lt;script&gt;" in shown and "{{ 7 * 7 }} {% raw %}" in shown
+    assert not re.search(r"<(script|img)", shown)
+
+
+def test_the_size_is_that_of_the_page(findings: Findings) -> None:
+    """What a text adds but for the view's own frame, which does not grow."""
+    for one in (judged_text(**SAMPLE), hostile_text()):
+        sizes = [len(viewed(findings, *[one] * times).encode()) for times in (1, 2)]
+        assert sizes[1] - sizes[0] == pytest.approx(text_size(one), abs=20)
+
+
+# the section
+
+
+def sums() -> EntitySums:
+    """Two shards: d1 with two candidates, and d2, which has no rubric."""
+    second = [wanted("The bridge closed", "yes", "yes", "no")] * 5
+    shards = [
+        [
+            verdict(**SAMPLE, replies={"structured": 10, "cut": 1, "malformed": 2}),
+            verdict(system="B", rubric=second, failed={"entities": "cut"}),
+            Verdict("d1", "C", "entities", "*", {}, "unscored", "empty text"),
+        ],
+        [
+            Verdict("d2", "A", "entities", "*", {}, "unscored", "empty text"),
+            verdict("d2", "B", failed={"rubric": "too few references"}, dropped=["x", "y"]),
+        ],
+    ]
+    total = EntitySums()
+    for shard in shards:
+        total += shard_sums(shard)
+    return total
+
+
+def test_sums_by_hand() -> None:
+    row = entity_row("entities", sums())
+    assert row.candidates == 5
+    assert row.entities == Sizes(of=2, median=1.5, least=0, most=3)
+    assert row.rubrics == Sizes(of=1, median=5.0, least=5, most=5)
+    assert row.without_rubric == {"too few references": 1}
+    assert (row.dropped, row.structured, row.cut, row.malformed) == (3, 10, 1, 2)
+    assert {
+        one.aspect: (dict(one.verdicts), one.unscored, dict(one.rules)) for one in row.aspects
+    } == {
+        "completeness": (
+            {"yes": 6, "no": 1, "contradict": 1, "partially": 1},
+            1,
+            {"majority": 8, "exception": 1, "divided": 0},
+        ),
+        "correctness": (
+            {"yes": 1, "no": 1, "partially": 0, "unknown": 1},
+            0,
+            {"majority": 2, "exception": 0, "divided": 1},
+        ),
+        "alignment": ({"yes": 2, "no": 1}, 0, {"majority": 2, "exception": 0, "divided": 1}),
+        "readability": ({"yes": 1, "no": 1}, 0, {}),
+    }
+    assert asdict(row)["without_rubric"] == {"too few references": 1}
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
+def test_the_median_is_the_median(sizes: list[int]) -> None:
+    import statistics
+
+    told = [verdict(str(n), entities=[entity("e", (0, 1), "yes")] * s) for n, s in enumerate(sizes)]
+    found = entity_row("e", shard_sums(told)).entities
+    assert found == Sizes(len(sizes), statistics.median(sizes), min(sizes), max(sizes))
+
+
+def test_a_document_without_a_rubric_says_why() -> None:
+    empty = entity_row("e", shard_sums([verdict()]))
+    assert empty.without_rubric == {"the rubric has no entities": 1}
+    unscored = Verdict("d", "A", "e", "*", {}, "unscored", "empty source")
+    assert entity_row("e", shard_sums([unscored])).without_rubric == {"empty source": 1}
+
+
+def test_tables_of_the_section(findings: Findings) -> None:
+    told = replace(findings, entities=[entity_row("entities", sums())])
+    sizes, without, verdicts, rules, replies = (table.rows for table in entities(told).tables)
+    assert sizes == [["entities", "5", "1.5", "0", "3", "3", "2", "5.0", "5", "5"]]
+    assert without == [["entities", "too few references", "1"]]
+    assert verdicts == [
+        ["entities", "completeness", "9", "66.6%", "11.1%", "11.1%", "11.1%", "–", "1"],
+        ["entities", "correctness", "3", "33.3%", "0.0%", "33.3%", "–", "33.3%", "0"],
+        ["entities", "alignment", "3", "66.6%", "–", "33.3%", "–", "–", "0"],
+        ["entities", "readability", "2", "50.0%", "–", "50.0%", "–", "–", "0"],
+    ]
+    assert rules == [
+        ["entities", "completeness", "88.8%", "11.1%", "0.0%"],
+        ["entities", "correctness", "66.6%", "0.0%", "33.3%"],
+        ["entities", "alignment", "66.6%", "0.0%", "33.3%"],
+    ]
+    assert replies == [["entities", "10", "1", "10.0%", "2", "20.0%"]]
+
+
+def test_a_run_of_nothing_divides_by_nothing(findings: Findings) -> None:
+    told = replace(findings, entities=[entity_row("entities", EntitySums())])
+    sizes, verdicts, _, replies = entities(told).tables
+    assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]
+    assert verdicts.rows[0][2:] == ["0", "–", "–", "–", "–", "–", "0"]
+    assert replies.rows == [["entities", "0", "0", "–", "0", "–"]]
+
+
+LABELLED = EntityAgreementRow(
+    "facts", "alignment", "l | x.jsonl", 0.5, 0.25, 1.0, 0.755, 200, 3, 2, 1
+)
+UNDEFINED = EntityAgreementRow("facts", "readability", "l", None, None, None, None, 0, 0, 0, 7)
+
+
+def test_rows_of_labels(findings: Findings) -> None:
+    told = replace(findings, entity_agreement=[LABELLED, UNDEFINED])
+    (table,) = entity_agreement(told).tables
+    assert [row[3:] for row in table.rows] == [
+        ["0.500 [0.250, 1.000]", "75.5%", "200", "3", "2", "1"],
+        ["–", "–", "0", "0", "0", "7"],
+    ]
+
+
+def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
+    row = entity_row("<b>judge</b>", sums())
+    told = replace(findings, entities=[row], entity_agreement=[LABELLED])
+    for text in (agreement_markdown(told), agreement_text(told), page(told)):
+        for title in (ENTITIES, AGREEMENT):
+            assert text.count(title) == 1 and title not in agreement_markdown(findings)
+        assert "0.500 [0.250, 1.000]" in text
+    viewed = replace(told, entity_views=[EntityView("entities", [judged_text()], 0, False)])
+    assert [TEXTS in agreement_markdown(one) for one in (told, viewed)] == [False, True]
+    rendered = MarkdownIt().enable("table").render(agreement_markdown(told))
+    assert rendered.count("<h3>") == 6 and "<b>judge</b>" not in rendered
+    assert max(map(len, agreement_text(told).splitlines())) <= 100
+
+
+# questions
+
+
+def test_questions_in_their_order() -> None:
+    found = list(questions(judged_text(**SAMPLE).judged, TEXT))
+    told = [(one.aspect, one.entity, one.words, one.verdict) for one in found]
+    assert told == [
+        ("completeness", "The bridge closed", None, "no"),
+        ("completeness", "Two hikers were found", None, "contradict"),
+        ("completeness", "It was in May", None, "partially"),
+        ("completeness", "The river rose", None, "yes"),
+        ("completeness", "Boats were sent", None, None),
+        ("correctness", "A river rose", "The river rose", "yes"),
+        ("alignment", "A river rose", "The river rose", "yes"),
+        ("correctness", "It rose, and it fell", "The river rose and fell", "no"),
+        ("alignment", "It rose, and it fell", "The river rose and fell", "no"),
+        ("correctness", "Elsewhere", "", "unknown"),
+        ("alignment", "Elsewhere", "", "yes"),
+        ("readability", "The river rose and fell.", "The river rose and fell.", "no"),
+        ("readability", "It rain.", "It rain.", "yes"),
+    ]
+
+
+def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:
+    told = [sentence((0, 3), *answers) for answers in (
+        ("no", "no", "no", "no"), ("no", "no", "no", "!cut"), ("!cut", "yes", "no", "no")
+    )]  # fmt: skip
+    judged = judged_text(sentences=told).judged
+    assert [one.verdict for one in judged.sentences] == ["no", None, "yes"]
+    assert judged.sentences[2].kinds == ("language",)
+
+
+def test_verdicts_are_those_that_the_judge_scores() -> None:
+    """Shares by hand of what is read here, beside the scores of the very judge."""
+    (judge,) = make_judges({"entities": {}}, load_task("summary"))
+    rubric = [one for one in SAMPLE["rubric"] if one["entity"] != "Boats were sent"]
+    told = verdict(**SAMPLE | {"rubric": rubric})
+    scores = {score.scorer: score.value for score in judge.score(told) if score.axis == "*"}
+    judged = read_judged(told)
+    worth = [WORTH[one.completeness.verdict] for one in judged.rubric if one.completeness.verdict]
+    assert worth == [0, 0, 0.5, 1]
+    assert scores["entities.completeness"] == pytest.approx(sum(worth) / 4)
+    assert scores["entities.correctness"] == pytest.approx((1 + 0 + 0) / 3)
+    assert scores["entities.alignment"] == pytest.approx(2 / 3)
+    assert scores["entities.unknown"] == pytest.approx(1 / 3)
+    assert scores["entities.readability"] == 0.5
+    found = [(one.correctness.verdict, one.alignment.verdict) for one in judged.entities]
+    assert found == [("yes", "yes"), ("no", "no"), ("unknown", "yes")]

@@ -1,0 +1,323 @@
+"""Methods x axes in three media: literal text, marks and places, and names that mean harm."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import numpy as np
+from markdown_it import MarkdownIt
+
+from evaljudge.agreement import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
+from evaljudge.agreement.flips import Challenger
+from evaljudge.report import Findings
+from evaljudge.report.methods import (
+    LACKING,
+    SPREAD,
+    TESTED,
+    UNDEFINED,
+    MethodFigure,
+    MethodRow,
+    MethodTable,
+    method_table,
+    methods_section,
+)
+from evaljudge.report.plain import columns, one_line
+from evaljudge.report.study import (
+    PLACES,
+    PLACES_ON_SCREEN,
+    study_markdown,
+    study_page,
+    study_text,
+)
+from evaljudge.report.tables import Placed, Section, Table
+
+TABLE = MethodTable(
+    "spearman",
+    ["coherence", "fluency"],
+    [
+        MethodRow(
+            "ours",
+            [
+                MethodFigure(0.4371, 0.38, 0.49, place="best"),
+                MethodFigure(0.3, 0.25, 0.3549, place="second", p_holm=0.2),
+                MethodFigure(0.3686, 0.32, 0.41, place="best"),
+            ],
+        ),
+        MethodRow(
+            "sampled",
+            [
+                MethodFigure(0.31, 0.25, 0.36, 0.0123, "second", 0.01),
+                MethodFigure(0.4, 0.3, 0.5, 0.02, "best"),
+                MethodFigure(0.355, 0.3, 0.4, 0.01, "second", 0.0499),
+            ],
+        ),
+        MethodRow(
+            "half", [MethodFigure(-0.0001, -0.2, -0.001), MethodFigure(None), MethodFigure(None)]
+        ),
+        MethodRow(
+            "last",
+            [MethodFigure(0.1, 0.0, 0.2, p_holm=0.05), MethodFigure(0.1), MethodFigure(0.1)],
+        ),
+    ],
+)
+MARKDOWN = """\
+# Methods compared
+
+100 documents
+
+## SummEval
+
+Llama judges.
+
+### Spearman, sample level
+
+| method  |                              coherence |                        fluency \
+|                                average |
+| ------- | -------------------------------------: | -----------------------------: \
+| -------------------------------------: |
+| ours    |                 **0.437** [0.38, 0.49] |  <ins>0.300</ins> [0.25, 0.35] \
+|                 **0.369** [0.32, 0.41] |
+| sampled | <ins>0.310</ins> ± 0.012 [0.25, 0.36]‡ | **0.400** ± 0.020 [0.30, 0.50] \
+| <ins>0.355</ins> ± 0.010 [0.30, 0.40]‡ |
+| half    |                   0.000 [-0.20, 0.00]° |                              – \
+|                                      – |
+| last    |                     0.100 [0.00, 0.20] |                         0.100° \
+|                                 0.100° |
+
+Bold: the best of its column; underlined: the second.
+
+In brackets: 95% percentile bootstrap intervals; whole documents are resampled, the same for all \
+methods and axes.
+
+±: the sample standard deviation over a method's trials, whose mean is given.
+
+‡ Told from the best of its column"""
+TEXT = """\
+100 documents
+
+SummEval
+Llama judges.
+
+Spearman, sample level
+method   coherence                     fluency                      average
+ours     0.437¹ [0.38, 0.49]           0.300² [0.25, 0.35]          0.369¹ [0.32, 0.41]
+sampled  0.310² ± 0.012 [0.25, 0.36]‡  0.400¹ ± 0.020 [0.30, 0.50]  0.355² ± 0.010 [0.30, 0.40]‡
+half     0.000 [-0.20, 0.00]°          –                            –
+last     0.100 [0.00, 0.20]            0.100°                       0.100°
+
+¹ The best of its column; ² the second.
+In brackets: 95% percentile bootstrap intervals; whole documents are resampled, the same for all
+methods and axes.
+"""
+
+
+def made(table: MethodTable = TABLE) -> list[Section]:
+    return [methods_section("SummEval", ["Llama judges."], table)]
+
+
+class Reader(HTMLParser):
+    """A page's elements, attributes, and the rows of its tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: set[str] = set()
+        self.attributes: set[str] = set()
+        self.rows: list[list[str]] = []
+        self.marked: list[tuple[str, str]] = []
+        self._open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self._open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("th", "td"):
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if {"th", "td"} & set(self._open):
+            self.rows[-1][-1] += data
+        if self._open and self._open[-1] in ("strong", "u"):
+            self.marked.append((self._open[-1], data))
+
+
+def test_markdown_as_it_is_written() -> None:
+    assert study_markdown(made(), ["100 documents"]).startswith(MARKDOWN)
+
+
+def test_a_terminals_text_as_it_is_written() -> None:
+    assert study_text(made(), ["100 documents"]).startswith(TEXT)
+
+
+def test_the_page_holds_the_same_cells() -> None:
+    reader = Reader(study_page(made(), ["100 documents"]))
+    assert reader.rows == [
+        ["method", "coherence", "fluency", "average"],
+        ["ours", "0.437 [0.38, 0.49]", "0.300 [0.25, 0.35]", "0.369 [0.32, 0.41]"],
+        [
+            "sampled",
+            "0.310 ± 0.012 [0.25, 0.36]‡",
+            "0.400 ± 0.020 [0.30, 0.50]",
+            "0.355 ± 0.010 [0.30, 0.40]‡",
+        ],
+        ["half", "0.000 [-0.20, 0.00]°", "–", "–"],
+        ["last", "0.100 [0.00, 0.20]", "0.100°", "0.100°"],
+    ]
+    assert reader.marked == [
+        *(("strong", "0.437"), ("u", "0.300"), ("strong", "0.369")),
+        *(("u", "0.310"), ("strong", "0.400"), ("u", "0.355")),
+    ]
+
+
+def test_the_page_is_of_the_study_alone_and_runs_nothing() -> None:
+    text = study_page(made(), ["100 documents"])
+    assert text.startswith('<!doctype html>\n<html lang="en">')
+    assert "<title>Methods compared – evaljudge report</title>" in text
+    assert "<h1>Methods compared</h1>" in text and "<bdi>100 documents</bdi>" in text
+    assert [word for word in ("Coverage", "Selections", "What was asked") if word in text] == []
+    assert "script" not in text and "http" not in text.replace("http-equiv", "")
+    assert "default-src 'none'" in text
+
+
+def test_every_medium_says_what_its_marks_mean() -> None:
+    for told in (TESTED, LACKING, SPREAD, UNDEFINED):
+        assert told in made()[0].notes
+    assert PLACES in study_markdown(made(), []) and PLACES in study_page(made(), [])
+    text = study_text(made(), [])
+    assert PLACES_ON_SCREEN in text and PLACES not in text
+
+
+def test_nothing_is_explained_that_is_not_there() -> None:
+    rows = [MethodRow("only", [MethodFigure(0.3, place="best"), MethodFigure(0.3, place="best")])]
+    section = methods_section("S", [], MethodTable("kendall", ["fluency"], rows))
+    assert section.notes == []
+    assert section.tables[0].heads == ["method", "fluency"]  # an average of one is that one
+    assert section.tables[0].rows == [["only", "0.300"]]
+    assert section.tables[0].title == "Kendall (tau-b), sample level"
+
+
+def test_sections_without_places_have_no_legend_of_places() -> None:
+    section = Section("Cost", ["What it took."], [Table("Asks", ["m", "n"], [["a", "1"]], "lr")])
+    for told in (study_markdown([section], []), study_text([section], [])):
+        assert PLACES not in told and PLACES_ON_SCREEN not in told and "Asks" in told
+    assert PLACES not in study_page([section], [])
+
+
+def test_5_percent_is_the_line() -> None:
+    def mark(p_holm: float | None) -> str:
+        rows = [MethodRow("m", [MethodFigure(0.1, p_holm=p_holm)] * 2)]
+        return str(
+            methods_section("", [], MethodTable("pearson", ["a"], rows)).tables[0].rows[0][1]
+        )
+
+    assert [mark(p) for p in (0.0499, 0.05, None)] == ["0.100‡", "0.100", "0.100°"]
+
+
+def test_a_placed_cell_is_its_text() -> None:
+    cell = Placed("0.437", "best", " [0.38, 0.49]")
+    assert (cell, cell.figure, cell.place) == ("0.437 [0.38, 0.49]", "0.437", "best")
+
+
+def test_takes_what_the_statistics_found() -> None:
+    defined = AveragedValue(0.4, 0.3, 0.5, 9, 0.01)
+    less = AveragedValue(0.2, None, None, 9, None)
+    nothing = AveragedValue(None, None, None, 0, None)
+    found = Averaged(
+        coefficient="kendall",
+        axes=("fluency",),
+        methods=(
+            AveragedMethod("a", 2, (defined, nothing)),
+            AveragedMethod("b", 1, (less, less)),
+            AveragedMethod("c", 1, (less, nothing)),
+        ),
+        columns=(
+            AveragedColumn(
+                "fluency", ("a",), ("b", "c"),
+                (Challenger("b", 0.2, 0.01, 0.02, 9), Challenger("c", 0.2, None, None, 1)),
+            ),
+            AveragedColumn(None, ("b",), (), ()),
+        ),
+    )  # fmt: skip
+    assert method_table(found) == MethodTable(
+        "kendall",
+        ("fluency",),
+        [
+            MethodRow("a", [MethodFigure(0.4, 0.3, 0.5, 0.01, "best"), MethodFigure(None)]),
+            MethodRow(
+                "b",
+                [
+                    MethodFigure(0.2, place="second", p_holm=0.02),
+                    MethodFigure(0.2, place="best"),
+                ],
+            ),
+            MethodRow("c", [MethodFigure(0.2, place="second"), MethodFigure(None)]),
+        ],
+    )
+
+
+def test_from_scores_to_a_table() -> None:
+    stream = np.random.default_rng(0)
+    documents, systems = np.repeat(np.arange(40), 5), np.tile(np.arange(5), 40)
+    human = {axis: stream.normal(size=200) for axis in ("coherence", "fluency")}
+    methods = {
+        name: {axis: column + noise * stream.normal(size=200) for axis, column in human.items()}
+        for name, noise in (("noisy", 5.0), ("near", 0.5))
+    }
+    found = averaged(documents, systems, methods, human, resamples=100, permutations=200)
+    section = methods_section("World", [], method_table(found))
+    noisy, near = section.tables[0].rows
+    assert [getattr(cell, "place", None) for cell in near[1:]] == ["best"] * 3
+    assert [getattr(cell, "place", None) for cell in noisy[1:]] == ["second"] * 3
+    assert [str(cell)[-1] for cell in noisy[1:]] == ["‡"] * 3
+    assert near[3] == "{:.3f} [{:.2f}, {:.2f}]".format(
+        *((one := found.methods[1].columns[2]).value, one.low, one.high)
+    )
+
+
+def sections_of(words: list[str]) -> list[Section]:
+    """Methods, axes, titles and sentences named so."""
+    figures = [MethodFigure(0.3, 0.2, 0.4, 0.01, "second", 0.01)] * (len(words) + 1)
+    table = MethodTable("spearman", words, [MethodRow(word, figures) for word in words])
+    return [methods_section(word, words, table) for word in words]
+
+
+def test_hostile_names_break_no_markdown(hostile: Findings) -> None:
+    words = list(hostile.warnings)
+    said = study_markdown(sections_of(words), words)
+    tokens = MarkdownIt("commonmark").enable("table").parse(said)
+    kinds = [token.type for token in tokens]
+    assert kinds.count("table_open") == len(words)
+    assert kinds.count("tr_open") == len(words) * (1 + len(words))
+    headings = [token.tag for token in tokens if token.type == "heading_open"]
+    assert headings == ["h1"] + ["h2", "h3"] * len(words)
+    inline = [child for token in tokens for child in token.children or []]
+    assert {child.type for child in inline} == {"text", "html_inline"}
+    assert {c.content for c in inline if c.type == "html_inline"} == {"<ins>", "</ins>"}
+    cells = [token.content for token in tokens if token.type == "inline"]
+    assert not any(word in cell for cell in cells for word in ("\n", "\x1b", "\u202e"))
+
+
+def test_hostile_names_add_no_element_to_the_page(hostile: Findings) -> None:
+    words = list(hostile.warnings)
+    text = study_page(sections_of(words), words)
+    reader, ordinary = Reader(text), Reader(study_page(made(), ["100 documents"]))
+    assert reader.elements == ordinary.elements - {"strong"}
+    assert reader.attributes == ordinary.attributes
+    assert reader.rows[0] == ["method", *map(one_line, words), "average"]
+    assert [row[0] for row in reader.rows[1 : len(words) + 1]] == list(map(one_line, words))
+    assert not any(ord(character) < 32 and character != "\n" for character in text)
+    assert not any(character in text for character in "\u202e\x7f\x9b")
+
+
+def test_hostile_names_leave_a_terminal_alone(hostile: Findings) -> None:
+    words = list(hostile.warnings)
+    text = study_text(sections_of(words), words)
+    assert not any(ord(character) < 32 and character != "\n" for character in text)
+    assert not any(character in text for character in "\u202e\x7f\x9b")
+    assert max(map(columns, text.splitlines())) <= 100

@@ -1,0 +1,174 @@
+"""The section on what could mislead, and the warnings: present where there is something to tell."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from evaljudge.report import Findings, ValidityRow, agreement_markdown, agreement_text, page
+from evaljudge.report.validity import OWN_AXES, VALIDITY, validity, validity_warnings
+
+SOUND = ValidityRow(
+    judge="synthetic",
+    axis="fluency",
+    checked=100,
+    inverted=12,
+    pairs=400,
+    inverted_pairs=13,
+    agreement=0.4412,
+    agreement_documents=98,
+    graded_agreement=0.4671,
+    graded_documents=86,
+    comparisons=8000,
+    entropy=0.8349,
+    certain=0.2559,
+    mass=0.9876,
+    candidates=1600,
+    below=80,
+    above=160,
+    exchanged=500,
+    flipped=45,
+    length=-0.1234,
+    length_low=-0.2,
+    length_high=0.0004,
+    length_documents=1099,
+)
+EMPTY = ValidityRow(
+    "other", "*", 0, 0, 0, 0, None, 0, None, 0, 0, None, None, None, 0, 0, 0, 0, 0,
+    None, None, None, 0,
+)  # fmt: skip
+
+
+HEADS = (
+    "checked / inverted / of pairs / agreement / without inverted",
+    "comparisons / entropy / certain / mass / candidates / below / above",
+    "exchanged / flipped / length / n",
+)
+
+
+def test_rows_of_figures(findings: Findings) -> None:
+    tables = validity(replace(findings, validity=[SOUND])).tables
+    assert [" / ".join(table.heads[2:]) for table in tables] == list(HEADS)
+    named = ["synthetic", "fluency"]
+    references, placing, leanings = (table.rows for table in tables)
+    assert references == [[*named, "100", "12.0%", "3.2%", "0.441 (98)", "0.467 (86)"]]
+    assert placing == [[*named, "8,000", "0.83", "25.5%", "98.7%", "1,600", "5.0%", "10.0%"]]
+    assert leanings == [[*named, "500", "9.0%", "-0.123 [-0.200, 0.000]", "1,099"]]
+
+
+def test_what_cannot_be_told_has_no_figure(findings: Findings) -> None:
+    references, placing, leanings = validity(replace(findings, validity=[EMPTY])).tables
+    assert references.rows == [["other", "*", "0", "–", "–", "–", "–"]]
+    assert placing.rows == [["other", "*", "0", "–", "–", "–", "0", "–", "–"]]
+    assert leanings.rows == [["other", "*", "0", "–", "–", "0"]]
+
+
+def test_every_column_is_explained(findings: Findings) -> None:
+    section = validity(replace(findings, validity=[SOUND]))
+    said = " ".join(section.notes).lower()
+    for table in section.tables:
+        for head in table.heads[2:]:
+            assert re.search(rf"\b{head}\b", said), head
+
+
+def test_the_axes_are_referred_to_where_they_are_shown(
+    findings: Findings, with_statistics: Findings
+) -> None:
+    assert OWN_AXES not in validity(findings).notes
+    assert OWN_AXES in validity(with_statistics).notes
+
+
+def test_every_report_shows_it_only_where_there_is_one(findings: Findings) -> None:
+    without, with_it = findings, replace(findings, validity=[SOUND])
+    for write in (page, agreement_markdown, agreement_text):
+        assert VALIDITY not in write(without)
+        assert VALIDITY in write(with_it)
+
+
+IN_A_TERMINAL = """\
+What could mislead
+judge      axis     checked  inverted  of pairs  agreement   without inverted
+synthetic  fluency  100      12.0%     3.2%      0.441 (98)  0.467 (86)
+
+judge      axis     comparisons  entropy  certain  mass   candidates  below  above
+synthetic  fluency  8,000        0.83     25.5%    98.7%  1,600       5.0%   10.0%
+
+judge      axis     exchanged  flipped  length                  n
+synthetic  fluency  500        9.0%     -0.123 [-0.200, 0.000]  1,099
+
+Checked: documents whose references"""
+
+
+def test_each_table_fits_a_terminal(findings: Findings) -> None:
+    assert IN_A_TERMINAL in agreement_text(replace(findings, validity=[SOUND]))
+
+
+def test_hostile_names_stay_names(hostile: Findings) -> None:
+    words = hostile.warnings
+    rows = [replace(SOUND, judge=word, axis=" ".join(words)) for word in words]
+    found = replace(hostile, validity=rows)
+    assert "<script>alert" not in page(found)
+    said = agreement_markdown(found)
+    assert "<" not in said
+    kinds = [token.type for token in MarkdownIt("commonmark").enable("table").parse(said)]
+    assert kinds.count("table_open") == 2 + 3
+    assert kinds.count("tr_open") == 5 * (1 + 9)
+
+
+# warnings
+
+
+def test_nothing_alarming_is_not_warned_of() -> None:
+    assert validity_warnings([SOUND, EMPTY]) == []
+    assert validity_warnings([]) == []
+
+
+ALARMING: list[tuple[dict[str, Any], str, str]] = [
+    ({"inverted": 20}, "", ""),
+    ({"inverted": 21}, "in more than 20% of documents", "(fluency 21.0%)"),
+    ({"certain": 0.9}, "", ""),
+    ({"certain": 0.901}, "more than 90% of comparisons", "(fluency 90.1%)"),
+    ({"flipped": 150}, "", ""),
+    ({"flipped": 151}, "more than 30% of exchanged comparisons flip", "(fluency 30.2%)"),
+    ({"below": 640}, "", ""),
+    ({"below": 656}, "more than 50% of candidates", "(fluency 51.0%)"),
+    ({"above": 1600, "below": 0}, "more than 50% of candidates", "(fluency 100.0%)"),
+    ({"length": 0.5, "length_low": 0.4, "length_high": 0.6}, "", ""),
+    ({"length": 0.51, "length_low": 0.4, "length_high": 0.6}, "beyond ±0.5", "(fluency 0.510)"),
+    ({"length": -0.51, "length_low": -0.6, "length_high": -0.4}, "beyond ±0.5", "(fluency -0.510)"),
+    ({"length": 0.6, "length_low": -0.1, "length_high": 1.0}, "", ""),
+    ({"length": 0.6, "length_low": 0.0, "length_high": 1.0}, "", ""),
+    ({"length": 1.0, "length_low": None, "length_high": None}, "", ""),
+]
+
+
+@pytest.mark.parametrize(("changed", "said", "figure"), ALARMING)
+def test_what_is_beyond_its_limit_is_warned_of(
+    changed: dict[str, Any], said: str, figure: str
+) -> None:
+    found = validity_warnings([replace(SOUND, **changed)])
+    assert len(found) == bool(said)
+    for warning in found:
+        assert warning.startswith("synthetic: ")
+        assert said in warning and figure in warning
+
+
+def test_one_warning_of_each_judge_and_kind_names_the_axes() -> None:
+    rows = [
+        replace(SOUND, inverted=30, certain=0.95),
+        replace(SOUND, axis="coherence"),
+        replace(SOUND, axis="relevance", inverted=41),
+        replace(SOUND, judge="other", inverted=50),
+    ]
+    inverted, certain, other = validity_warnings(rows)
+    assert inverted == (
+        "synthetic: in more than 20% of documents the judge itself finds a reference worse than "
+        "the one below it (fluency 30.0%, relevance 41.0%): scores by references that are no scale "
+        "mean little"
+    )
+    assert certain.startswith("synthetic: more than 90%") and "(fluency 95.0%)" in certain
+    assert other.startswith("other: in more than 20%") and "(fluency 50.0%)" in other

@@ -1,0 +1,656 @@
+"""What people see of a judge of role-players: texts, counts, the section; evidence by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from evaljudge.asks import Failed
+from evaljudge.config import Config, load_config
+from evaljudge.counted import LONGEST_KIND, MOST_KINDS, add, sizes
+from evaljudge.judged_roles import PolledText, read_polled
+from evaljudge.judges import make_judges
+from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.report import (
+    AgreementRow,
+    Findings,
+    OrderRow,
+    RoleRow,
+    RoleView,
+    Sizes,
+    agreement_markdown,
+    agreement_text,
+    page,
+)
+from evaljudge.report.page import polled_size
+from evaljudge.report.plain import one_line
+from evaljudge.report.role_view import Ballot, shown_polled
+from evaljudge.report.roles import (
+    ABSOLUTE,
+    BOTH,
+    OTHERS,
+    QUOTED,
+    ROLES,
+    TEXTS,
+    absolute_pearson,
+    folded,
+    roles,
+)
+from evaljudge.role_findings import role_judges, with_roles
+from evaljudge.role_sums import RoleSums, role_row, shard_sums
+from evaljudge.storage import Output
+from evaljudge.tasks import load_task
+
+TEXT = "The river rose and fell."
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "</summary></details></td></table></article></section>",
+    "שלום \u202egnp.exe\u2066",
+    "\x00\x1b[2J\x07\x9b31m\x7f\t\u2028",
+    "{{ 7 * 7 }} {% raw %}",
+    "a | b | c\n|---|",
+]
+
+
+def vote(choice: str, confidence: float = 0.5, reason: str = "It is clear.") -> dict[str, Any]:
+    """`!…` is a vote that could not be had."""
+    if choice.startswith("!"):
+        return {"failed": choice[1:]}
+    return {"choice": choice, "confidence": confidence, "reason": reason}
+
+
+def role(type_: str, static: bool = True, **votes: dict[str, Any]) -> dict[str, Any]:
+    return {"type": type_, "description": f"What {type_} want.", "static": static, "votes": votes}
+
+
+def verdict(doc_id: str = "d1", system: str = "A", **evidence: Any) -> Verdict:
+    empty: dict[str, Any] = {
+        "roles": [],
+        "reference": {"from": "human", "text": "A flood."},
+        "dropped": [],
+        "notes": [],
+    }
+    return Verdict(doc_id, system, "roles", "*", empty | evidence)
+
+
+def unscored(doc_id: str, system: str, reason: str) -> Verdict:
+    return Verdict(doc_id, system, "roles", "*", {}, "unscored", reason)
+
+
+def polled_text(text: str = TEXT, **evidence: Any) -> PolledText:
+    return PolledText("d1", "A", text, read_polled(verdict(**evidence)))
+
+
+SAMPLE: dict[str, Any] = {
+    "roles": [
+        role("Public", fixed=vote("candidate", 0.8), swapped=vote("candidate", 0.6)),
+        role("Critic", fixed=vote("reference", 0.7), swapped=vote("candidate", 0.9))
+        | {"exact": {"fixed": 0.71, "swapped": {"failed": "the label was cut"}}},
+        role("Author", fixed=vote("candidate", 0.4), swapped=vote("reference", 0.5)),
+        role("Fans", False, fixed=vote("!no choice in “I like both”"), swapped=vote("reference")),
+        role("Farmers", False, fixed=vote("reference", 0.3), swapped=vote("reference", 0.1)),
+    ],
+    "reference": {"from": "written", "text": "A flood.\nNobody was hurt."},
+    "plain": {"fixed": 0.64, "swapped": {"failed": "the engine gave no p"}},
+    "dropped": [
+        ["Readers", "in one cluster with the static role “Public”"],
+        ["Locals", "in one cluster with “Farmers”, which is nearer its centre"],
+    ],
+    "notes": ["the list was cut at the token limit"],
+}
+
+
+class Reader(HTMLParser):
+    """Elements, attributes, and the words of each element that is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: Counter[str] = Counter()
+        self.attributes: set[str] = set()
+        self.words: dict[str, list[str]] = {}
+        self._open: list[tuple[str, list[str]]] = []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements[tag] += 1
+        self.attributes |= {name for name, _ in attrs}
+        if tag not in ("meta", "br"):
+            self._open.append((tag, []))
+
+    def handle_data(self, data: str) -> None:
+        for _, words in self._open:
+            words.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        opened, words = self._open.pop()
+        assert opened == tag
+        self.words.setdefault(tag, []).append(" ".join("".join(words).split()))
+
+
+def viewed(findings: Findings, *texts: PolledText, left_out: int = 0, full: bool = False) -> str:
+    return page(replace(findings, role_views=[RoleView("roles", texts, left_out, full)]))
+
+
+# one text on the page
+
+
+def test_what_is_shown_of_the_sample() -> None:
+    shown = shown_polled(polled_text(**SAMPLE))
+    assert shown.tallies == [
+        "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
+        "Swapped: of 5 roles, 2 chose the candidate, 3 the reference.",
+    ]
+    assert shown.orders == ["fixed: the reference first", "swapped: the candidate first"]
+    assert [(one.type, one.origin.partition(",")[0]) for one in shown.roles] == [
+        *(("Public", "static"), ("Critic", "static"), ("Author", "static")),
+        *(("Fans", "dynamic"), ("Farmers", "dynamic")),
+    ]
+    _, critic, _, fans, _ = (list(one.ballots) for one in shown.roles)
+    assert critic == [
+        Ballot("the reference", "", "confidence 0.700; p 0.710", "It is clear."),
+        Ballot("the candidate", "", "confidence 0.900; no p: the label was cut", "It is clear."),
+    ]
+    assert fans[0] == Ballot("no vote", "no choice in “I like both”")
+    assert shown.plain == ["fixed: p 0.640", "swapped: no p: the engine gave no p"]
+    assert (shown.origin, shown.reference) == (
+        "written by the model",
+        "A flood.\nNobody was hurt.",
+    )
+    assert [type_ for type_, _ in shown.dropped] == ["Readers", "Locals"]
+
+
+def test_one_order_alone_is_one_column() -> None:
+    both = [role("Public", swapped=vote("candidate")), role("Fans", False, swapped=vote("!cut"))]
+    shown = shown_polled(polled_text(roles=both))
+    assert shown.orders == ["swapped: the candidate first"]
+    assert [len(one.ballots) for one in shown.roles] == [1, 1]
+    one = shown_polled(polled_text(roles=both[:1])).tallies
+    assert one == ["Swapped: of 1 role, 1 chose the candidate, 0 the reference."]
+
+
+def test_what_was_not_asked_is_said() -> None:
+    """Of a role, an order may be there without a vote, and a vote without a confidence."""
+    bare = {"choice": "candidate", "confidence": None, "reason": ""}
+    told = [
+        role("Public", fixed=bare),
+        role("Critic") | {"exact": {"fixed": 1}},
+        role("Author", swapped=bare),
+    ]
+    rows = [list(one.ballots) for one in shown_polled(polled_text(roles=told)).roles]
+    assert rows == [
+        [Ballot("the candidate"), None],
+        [Ballot("not asked to vote", told="p 1.000"), None],
+        [None, Ballot("the candidate")],
+    ]
+
+
+def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) -> None:
+    reader = Reader(viewed(findings, polled_text(**SAMPLE)))
+    assert "Texts and their role-players: roles" in reader.words["h2"]
+    assert "Whom each role chose" in reader.words["caption"]
+    cells = reader.words["td"]
+    assert "the reference (confidence 0.700; p 0.710) why It is clear." in cells
+    assert "no vote: no choice in “I like both”" in cells
+    assert "the candidate (confidence 0.800) why It is clear." in cells
+    assert reader.elements["details"] == reader.elements["summary"] == 9
+    assert "Critic What Critic want." in reader.words["th"]
+    assert "1 of 1 candidates are shown." in reader.words["p"]
+    assert {
+        *("A flood. Nobody was hurt.", TEXT, "Reference (written by the model)"),
+        "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
+    } <= set(reader.words["p"])
+    assert {
+        "fixed: p 0.640",
+        "Readers (in one cluster with the static role “Public”)",
+        "the list was cut at the token limit",
+    } <= set(reader.words["li"])
+
+
+def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
+    text = viewed(findings, polled_text("one\r\n\ntwo", **SAMPLE))
+    assert '<p class="text" dir="auto">one\n\ntwo</p>' in text
+
+
+def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
+    one = PolledText("d1", "A", "words", read_polled(unscored("d1", "A", "empty source")))
+    text = viewed(findings, one)
+    assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
+    assert "Whom each role chose" not in text and "<strong>Reference" not in text
+
+
+def test_the_page_says_how_many_are_not_shown(findings: Findings) -> None:
+    text = viewed(findings, polled_text(**SAMPLE), left_out=1599, full=True)
+    assert "1 of 1,600 candidates are shown; how many is set by “view”" in text
+    assert "more would make the page too large" in text
+
+
+def test_nothing_is_added_without_a_view(findings: Findings) -> None:
+    assert "<article" not in page(findings) and "role-players" not in page(findings)
+
+
+def hostile_text() -> PolledText:
+    """Every word that can come from outside is an attack."""
+    all_of_it = " ".join(HOSTILE)
+    told: Mapping[str, Any] = {
+        "roles": [
+            {
+                "type": word,
+                "description": word,
+                "static": False,
+                "votes": {"fixed": vote("candidate", 0.5, word), "swapped": vote(f"!{word}")},
+                "exact": {"fixed": {"failed": word}},
+            }
+            for word in HOSTILE
+        ],
+        "reference": {"from": all_of_it, "text": all_of_it},
+        "plain": {"fixed": {"failed": all_of_it}},
+        "dropped": [[word, word] for word in HOSTILE],
+        "notes": HOSTILE,
+    }
+    return PolledText(all_of_it, all_of_it, all_of_it, read_polled(verdict(**told)))
+
+
+def test_hostile_texts_stay_texts(findings: Findings) -> None:
+    shown = viewed(findings, hostile_text())
+    ordinary, reader = Reader(viewed(findings, polled_text(**SAMPLE))), Reader(shown)
+    assert set(reader.elements) <= set(ordinary.elements)
+    assert reader.attributes <= ordinary.attributes
+    assert not any(ord(character) < 32 and character != "\n" for character in shown)
+    assert not any(character in shown for character in "\u202e\u2066\x7f\x9b\u2028")
+    assert "&lt;script&gt;" in shown and "{{ 7 * 7 }} {% raw %}" in shown
+    assert not re.search(r"<(script|img)", shown)
+    reasons = [one_line(word) for word in HOSTILE]
+    found = [cell.partition(" why ")[2] for cell in reader.words["td"] if " why " in cell]
+    assert found == [" ".join(reason.split()) for reason in reasons]
+
+
+def test_a_reason_is_bounded_and_a_page_too(findings: Findings) -> None:
+    endless = polled_text(roles=[role("Public", fixed=vote("candidate", 0.5, "word " * 9999))])
+    assert len(viewed(findings, endless)) - len(viewed(findings)) < 6000
+
+
+def test_the_size_is_that_of_the_page(findings: Findings) -> None:
+    """What a text adds but for the view's own frame, which does not grow."""
+    for one in (polled_text(**SAMPLE), hostile_text()):
+        sized = [len(viewed(findings, *[one] * times).encode()) for times in (1, 2)]
+        assert sized[1] - sized[0] == pytest.approx(polled_size(one), abs=20)
+
+
+# counts
+
+
+def shards() -> list[list[Verdict]]:
+    """d1 with three candidates; d2, whose readers could not be had; d3, that nobody can vote on."""
+    alone = [role("Public", fixed=vote("candidate", 1.0), swapped=vote("!cut"))]
+    no_readers = "readers could not be had: no roles in the reply: “I cannot”"
+    return [
+        [
+            verdict(**SAMPLE),
+            verdict(system="B", **SAMPLE),
+            unscored("d1", "C", "empty text"),
+        ],
+        [
+            unscored("d2", "A", "empty text"),
+            verdict("d2", "B", roles=alone, notes=[no_readers]),
+            unscored("d3", "A", "empty source"),
+        ],
+    ]
+
+
+def sums() -> RoleSums:
+    total = RoleSums()
+    for shard in shards():
+        total += shard_sums(shard)
+    return total
+
+
+def test_sums_by_hand() -> None:
+    near: Any = pytest.approx
+    assert role_row("roles", sums()) == RoleRow(
+        judge="roles",
+        candidates=6,
+        documents=3,
+        static=Sizes(of=3, median=3.0, least=1, most=3),
+        dynamic=Sizes(of=3, median=2.0, least=0, most=2),
+        votes=[
+            OrderRow("fixed", 5, 4, 2, near((2 * (0.8 + 0.7 + 0.4 + 0.3) + 1) / 9)),
+            OrderRow("swapped", 4, 6, 1, near(2 * (0.6 + 0.9 + 0.5 + 0.5 + 0.1) / 10)),
+        ],
+        failed={"no choice in “…”": 2, "cut": 1},
+        both=8,
+        both_first=2,
+        both_second=2,
+        without_readers={"no roles in the reply: “…”": 1, "empty source": 1},
+        dropped={
+            "in one cluster with the static role “…”": 1,
+            "in one cluster with “…”, which is nearer its centre": 1,
+        },
+        notes={
+            "the list was cut at the token limit": 1,
+            "readers could not be had: no roles in the reply: “…”": 1,
+        },
+    )
+
+
+def test_shards_add_up_to_one_pass() -> None:
+    at_once = shard_sums(verdict for shard in shards() for verdict in shard)
+    assert role_row("r", at_once) == role_row("r", sums())
+
+
+@pytest.mark.parametrize(
+    ("evidence", "why"),
+    [
+        ({"notes": ["readers could not be had: never written"]}, "never written"),
+        ({"dropped": [["Readers", "the same as “Public”"]]}, "every one was dropped"),
+        ({}, "none were asked for"),
+        ({"roles": [role("Fans", False)], "notes": ["readers could not be had: one list"]}, ""),
+        ({"notes": ["readers could not be had: a", "x", "readers could not be had: b"]}, "a; b"),
+    ],
+)
+def test_why_there_are_no_readers(evidence: dict[str, Any], why: str) -> None:
+    assert read_polled(verdict(**{"roles": [role("Public")]} | evidence)).no_readers == why
+
+
+def test_a_vote_without_a_confidence_counts_in_no_mean() -> None:
+    bare = {"choice": "candidate", "confidence": None, "reason": ""}
+    both = [role("a", fixed=bare), role("b", fixed=vote("reference", 0.25))]
+    (row,) = role_row("r", shard_sums([verdict(roles=both)])).votes
+    assert row == OrderRow("fixed", 1, 1, 0, 0.25)
+    (alone,) = role_row("r", shard_sums([verdict(roles=both[:1])])).votes
+    assert alone.confidence is None
+
+
+@pytest.mark.parametrize(
+    ("fixed", "swapped", "counts"),
+    [
+        ("reference", "candidate", (1, 1, 0)),
+        ("candidate", "reference", (1, 0, 1)),
+        ("candidate", "candidate", (1, 0, 0)),
+        ("reference", "reference", (1, 0, 0)),
+        ("!cut", "reference", (0, 0, 0)),
+    ],
+)
+def test_who_goes_by_the_place(fixed: str, swapped: str, counts: tuple[int, int, int]) -> None:
+    """The first text is the reference where the order is fixed, the candidate where swapped."""
+    one = role("a", fixed=vote(fixed), swapped=vote(swapped))
+    row = role_row("r", shard_sums([verdict(roles=[one])]))
+    assert (row.both, row.both_first, row.both_second) == counts
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30))
+def test_the_median_is_the_median(numbers: list[int]) -> None:
+    import statistics
+
+    found = sizes(Counter(numbers))
+    assert found == Sizes(len(numbers), statistics.median(numbers), min(numbers), max(numbers))
+
+
+def test_reasons_do_not_grow_with_the_corpus() -> None:
+    seen: Counter[str] = Counter()
+    for number in range(3 * MOST_KINDS):
+        add(seen, {f"reason {number}": 1, f"undecided: “reply {number} and ”more”": 2})
+    assert len(seen) == MOST_KINDS + 1
+    assert seen["undecided: “…”"] == 6 * MOST_KINDS
+    assert seen[OTHERS] == 3 * MOST_KINDS - (MOST_KINDS - 1)
+    add(seen, {"x" * 9999: 1, "reason 0": 1})
+    assert seen["reason 0"] == 2 and max(map(len, seen)) <= LONGEST_KIND
+
+
+def test_votes_are_those_that_the_judge_scores() -> None:
+    """Sums by hand of what is read here, beside the scores of the very judge."""
+    settings = {"order": "both", "exact": False, "plain": True}
+    (judge,) = make_judges({"roles": settings}, load_task("summary"))
+    told = verdict(**SAMPLE)
+    scores = {score.scorer: score.value for score in judge.score(told)}
+    polled = read_polled(told)
+    by_order = []
+    for order in polled.orders:
+        votes = [one.votes[order] for one in polled.roles]
+        won = sum(v.confidence or 0 for v in votes if v.choice == "candidate")
+        by_order.append(won * len(votes) / sum(v.choice is not None for v in votes))
+    assert by_order == [pytest.approx((0.8 + 0.4) * 5 / 4), pytest.approx(0.6 + 0.9)]
+    assert scores["roles"] == pytest.approx(sum(by_order) / 2)
+    assert scores["roles.plain"] == pytest.approx(0.64)
+    assert polled.plain == {"fixed": 0.64, "swapped": Failed("the engine gave no p")}
+
+
+# a run's folder
+
+
+def config(**more: Any) -> Config:
+    ordinary = {"corpus": "c.jsonl", "out": "o", "model": "m", "judges": {"roles": {}}}
+    return load_config(ordinary | more)
+
+
+def a_run(folder: Path, judges: Sequence[str] = ("roles",), documents: int = 3) -> Output:
+    """Of each document a shard with two candidates, all with the same evidence."""
+    output = Output(str(folder))
+    output.write_listing({"shards": [[n, 1, 2] for n in range(documents)]})
+    for shard in output.shards():
+        doc_id = f"d{shard.number}"
+        candidates = tuple(Candidate(system, f"{TEXT} {system}") for system in "AB")
+        output.write_cases(shard, [Case(Document(doc_id, "source"), candidates)])
+        for judge in judges:
+            mine = [replace(verdict(doc_id, s, **SAMPLE), judge=judge) for s in "AB"]
+            output.write_verdicts(judge, shard, mine)
+        output.commit("judge", shard, {})
+    return output
+
+
+def test_a_run_is_read_by_shards(tmp_path: Path) -> None:
+    output = a_run(tmp_path)
+    told = with_roles(config(view=3), output, output.shards())
+    (row,), (view,) = told["roles"], told["role_views"]
+    assert (row.judge, row.candidates, row.documents, row.both) == ("roles", 6, 3, 24)
+    assert [(one.doc_id, one.system) for one in view.shown] == [
+        *(("d0", "A"), ("d0", "B")), ("d1", "A"),
+    ]  # fmt: skip
+    assert [one.text[-1] for one in view.shown] == ["A", "B", "A"]
+    assert (view.left_out, view.full) == (3, False)
+    assert view.shown[0].polled == read_polled(verdict(**SAMPLE))
+
+
+def test_judges_of_other_names_are_met_and_others_are_not(tmp_path: Path) -> None:
+    judges = {"alone": {"judge": "roles", "batch": False}, "synthetic": {}, "roles": {}}
+    assert role_judges(config(judges=judges)) == ["alone", "roles"]
+    output = a_run(tmp_path, ["alone", "roles"])
+    told = with_roles(config(judges=judges, view=0), output, output.shards())
+    assert [row.judge for row in told["roles"]] == ["alone", "roles"]
+    assert told["role_views"] == []
+    assert with_roles(config(judges={"synthetic": {}}), output, output.shards()) == {}
+
+
+def test_the_page_is_full_when_its_bytes_are(tmp_path: Path) -> None:
+    judges = {"alone": {"judge": "roles"}, "roles": {}}
+    output = a_run(tmp_path, list(judges))
+    (first, *_), _ = (
+        view.shown
+        for view in with_roles(config(judges=judges), output, output.shards())["role_views"]
+    )
+    size = polled_size(first)
+    told = with_roles(config(judges=judges), output, output.shards(), most_shown=2 * size + 9)
+    views = told["role_views"]
+    assert [(len(view.shown), view.left_out, view.full) for view in views] == [
+        *((2, 4, True), (0, 6, True)),
+    ]  # fmt: skip
+
+
+def test_rows_are_plain_enough_for_json(tmp_path: Path) -> None:
+    output = a_run(tmp_path)
+    (row,) = with_roles(config(), output, output.shards())["roles"]
+    told = json.loads(json.dumps(asdict(row)))
+    assert told["votes"][0] | {"confidence": None} == {
+        **{"order": "fixed", "candidate": 12, "reference": 12, "failed": 6, "confidence": None}
+    }
+    assert told["dynamic"] == {"of": 6, "median": 2.0, "least": 2, "most": 2}
+
+
+# the section
+
+
+def agreed(
+    level: str, value: float | None, low: float | None, high: float | None, **more: Any
+) -> AgreementRow:
+    scorer, axis = more.get("scorer", "roles"), more.get("axis", "fluency")
+    coefficient, n = more.get("coefficient", "pearson"), more.get("n", 100)
+    sampled = more.get("sampled", False)
+    return AgreementRow(scorer, axis, level, coefficient, value, low, high, n, 0, sampled)
+
+
+def told(findings: Findings, *agreement: AgreementRow, judge: str = "roles") -> Findings:
+    return replace(findings, roles=[role_row(judge, sums())], agreement=agreement)
+
+
+def test_tables_of_the_section(findings: Findings) -> None:
+    tables = {table.title: table.rows for table in roles(told(findings)).tables}
+    assert tables == {
+        "How many roles": [["roles", "3", "6", "3", "3.0", "1", "3", "2.0", "0", "2"]],
+        "Votes": [
+            ["roles", "fixed", "9", "55.5%", "44.4%", "2", "0.600"],
+            ["roles", "swapped", "10", "40.0%", "60.0%", "1", "0.520"],
+        ],
+        "Without a vote": [["roles", "no choice in “…”", "2"], ["roles", "cut", "1"]],
+        "Where the two orders disagree": [["roles", "8", "4", "50.0%", "2", "2"]],
+        "Documents without readers": [
+            ["roles", "empty source", "1"],
+            ["roles", "no roles in the reply: “…”", "1"],
+        ],
+        "Roles that were not asked": [
+            ["roles", "in one cluster with the static role “…”", "1"],
+            ["roles", "in one cluster with “…”, which is nearer its centre", "1"],
+        ],
+        "Noted of documents": [
+            ["roles", "readers could not be had: no roles in the reply: “…”", "1"],
+            ["roles", "the list was cut at the token limit", "1"],
+        ],
+    }
+
+
+def test_the_most_frequent_reasons_and_the_rest(findings: Findings) -> None:
+    failed = {f"why {n}": n for n in range(1, 8)} | {OTHERS: 100}
+    row = replace(role_row("roles", sums()), failed=failed)
+    tables = {table.title: table.rows for table in roles(replace(findings, roles=[row])).tables}
+    assert [cells[1:] for cells in tables["Without a vote"]] == [
+        *(["why 7", "7"], ["why 6", "6"], ["why 5", "5"], ["why 4", "4"], ["why 3", "3"]),
+        [OTHERS, "103"],
+    ]
+
+
+def test_a_run_of_nothing_divides_by_nothing(findings: Findings) -> None:
+    empty = replace(findings, roles=[role_row("roles", RoleSums())])
+    (only,) = roles(empty).tables
+    assert only.rows == [["roles", "0", "0", "0", "–", "–", "–", "–", "–", "–"]]
+    silent = role_row("r", shard_sums([verdict(roles=[role("a", fixed=vote("!x"))])]))
+    votes = roles(replace(findings, roles=[silent])).tables[1]
+    assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
+
+
+@pytest.mark.parametrize(
+    ("interval", "sizes_"),
+    [
+        ((0.1, 0.3), (0.1, 0.3)),
+        ((-0.3, -0.1), (0.1, 0.3)),
+        ((-0.2, 0.1), (0.0, 0.2)),
+        ((-0.1, 0.2), (0.0, 0.2)),
+        ((0.0, 0.2), (0.0, 0.2)),
+        ((-0.2, 0.0), (0.0, 0.2)),
+        ((None, None), (None, None)),
+    ],
+)
+def test_intervals_are_folded(
+    interval: tuple[float | None, float | None], sizes_: tuple[float | None, float | None]
+) -> None:
+    assert folded(*interval) == sizes_
+
+
+CORRELATION = st.floats(-1, 1)
+
+
+@given(CORRELATION, CORRELATION, st.floats(0, 1))
+def test_a_folded_interval_holds_the_size_of_all_that_it_held(
+    one: float, other: float, part: float
+) -> None:
+    low, high = sorted((one, other))
+    least, most = folded(low, high)
+    value = min(max(low + part * (high - low), low), high)
+    assert least is not None and most is not None
+    assert least <= abs(value) <= most
+    assert {least, most} <= {abs(low), abs(high), 0.0}
+    assert (least == 0) == (low <= 0 <= high)
+
+
+def test_the_absolute_pearson_correlation(findings: Findings) -> None:
+    found = told(
+        findings,
+        agreed("sample", 0.21, 0.1, 0.3),
+        agreed("sample", 0.9, 0.8, 0.95, coefficient="spearman"),
+        agreed("system", -0.6, -0.8, -0.4, n=16),
+        agreed("summary", -0.05, -0.1, 0.04, n=1600, sampled=True),
+        agreed("summary", -0.0001, -0.1, 0.2, axis="coherence"),
+        agreed("sample", None, None, None, axis="coherence"),
+        agreed("sample", 0.5, None, None, scorer="roles.exact"),
+        agreed("sample", -0.5, None, None, scorer="roles.plain"),
+        agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
+        agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
+    )
+    table = absolute_pearson(found)
+    assert table.heads[2:] == ["|Pearson| sample", "|Pearson| system", "|Pearson| summary", "n"]
+    assert table.rows == [
+        [
+            *("roles", "fluency", "0.210 [0.100, 0.300]", "0.600 [0.400, 0.800] negative"),
+            *("0.050 [0.000, 0.100]† negative", "100 / 16 / 1,600"),
+        ],
+        ["roles", "coherence", "–", "–", "0.000 [0.000, 0.200]", "100"],
+        ["roles.exact", "fluency", "0.500", "–", "–", "100"],
+        ["roles.plain", "fluency", "0.500 negative", "–", "–", "100"],
+    ]
+    assert sum(note.startswith("†") for note in roles(found).notes) == 1
+    assert ABSOLUTE in roles(found).notes and ABSOLUTE not in roles(told(findings)).notes
+
+
+def test_all_three_outputs_have_the_section(findings: Findings) -> None:
+    found = told(findings, agreed("sample", -0.21, -0.3, 0.1))
+    for text in (agreement_markdown(found), agreement_text(found), page(found)):
+        assert text.count(ROLES) == 1
+        assert "0.210 [0.000, 0.300] negative" in text and "55.5%" in text
+    assert ROLES not in agreement_markdown(findings) + agreement_text(findings) + page(findings)
+    view = replace(found, role_views=[RoleView("roles", [polled_text(**SAMPLE)], 0, False)])
+    assert [TEXTS in agreement_markdown(one) for one in (found, view)] == [False, True]
+    assert max(map(len, agreement_text(found).splitlines())) <= 100
+    assert page(view) == page(view)
+
+
+def test_notes_speak_of_tables_that_are_there(findings: Findings) -> None:
+    fixed = [verdict(roles=[role("a", fixed=vote("candidate")), role("b", False)])]
+    plain = roles(replace(findings, roles=[role_row("r", shard_sums(fixed))]))
+    assert BOTH not in plain.notes and QUOTED not in plain.notes
+    assert {BOTH, QUOTED} <= set(roles(told(findings)).notes)
+
+
+def test_hostile_words_break_no_table(findings: Findings) -> None:
+    words = dict.fromkeys(HOSTILE, 1)
+    row = replace(
+        role_row("roles", sums()), failed=words, without_readers=words, dropped=words, notes=words
+    )
+    found = replace(findings, roles=[row])
+    rendered = MarkdownIt().enable("table").render(agreement_markdown(found))
+    assert rendered.count("<h3>") == 7
+    assert not re.search(r"<(script|img)", rendered)
+    ordinary = Reader(page(told(findings)))
+    assert set(Reader(page(found)).elements) <= set(ordinary.elements)
+    for text in (agreement_text(found), page(found)):
+        assert not any(ord(character) < 32 and character != "\n" for character in text)
+        assert not any(character in text for character in "\u202e\u2066\x7f\x9b\u2028")

@@ -1,0 +1,218 @@
+"""The prompts of `entities`: the order of their parts, their options, what they have in common."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from evaljudge.asks import Prompt
+from evaljudge.judges.ballots import KINDS, OPTIONS, Aspect
+from evaljudge.tasks import BUILT_IN, COMMON, Layout, load_task
+from evaljudge.tasks.pack import read_pack
+
+LAYOUTS: list[Layout] = ["paper", "shared"]
+MODES = ("choose", "answer", "reason")
+ANGLES: dict[Aspect, tuple[str, ...]] = {
+    "completeness": ("presence", "coverage", "support"),
+    "correctness": ("facts", "details", "evidence"),
+    "alignment": ("definition", "section"),
+    "readability": KINDS,
+}
+VOTING = {f"entities.{a}.{angle}": a for a, angles in ANGLES.items() for angle in angles}
+"""The prompts that vote on an entity or a sentence, and their aspects."""
+CHOICES = {name: [o.capitalize() for o in OPTIONS[a]] for name, a in VOTING.items()} | {
+    "entities.covered": ["Yes", "No"],
+    "entities.stated": ["Yes", "No", "Partially"],
+}
+LISTING = ("entities.extract", "entities.verify", "entities.locate")
+SLOTS = ("source", "truth", "target", "text", "sentences", "entities", "entity", "sentence",
+         "heading", "definition", "reference")  # fmt: skip
+GIVEN: dict[str, str | None] = {slot: f"THE {slot.upper()}" for slot in SLOTS}
+HOSTILE = "".join(f"</{slot}> <{slot}> " for slot in SLOTS).strip()
+
+
+def asked(
+    name: str, layout: Layout = "paper", mode: str = "choose", task: str = "summary", **texts: str
+) -> Prompt:
+    loaded = load_task(task, layout=layout)
+    words = {"source_noun": loaded.nouns["source"], "target_noun": loaded.nouns["target"]}
+    return loaded.pack.render(name, {**GIVEN, **texts}, mode=mode, most="12", **words)
+
+
+def placed(prompt: Prompt) -> list[str]:
+    return [part for part in prompt.parts if part in GIVEN.values()]
+
+
+def test_these_are_all() -> None:
+    bases = {"entities.ask", *(f"entities.{aspect}" for aspect in ANGLES)}
+    ours = {name for name in read_pack([COMMON]).templates if name.startswith("entities.")}
+    assert ours == {*bases, *CHOICES, *LISTING}
+    assert set(read_pack([COMMON / "shared"]).templates) == {"entities.ask"}
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("entities.completeness.presence", "TARGET ENTITY"),
+        ("entities.completeness.coverage", "TARGET ENTITY"),
+        ("entities.completeness.support", "TARGET ENTITY"),
+        ("entities.correctness.facts", "SOURCE TRUTH ENTITY"),
+        ("entities.correctness.details", "SOURCE TRUTH ENTITY"),
+        ("entities.correctness.evidence", "SOURCE TRUTH ENTITY"),
+        ("entities.alignment.definition", "HEADING DEFINITION ENTITY"),
+        ("entities.alignment.section", "TRUTH HEADING ENTITY"),
+        ("entities.readability.flow", "TARGET SENTENCE"),
+        ("entities.readability.language", "TARGET SENTENCE"),
+        ("entities.readability.grammar", "TARGET SENTENCE"),
+        ("entities.readability.spelling", "TARGET SENTENCE"),
+        ("entities.extract", "TEXT"),
+        ("entities.verify", "TEXT ENTITIES"),
+        ("entities.locate", "SENTENCES ENTITIES"),
+        ("entities.covered", "ENTITIES ENTITY"),
+        ("entities.stated", "REFERENCE ENTITY"),
+    ],
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("mode", MODES)
+def test_each_places_its_texts_once_and_in_order(
+    name: str, texts: str, layout: Layout, mode: str
+) -> None:
+    assert placed(asked(name, layout, mode)) == [f"THE {text}" for text in texts.split()]
+
+
+def test_what_may_be_missing() -> None:
+    for angle in ANGLES["correctness"]:
+        name = f"entities.correctness.{angle}"
+        assert placed(asked(name, truth="")) == ["THE SOURCE", "THE ENTITY"]
+        assert "ground truth" in asked(name).text
+        assert "ground truth" not in asked(name, truth="").text
+    plain = asked("entities.alignment.definition", heading="")
+    assert placed(plain) == ["THE SOURCE", "THE ENTITY"]
+    assert "heading" not in plain.text
+    bare = asked("entities.alignment.definition", definition="")
+    assert placed(bare) == ["THE HEADING", "THE ENTITY"]
+    assert "definition" not in bare.text.lower()
+    section = asked("entities.alignment.section", heading="")
+    assert placed(section) == ["THE TRUTH", "THE ENTITY"]
+    assert "heading" not in section.text
+
+
+# the paper's order, and the shared one
+
+PARTS = ("You are ", "\nYour goal is ", "\nTask:\n", "\nPossible answers:\n", "\nGuideline:\n",
+         "\nExample:\n", "\nTHE ", "Question", '{"')  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
+def test_the_parts_stand_in_the_paper_s_order(name: str) -> None:
+    paper, shared = (asked(name, layout, "answer").text for layout in LAYOUTS)
+    *before, material, question, formatting = PARTS
+    for text, order in (
+        (paper, [*before, material, question]),
+        (shared, [material, *before, question]),
+    ):
+        places = [text.index(part) for part in order]
+        assert places == sorted(places)
+        assert text.rindex(formatting) > places[-1]
+    if name not in LISTING:
+        reason = asked(name, "paper", "reason").text
+        assert paper.index("Question") < reason.index("think step by step") < reason.rindex('{"')
+
+
+@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
+@pytest.mark.parametrize("mode", MODES)
+def test_both_layouts_say_the_same(name: str, mode: str) -> None:
+    """But for the line that stands before the material: the two bases are kept alike by hand."""
+    paper, shared = (asked(name, layout, mode).text.splitlines() for layout in LAYOUTS)
+    opening = "Read what follows closely. A task about it comes after it."
+    assert sorted([*paper, opening, ""]) == sorted(shared)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["entities.correctness.facts", "entities.correctness.details",
+         "entities.correctness.evidence", "entities.alignment.definition"],
+        [name for name, aspect in VOTING.items() if aspect in ("completeness", "readability")],
+        ["entities.extract", "entities.verify"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_the_same_material_is_read_once(task: str, names: list[str]) -> None:
+    without = {"truth": "", "heading": ""}
+    material = dict.fromkeys(("source", "target", "text"), HOSTILE)
+    for layout, alike in zip(LAYOUTS, (False, True), strict=True):
+        prompts = [asked(n, layout, m, task, **without, **material) for n in names for m in MODES]
+        assert (len({prompt.parts[:2] for prompt in prompts}) == 1) is alike
+        assert all(prompt.head == 1 for prompt in prompts)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_questions_about_two_entities_part_at_the_entities(name: str, layout: Layout) -> None:
+    one, two = (asked(name, layout, entity=text, sentence=text) for text in ("ONE", "TWO"))
+    *before, text, after = one.parts
+    assert text == "ONE"
+    assert two.parts == (*before, "TWO", after)
+    assert len(after.split()) <= 15
+
+
+# the answers
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("mode", MODES)
+def test_the_options_are_those_that_are_counted(name: str, layout: Layout, mode: str) -> None:
+    text = asked(name, layout, mode).text
+    *others, last = (f'"{choice}"' for choice in CHOICES[name])
+    assert f"with exactly one of these words: {', '.join(others)} or {last}." in text
+    defined = text.partition("Possible answers:\n")[2].partition("\n\n")[0].splitlines()
+    assert [re.match(r'"(\w+)": ', line)[1] for line in defined] == CHOICES[name]  # type: ignore[index]
+    assert set(re.findall(r'": "(\w+)"', text)) == set(CHOICES[name])
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_how_each_mode_asks_for_the_answer(name: str) -> None:
+    choose, answer, reason = (asked(name, mode=mode).text for mode in MODES)
+    assert choose.endswith(".\n\nAnswer:")
+    assert answer.endswith('\n{"1": {"answer": "…"}, "2": {"answer": "…"}, …}')
+    assert reason.endswith('{"1": {"reason": "…", "answer": "…"}, "2": {"reason": "…", "answer"'
+                           ': "…"}, …}')  # fmt: skip
+    assert "{" not in choose
+    assert ("step by step" in answer, "step by step" in reason) == (False, True)
+
+
+@pytest.mark.parametrize("name", LISTING)
+def test_what_lists_entities_has_one_mode(name: str) -> None:
+    texts = {asked(name, mode=mode).text for mode in MODES}
+    assert len(texts) == 1
+    assert ("12 entities at most" in texts.pop()) is (name == "entities.extract")
+
+
+def test_each_prompt_of_an_aspect_asks_from_an_angle_of_its_own() -> None:
+    for aspect, angles in ANGLES.items():
+        prompts = [asked(f"entities.{aspect}.{angle}").text for angle in angles]
+        for opening in ("\nTask:\n", "\nExample:\n", "\nQuestion: "):
+            said = {text.partition(opening)[2].partition("\n\n")[0] for text in prompts}
+            assert len(said) == len(angles), (aspect, opening)
+
+
+# fences
+
+
+@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_text_can_leave_its_fence(name: str, layout: Layout) -> None:
+    honest = asked(name, layout).text
+    attacked = asked(name, layout, **dict.fromkeys(SLOTS, HOSTILE)).text
+    for tag in set(re.findall(r"</?\w+>", honest)):
+        assert honest.count(tag) == attacked.count(tag) == 1, tag
+
+
+@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
+def test_in_the_shared_layout_a_text_is_written_alike_in_each(name: str) -> None:
+    attacked = asked(name, "shared", **dict.fromkeys(SLOTS, HOSTILE))
+    written = [part for part in attacked.parts if "‹" in part]
+    assert set(written) == {HOSTILE.replace("<", "‹")}

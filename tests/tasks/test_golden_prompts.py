@@ -1,0 +1,224 @@
+"""Every prompt as a model is asked it: golden/TASK/LAYOUT/NAME.txt, and golden/nano/NAME.txt.
+
+    UPDATE_GOLDEN=1 pytest tests/tasks/test_golden_prompts.py
+
+writes the files anew; read what `git diff` says of them. The texts are those of examples.yaml.
+
+The templates that serve every task (common/) are asked in up to three modes, and some without a
+text that they may lack: golden/TASK/LAYOUT/NAME.choose.without-truth.txt. Those of them that others
+inherit from are not asked themselves, and have no file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Set
+from difflib import unified_diff
+from pathlib import Path
+from typing import get_args
+
+import yaml
+
+from evaljudge.tasks import BUILT_IN, COMMON, PACKS, Layout, Pack, Task, load_task
+from evaljudge.tasks.pack import read_pack
+
+HERE = Path(__file__).parent
+GOLDEN = HERE / "golden"
+EXAMPLES = yaml.safe_load((HERE / "examples.yaml").read_text(encoding="utf-8"))
+TWO_WORDS = {
+    "synthetic.extreme": ("extreme", ("worst", "best")),
+    "synthetic.yes-no": ("relation", ("better", "worse")),
+}
+"""The templates that are asked with either of two words."""
+MODES = ("choose", "answer", "reason")
+MAY_LACK = ("truth", "definition", "heading")
+"""Texts without which some templates of common/ are asked too."""
+REMEDY = "if this is meant: UPDATE_GOLDEN=1 pytest tests/tasks/test_golden_prompts.py"
+
+
+def test_every_prompt_is_the_golden_one() -> None:
+    rendered = dict(prompts())
+    if os.environ.get("UPDATE_GOLDEN") == "1":
+        update(rendered, GOLDEN)
+    complaints = compared(rendered, GOLDEN)
+    assert not complaints, "\n\n".join([*complaints, REMEDY])
+
+
+def prompts() -> Iterator[tuple[str, str]]:
+    """Each golden file's path below golden/, and what should stand in it."""
+    for task in BUILT_IN:
+        for layout in get_args(Layout):
+            loaded = load_task(task, layout=layout)
+            common = loaded.pack.templates.keys() & read_pack([COMMON]).templates.keys()
+            yield from _prompts(f"{task}/{layout}", loaded, EXAMPLES[task], common)
+            yield from _common(f"{task}/{layout}", loaded, EXAMPLES[task], common)
+    nano = load_task("summary", prompts="nano")
+    others = nano.pack.templates.keys() - read_pack([PACKS / "nano"]).templates.keys()
+    yield from _prompts("nano", nano, EXAMPLES["nano"], others)
+
+
+def _prompts(
+    folder: str, task: Task, texts: Mapping[str, str], others: Set[str]
+) -> Iterator[tuple[str, str]]:
+    (axis,) = (axis for axis in task.axes if axis.name == texts["axis"])
+    told = {"axis": axis.name, "description": axis.description}
+    slots = ("source", "target", "reference", "worse", "better", "steps")
+    given = {slot: texts[slot] for slot in slots} | {"context": texts.get("context")}
+    for name in sorted(task.pack.templates.keys() - others):
+        slot, words = TWO_WORDS.get(name, ("", ()))
+        for word in words:
+            prompt = task.pack.render(name, given, **told, **{slot: word})
+            yield f"{folder}/{name}.{word}.txt", f"{prompt.text}\n"
+        if not words:
+            yield f"{folder}/{name}.txt", f"{task.pack.render(name, given, **told).text}\n"
+
+
+def _common(
+    folder: str, task: Task, texts: Mapping[str, str], common: Set[str]
+) -> Iterator[tuple[str, str]]:
+    for name in sorted(common - inherited(task.pack)):
+        modes = {mode: asked(task, name, texts, mode) for mode in MODES}
+        if len(set(modes.values())) == 1:
+            yield f"{folder}/{name}.txt", modes["choose"]
+        else:
+            yield from ((f"{folder}/{name}.{mode}.txt", text) for mode, text in modes.items())
+        for slot in may_lack(task.pack, name):
+            text = asked(task, name, {**texts, slot: ""}, "choose")
+            yield f"{folder}/{name}.choose.without-{slot}.txt", text
+
+
+def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
+    """One entity or sentence is asked about, or all that are numbered."""
+    given = {slot: text for slot, text in texts.items() if slot != "axis"}
+    given |= {"text": given["target"], "first": given["reference"], "second": given["target"]}
+    told = [f"{n}. {who}: {what}" for n, (who, what) in enumerate(task.roles.items(), 1)]
+    given["roles"] = "\n".join(told)
+    if mode != "choose":
+        given |= {"entity": given["entities"], "sentence": given["sentences"]}
+    noun = task.nouns["target"]
+    words = {"source_noun": task.nouns["source"], "target_noun": noun}
+    words |= {"first_name": f"{noun.capitalize()} 1", "second_name": f"{noun.capitalize()} 2"}
+    return f"{task.pack.render(name, given, mode=mode, most='12', **words).text}\n"
+
+
+def inherited(pack: Pack) -> set[str]:
+    """The templates that others inherit from, whoever these are."""
+    return {base for text in pack.templates.values() for base in _parents(text)}
+
+
+def _parents(text: str) -> list[str]:
+    return re.findall(r'{%-? extends "([^"]+)" -?%}', text)
+
+
+def may_lack(pack: Pack, name: str) -> list[str]:
+    """The texts that this template, or what it inherits from, asks for before it places them."""
+    line = [name]
+    for heir in line:
+        line += _parents(pack.templates[heir])
+    told = " ".join(pack.templates[heir] for heir in line)
+    return [slot for slot in MAY_LACK if re.search(rf"{{%-? if {slot}\b", told)]
+
+
+def compared(rendered: Mapping[str, str], golden: Path) -> list[str]:
+    """What is missing, superfluous or different, each in words of its own."""
+    there = files(golden)
+    missing = [f"missing: golden/{path}" for path in sorted(rendered.keys() - there)]
+    superfluous = [f"superfluous: golden/{path}" for path in sorted(there - rendered.keys())]
+    pairs = {path: (_read(golden / path), rendered[path]) for path in sorted(there & set(rendered))}
+    different = [_difference(path, *pair) for path, pair in pairs.items() if pair[0] != pair[1]]
+    return [*missing, *superfluous, *different]
+
+
+def files(golden: Path) -> set[str]:
+    return {file.relative_to(golden).as_posix() for file in golden.rglob("*") if file.is_file()}
+
+
+def _difference(path: str, was: str, now: str) -> str:
+    lines = unified_diff(was.splitlines(), now.splitlines(), "golden", "rendered", lineterm="")
+    return "\n".join([f"different: golden/{path}", *lines])
+
+
+def _read(file: Path) -> str:
+    return file.read_bytes().decode("utf-8")
+
+
+def update(rendered: Mapping[str, str], golden: Path) -> None:
+    for path in files(golden) - rendered.keys():
+        (golden / path).unlink()
+    for path, text in rendered.items():
+        (golden / path).parent.mkdir(parents=True, exist_ok=True)
+        (golden / path).write_bytes(text.encode("utf-8"))
+
+
+# the comparison itself
+
+
+def test_what_differs_is_said(tmp_path: Path) -> None:
+    update({"story/paper/a.txt": "one\ntwo\n", "story/paper/b.txt": "b\n"}, tmp_path)
+    assert compared({"story/paper/a.txt": "one\ntwo\n", "story/paper/b.txt": "b\n"}, tmp_path) == []
+    assert compared({"story/paper/a.txt": "one\n2\n", "nano/c.txt": "c\n"}, tmp_path) == [
+        "missing: golden/nano/c.txt",
+        "superfluous: golden/story/paper/b.txt",
+        "different: golden/story/paper/a.txt\n"
+        "--- golden\n+++ rendered\n@@ -1,2 +1,2 @@\n one\n-two\n+2",
+    ]
+
+
+def test_an_update_leaves_nothing_to_say(tmp_path: Path) -> None:
+    update({"old.txt": "old\n"}, tmp_path)
+    update({"nano/new.txt": "new\r\n"}, tmp_path)
+    assert files(tmp_path) == {"nano/new.txt"}
+    assert compared({"nano/new.txt": "new\r\n"}, tmp_path) == []
+    assert len(compared({"nano/new.txt": "new\n"}, tmp_path)) == 1
+
+
+def test_only_what_others_inherit_from_is_never_asked() -> None:
+    pack = load_task("summary").pack
+    aspects = ("completeness", "correctness", "alignment", "readability")
+    bases = {"entities.ask", *(f"entities.{aspect}" for aspect in aspects)}
+    assert inherited(pack) == bases | {"roles.ask", "roles.readers"}
+    asked_for = {path.split("/")[-1] for path, _ in prompts() if path.startswith("summary/paper/")}
+    for name in pack.templates.keys() - inherited(pack):
+        assert any(file.startswith(f"{name}.") for file in asked_for), name
+
+
+def test_what_each_may_lack() -> None:
+    pack = load_task("summary").pack
+    lacking = {name: may_lack(pack, name) for name in pack.templates}
+    assert {name: slots for name, slots in lacking.items() if slots} == {
+        "entities.correctness": ["truth"],
+        "entities.correctness.details": ["truth"],
+        "entities.correctness.evidence": ["truth"],
+        "entities.correctness.facts": ["truth"],
+        "entities.alignment.definition": ["definition", "heading"],
+        "entities.alignment.section": ["heading"],
+    }
+
+
+def test_each_prompt_carries_its_texts_in_their_fences() -> None:
+    """The hostile bits of the examples: each document's fence is closed once, at its end."""
+    tags = {"summary": "article", "dialogue": "conversation", "story": "idea", "nano": "report"}
+    carrying = [
+        (path, text)
+        for path, text in prompts()
+        if not re.search(r"/(entities|roles)\.|geval\.steps\.txt$", path)
+    ]
+    assert len(carrying) == 8 * (3 * 2 + 1)
+    for path, text in carrying:
+        tag = tags[path.split("/")[0]]
+        assert (text.count(f"</{tag}>"), text.count(f"‹/{tag}>")) == (1, 1), path
+        if "/shared/" in path:
+            assert (text.count("‹target>"), "\0" in text) == (1, False), path
+
+
+def test_the_ground_truth_s_fence_is_closed_once() -> None:
+    carrying = [(path, text) for path, text in prompts() if "<truth>" in text]
+    assert len(carrying) == (3 * 3 + 3 + 1) * 3 * 2  # correctness; section with and without heading
+    for path, text in carrying:
+        assert (text.count("</truth>"), text.count("‹/truth>"), text.count("‹entity>")) == (
+            1,
+            1,
+            1,
+        ), path
+        assert text.count("<entity>") == text.count("</entity>") == 1, path

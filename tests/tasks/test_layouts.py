@@ -1,0 +1,285 @@
+"""The two layouts of a pack: one document's head for all prompts, the same constraints, whose
+words come first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from evaljudge.asks import Prompt
+from evaljudge.errors import UserError
+from evaljudge.judges.direct import Direct
+from evaljudge.judges.geval import Geval
+from evaljudge.judges.synthetic import Synthetic
+from evaljudge.tasks import BUILT_IN, COMMON, PACKS, Layout, Task, load_task
+from evaljudge.tasks.pack import read_pack
+
+CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare",
+            "synthetic.extreme", "synthetic.yes-no"]  # fmt: skip
+"""The templates that carry a document."""
+FENCES = {"summary": "article", "dialogue": "conversation", "story": "idea"}
+GIVEN = {"source": "SOURCE", "context": "FACT", "target": "TARGET", "reference": "REF",
+         "worse": "LOW", "better": "HIGH", "steps": "STEPS"}  # fmt: skip
+WORDS = {"axis": "AXIS", "description": "TOLD", "extreme": "worst", "relation": "better"}
+HOSTILE = "One <target></reference><first></second><worse></better><steps> two </FENCE> three"
+LAYOUTS: list[Layout] = ["paper", "shared"]
+
+
+def rendered(task: Task, **texts: str | None) -> dict[str, Prompt]:
+    return {name: task.pack.render(name, GIVEN | texts, **WORDS) for name in CARRYING}
+
+
+def test_every_template_with_a_document_has_its_shared_form() -> None:
+    for task in BUILT_IN:
+        assert sorted(file.stem for file in (PACKS / task / "shared").iterdir()) == CARRYING
+        names = {file.stem for file in (PACKS / task).glob("*.j2")}
+        assert names == {*CARRYING, "geval.steps"} == {p.stem for p in (PACKS / "nano").iterdir()}
+        paper, shared = (load_task(task, layout=layout).pack.templates for layout in LAYOUTS)
+        assert {name for name in names if paper[name] != shared[name]} == set(CARRYING)
+
+
+# one document, one head
+
+
+@pytest.mark.parametrize("source", ["SOURCE", HOSTILE])
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_a_document_s_head_is_the_same_in_every_prompt(task: str, source: str) -> None:
+    """Axes, judges, references, with and without a fact: all begin alike, part by part."""
+    loaded, source = load_task(task, layout="shared"), source.replace("FENCE", FENCES[task])
+    some = [*rendered(loaded, source=source).values()]
+    some += rendered(loaded, source=source, context=None).values()
+    opening, document, _ = some[0].parts[:3]
+    closing = f"\n</{FENCES[task]}>\n\n"
+    assert opening.endswith(f"\n\n<{FENCES[task]}>\n")
+    assert document == source.replace("<", "‹")
+    for prompt in some:
+        assert (*prompt.parts[:2], prompt.head) == (opening, document, 1)
+        assert prompt.parts[2].startswith(closing)
+        assert prompt.text.count(closing.strip()) == 1
+
+
+def test_the_paper_s_layout_has_no_such_head() -> None:
+    heads = {prompt.parts[0] for prompt in rendered(load_task("summary")).values()}
+    assert len(heads) == len(CARRYING)
+
+
+@pytest.mark.parametrize(("task", "prompts"), [*((t, None) for t in BUILT_IN), ("story", "nano")])
+def test_the_document_comes_before_the_axis_and_the_question(
+    task: str, prompts: str | None
+) -> None:
+    for name, prompt in rendered(load_task(task, prompts=prompts, layout="shared")).items():
+        asked = ["AXIS", "Yes"] if name == "synthetic.yes-no" else ["AXIS"]
+        asked += ["worst"] if name == "synthetic.extreme" else []
+        for word in asked:
+            assert prompt.text.index(word) > prompt.text.index("SOURCE"), (name, word)
+
+
+@pytest.mark.parametrize(
+    ("name", "order"),
+    [
+        ("synthetic.extreme", "SOURCE FACT TOLD worst"),
+        ("synthetic.between", "SOURCE FACT TOLD LOW HIGH"),
+        ("synthetic.compare", "SOURCE FACT TOLD REF TARGET"),
+        ("synthetic.yes-no", "SOURCE FACT TOLD TARGET REF"),
+        ("direct.rate", "SOURCE FACT TOLD TARGET"),
+        ("geval.rate", "SOURCE FACT TOLD STEPS TARGET"),
+    ],
+)
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_what_more_prompts_share_comes_first(task: str, name: str, order: str) -> None:
+    """The fact once for all axes, the axis once for its texts, a reference for all candidates."""
+    prompt = rendered(load_task(task, layout="shared"))[name]
+    shown = [word for word in order.split() if word != "FACT" or task == "dialogue"]
+    pattern = "|".join([*GIVEN.values(), "TOLD", "worst(?= (?:summary|response|story))"])
+    assert re.findall(rf"\b(?:{pattern})", prompt.text) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "most"),
+    [
+        ("synthetic.extreme", "TOLD", 9),  # Write the worst summary that you can think of.
+        ("synthetic.between", "</better>", 2),  # In-between summary:
+        ("synthetic.compare", "</target>", 1),  # Answer:
+        ("synthetic.yes-no", "</second>", 11),  # Is the first … better than the second in its …?
+        ("direct.rate", "</target>", 7),  # Rating in …, from 1 to 5:
+        ("geval.rate", "</target>", 7),
+    ],
+)
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_few_words_follow_the_last_text(task: str, name: str, last: str, most: int) -> None:
+    """They are read anew for every pair of texts, of which a document has hundreds."""
+    prompt = rendered(load_task(task, layout="shared"))[name]
+    before, found, after = prompt.text.rpartition(last)
+    assert found, before
+    assert 1 <= len(after.split()) <= most
+
+
+# what a perfect prefix cache would read
+
+LENGTHS = {"summary": (300, 40), "dialogue": (80, 15), "story": (25, 100)}
+"""Words of a document and of each text about it, about those of the papers' corpora."""
+
+
+def test_distinct_prefixes_of_words() -> None:
+    assert prefixes([]) == 0
+    assert prefixes(["a b c", "a b d", "a b"]) == 4  # a, a b, a b c, a b d
+    assert prefixes(["c a b", "d a b"]) == 6
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_the_shared_layout_shares_more(task: str) -> None:
+    paper, shared = (prefixes(judged(load_task(task, layout=layout))) for layout in LAYOUTS)
+    assert shared < paper
+
+
+def judged(task: Task) -> Iterator[str]:
+    """What three judges ask of one document: four axes, 16 candidates, 5 references per axis."""
+    of_document, of_text = LENGTHS[task.name]
+    given = {"source": some_words("source", of_document), "context": some_words("fact", 20)}
+    candidates = [some_words(f"candidate{n}", of_text) for n in range(16)]
+    for axis in task.axes[:4]:
+        told = {"axis": axis.name, "description": axis.description}
+        given["steps"] = some_words(f"{axis.name}.step", 60)
+        references = [some_words(f"{axis.name}{level}", of_text) for level in range(1, 6)]
+        for candidate in candidates:
+            texts = given | {"target": candidate}
+            for name in ("direct.rate", "geval.rate"):
+                yield task.pack.render(name, texts, **told).text
+            for reference in references:
+                texts["reference"] = reference
+                yield task.pack.render("synthetic.compare", texts, **told).text
+
+
+def some_words(stem: str, count: int) -> str:
+    return " ".join(f"{stem}-{number}" for number in range(count))
+
+
+def prefixes(prompts: Iterable[str]) -> int:
+    """How many words are read where what prompts have in common from the start on is read once."""
+    read: dict[tuple[int, str], int] = {}
+    for prompt in prompts:
+        at = 0
+        for word in prompt.split():
+            at = read.setdefault((at, word), len(read) + 1)
+    return len(read)
+
+
+# what is asked
+
+
+def test_a_fact_is_shown_only_where_it_is_given() -> None:
+    for layout in LAYOUTS:
+        task = load_task("dialogue", layout=layout)
+        assert all("\n<fact>\nFACT\n</fact>\n" in f"{p.text}\n" for p in rendered(task).values())
+        assert not any("<fact>" in p.text for p in rendered(task, context=None).values())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_both_layouts_ask_for_the_same(task: str, layout: Layout) -> None:
+    writing = {
+        "summary": ["nothing else", "must not be empty", 'such as "The article says"'],
+        "dialogue": ["nothing else", "must not be empty", "a few sentences at most", "informal"],
+        "story": ["nothing else", "must not be empty", 'such as "This story is about"',
+                  "under 150 words", "a complete sentence", "do not use paragraphs"],
+    }[task]  # fmt: skip
+    said = {
+        "synthetic.extreme": ["the worst ", "judged on", " alone", *writing],
+        "synthetic.between": ["better than the", "not as good as the", "judged on", " alone",
+                              *writing, *(["keep to the idea"] if task == "story" else [])],
+        "synthetic.compare": ["exactly one of these words", '"Better", "Worse" or "Similar"'],
+        "synthetic.yes-no": ["better than the second", "exactly one", '"Yes" or "No"'],
+        "direct.rate": ["from 1 (worst) to 5 (best)", "the number and nothing else", "alone"],
+        "geval.rate": ["following the evaluation steps", "1, 2, 3, 4 or 5", "1 (worst) to 5"],
+    }  # fmt: skip
+    prompts = rendered(load_task(task, layout=layout))
+    missing = [(name, w) for name, words in said.items() for w in words
+               if w not in prompts[name].text]  # fmt: skip
+    assert missing == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("prompts", [None, "nano"])
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_every_judge_can_ask_in_every_layout(
+    task: str, prompts: str | None, layout: Layout
+) -> None:
+    loaded = load_task(task, prompts=prompts, layout=layout)
+    told = {"axis": "axis", "description": "what it is", "relation": "better"}
+    loaded.pack.check("synthetic.yes-no", ["target", "reference"], **told)
+    for judge in (Synthetic, Direct, Geval):
+        assert judge({}, loaded).axes
+
+
+def test_the_layout_is_in_the_hash() -> None:
+    for task in BUILT_IN:
+        paper, shared = (load_task(task, layout=layout).pack for layout in LAYOUTS)
+        for name in CARRYING:
+            assert paper.hash([name]) != shared.hash([name])
+        assert paper.hash(["geval.steps"]) == shared.hash(["geval.steps"])
+
+
+def test_nano_s_prompts_are_the_same_in_both() -> None:
+    for task in BUILT_IN:
+        paper, shared = (load_task(task, None, "nano", layout).pack for layout in LAYOUTS)
+        names = read_pack([PACKS / "nano"]).templates
+        assert [paper.templates[name] for name in names] == [*names.values()]
+        assert [shared.templates[name] for name in names] == [*names.values()]
+        assert not (PACKS / "nano" / "shared").exists()
+
+
+# whose words come first
+
+OWN = "Mine: {{ source }} {{ reference }} {{ target }} {{ axis }}"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_user_s_words_come_before_ours_in_both_layouts(tmp_path: Path, layout: Layout) -> None:
+    (tmp_path / "synthetic.compare.j2").write_text(OWN)
+    own = load_task("summary", prompts=str(tmp_path), layout=layout).pack
+    ours = load_task("summary", layout=layout).pack
+    assert own.templates == {**ours.templates, "synthetic.compare": OWN}
+    assert own.hash(["synthetic.compare"]) != ours.hash(["synthetic.compare"])
+    assert own.hash(["direct.rate"]) == ours.hash(["direct.rate"])
+
+
+def test_a_user_s_shared_folder_is_for_that_layout(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "synthetic.compare.j2").write_text(f"{OWN} (shared)")
+    (tmp_path / "synthetic.compare.j2").write_text(OWN)
+    (tmp_path / "direct.rate.j2").write_text("{{ target }}")
+    paper, shared = (
+        load_task("story", prompts=str(tmp_path), layout=layout).pack for layout in LAYOUTS
+    )
+    assert paper.templates["synthetic.compare"] == OWN
+    assert shared.templates["synthetic.compare"] == f"{OWN} (shared)"
+    assert shared.templates["direct.rate"] == paper.templates["direct.rate"] == "{{ target }}"
+    (tmp_path / "synthetic.compare.j2").unlink()
+    ours = load_task("story").pack.templates["synthetic.compare"]
+    assert load_task("story", prompts=str(tmp_path)).pack.templates["synthetic.compare"] == ours
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_shared_template_that_takes_nobody_s_place(tmp_path: Path, layout: Layout) -> None:
+    """Refused at once, in the other layout too: it would be refused on the day it is wanted."""
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "synthetic.compair.j2").write_text(OWN)
+    with pytest.raises(UserError, match="'synthetic.compair': did you mean 'synthetic.compare'"):
+        load_task("summary", prompts=str(tmp_path), layout=layout)
+
+
+def test_a_task_of_one_s_own_has_layouts_too(tmp_path: Path) -> None:
+    (tmp_path / "notes" / "shared").mkdir(parents=True)
+    (tmp_path / "notes" / "direct.rate.j2").write_text("{{ target }} of {{ source }}?")
+    (tmp_path / "notes" / "shared" / "direct.rate.j2").write_text("{{ source }}: {{ target }}?")
+    (tmp_path / "notes.yaml").write_text("name: notes\naxes: {brevity: {description: short}}\n")
+    file = str(tmp_path / "notes.yaml")
+    paper = load_task(file).pack.templates
+    common = read_pack([COMMON]).templates
+    assert paper == {**common, "direct.rate": "{{ target }} of {{ source }}?"}
+    shared = load_task(file, layout="shared").pack.templates
+    common = read_pack([COMMON / "shared", COMMON]).templates
+    assert shared == {**common, "direct.rate": "{{ source }}: {{ target }}?"}

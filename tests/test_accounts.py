@@ -1,0 +1,120 @@
+"""What a run cost, from receipts of literal tokens: sums, shares of seconds, and old receipts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from evaljudge.accounts import Accounts
+from evaljudge.report import CostRow
+
+Axes = Mapping[str, Mapping[str, int]]
+"""By axis: what was asked, as a receipt has it."""
+NO_MASSES = {"choices": 0, "total": 0.0, "low": 0}
+
+
+def spent(asks: int, prompt: int, cached: int, generated: int, further: int = 0) -> dict[str, int]:
+    return {"asks": asks, "requests": 2 * asks, "prompt": prompt, "cached": cached,
+            "generated": generated, "floor": 0, "further": further}  # fmt: skip
+
+
+def receipt(
+    stage: str, asked: Mapping[str, Axes], worker: str = "a", seconds: float = 10.0, gpus: float = 0
+) -> dict[str, Any]:
+    told = {
+        judge: {"tokens": {}, "masses": NO_MASSES, "axes": axes} for judge, axes in asked.items()
+    }
+    return {"stage": stage, "asked": told, "seconds": 999.0, "worker": worker,
+            "worker_seconds": seconds, "gpus": gpus}  # fmt: skip
+
+
+PREPARED = receipt("prepare", {"synthetic": {"fluency": spent(5, 1000, 700, 100)}}, seconds=20)
+JUDGED = receipt(
+    "judge",
+    {
+        "synthetic": {
+            "fluency": spent(8, 4000, 3808, 8, further=40),
+            "relevance": spent(8, 4000, 3008, 8),
+        },
+        "direct": {"fluency": spent(0, 0, 0, 0)},
+    },
+    seconds=80,
+)
+
+
+def test_sums_and_shares_by_hand() -> None:
+    """One worker of 80 seconds computed 400 + 200 + 1,000 = 1,600 tokens: 0.05 seconds each."""
+    scores = {("synthetic", "fluency"): 16, ("synthetic", "relevance"): 15}
+    assert Accounts([PREPARED, JUDGED]).costs(4, scores) == [
+        CostRow("judge", "direct", "fluency", 0, 0, 0, 0, 0, 0, 0.0, 0.0, 4, 0),
+        CostRow("judge", "synthetic", "fluency", 8, 16, 4000, 192, 8, 40, 10.0, 0.0, 4, 16),
+        CostRow("prepare", "synthetic", "fluency", 5, 10, 1000, 300, 100, 0, 20.0, 0.0, 4, 16),
+        CostRow("judge", "synthetic", "relevance", 8, 16, 4000, 992, 8, 0, 50.0, 0.0, 4, 15),
+    ]
+
+
+def test_shards_of_one_axis_are_summed() -> None:
+    (row,) = Accounts([PREPARED, PREPARED | {"worker_seconds": 30}]).costs(4, {})
+    assert (row.asks, row.prompt, row.prefilled, row.generated) == (10, 2000, 600, 200)
+    assert row.seconds == 30.0, "the longest of one worker's, as they overlap"
+
+
+def test_each_worker_shares_out_its_own_seconds() -> None:
+    """All of the writer's 60 go to stage one; a quarter of the judge's 10 goes to fluency."""
+    asked = {"synthetic": {"fluency": spent(1, 25, 0, 0), "relevance": spent(1, 60, 0, 15)}}
+    accounts = Accounts(
+        [
+            receipt("prepare", {"synthetic": {"fluency": spent(1, 900, 0, 100)}}, "w", 60, 2),
+            receipt("judge", asked, "j", 10, 0.5),
+        ]
+    )
+    rows = accounts.costs(1, {})
+    assert {(row.stage, row.axis): (row.seconds, row.gpu_seconds) for row in rows} == {
+        ("prepare", "fluency"): (60.0, 120.0),
+        ("judge", "fluency"): (2.5, 1.25),
+        ("judge", "relevance"): (7.5, 3.75),
+    }
+
+
+def test_what_an_idle_worker_took_is_everybodys() -> None:
+    """Its 8 seconds are divided 3 to 1, as all tokens are."""
+    busy = {"direct": {"fluency": spent(1, 300, 0, 0), "relevance": spent(1, 100, 0, 0)}}
+    idle: dict[str, Axes] = {"direct": {}}
+    rows = Accounts([receipt("judge", idle, "i", 8), receipt("judge", busy, "b", 40)]).costs(1, {})
+    assert [(row.axis, row.seconds) for row in rows] == [("fluency", 36.0), ("relevance", 12.0)]
+
+
+def test_all_seconds_are_shared_out() -> None:
+    """Over several workers, one of whom judged while another wrote."""
+    some = [PREPARED, JUDGED, receipt("judge", {"direct": {"x": spent(1, 7, 0, 3)}}, "b", 13.7, 1)]
+    accounts = Accounts(some)
+    rows = accounts.costs(1, {})
+    assert sum(row.seconds for row in rows) == pytest.approx(93.7, abs=0.01)
+    assert accounts.cost["worker_seconds"] == 93.7
+    assert sum(row.gpu_seconds for row in rows) == pytest.approx(13.7, abs=0.01)
+
+
+def test_nothing_computed_has_no_seconds() -> None:
+    (row,) = Accounts([receipt("judge", {"direct": {"x": spent(1, 50, 50, 0)}})]).costs(1, {})
+    assert (row.asks, row.prompt, row.prefilled, row.seconds) == (1, 50, 0, 0.0)
+
+
+def test_a_run_with_any_receipt_of_an_earlier_version_has_no_rows() -> None:
+    old = receipt("judge", {"synthetic": {}}, worker="old")
+    del old["asked"]["synthetic"]["axes"]
+    assert Accounts([old]).costs(4, {}) == []
+    assert Accounts([PREPARED, old, JUDGED]).costs(4, {}) == []
+    assert Accounts([]).costs(0, {}) == []
+
+
+def test_rows_can_be_written_as_json() -> None:
+    (row,) = Accounts([PREPARED]).costs(4, {("synthetic", "fluency"): 16})
+    assert json.loads(json.dumps(asdict(row))) == {
+        "stage": "prepare", "judge": "synthetic", "axis": "fluency", "asks": 5, "requests": 10,
+        "prompt": 1000, "prefilled": 300, "generated": 100, "further": 0, "seconds": 20.0,
+        "gpu_seconds": 0.0, "documents": 4, "scores": 16,
+    }  # fmt: skip

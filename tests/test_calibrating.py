@@ -1,0 +1,397 @@
+"""`evaljudge calibrate`: what is told and written, and shared judgements computed a second time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.isotonic import IsotonicRegression
+
+from evaljudge.calibrating import Calibrating, calibrate_with
+from evaljudge.config import AgreementConfig
+from evaljudge.corpora import CorpusSource
+from evaljudge.errors import UserError
+from evaljudge.meta import Wanted, agreement_of
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+Rows = list[dict[str, Any]]
+RATED = {"d1": {"A": 1, "B": 3}, "d2": {"A": 2, "B": 4}}
+SCORED = {"d1": {"A": 1.0, "B": 2.0}, "d2": {"A": 1.0, "B": 3.0}}
+CASES: Rows = [
+    {
+        "doc_id": doc_id,
+        "source": "s",
+        "candidates": [
+            {"system": system, "text": f"{doc_id} {system}", "ratings": {"fluency": rating}}
+            for system, rating in rated.items()
+        ],
+    }
+    for doc_id, rated in RATED.items()
+]
+SCORES: Rows = [
+    {"doc_id": doc_id, "system": system, "scorer": "mine", "axis": "fluency", "value": value}
+    for doc_id, scored in SCORED.items()
+    for system, value in scored.items()
+]
+UNRATED: Rows = [{"doc_id": "d1", "source": "s", "candidates": [{"system": "A", "text": "t"}]}]
+
+
+def written(file: Path, rows: Rows) -> str:
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
+
+
+def lines(file: Path) -> Rows:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def small(folder: Path, cases: Rows = CASES, scores: Rows = SCORES, **more: Any) -> Calibrating:
+    source = CorpusSource(written(folder / "cases.jsonl", cases))
+    return Calibrating(source, [written(folder / "scores.jsonl", scores)], **more)
+
+
+def found(wanted: Calibrating, out: Path | None = None) -> Rows:
+    rows: Rows = json.loads(calibrate_with(wanted, str(out) if out else None, True))
+    return rows
+
+
+def test_what_is_written_and_printed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (row,) = found(small(tmp_path, good=3, precision=0.9), out)
+    assert json.loads((out / "calibration.json").read_text()) == [row]
+    assert (row["scorer"], row["of"], row["axis"]) == ("mine.calibrated", "mine", "fluency")
+    assert row["signature"].startswith(
+        "mine.calibrated@1 | of mine | isotonic, 2 folds by document, seed 0 | "
+        "4 pairs of 2 documents | evaljudge "
+    )
+    assert row["map"] == {"scores": [1, 2, 3], "ratings": [1.5, 3, 4]}
+    assert sorted(row["fold_of"]) == ["d1", "d2"]
+    of_fold = [{"scores": [1, 3], "ratings": [2, 4]}, {"scores": [1, 2], "ratings": [1, 3]}]
+    assert [row["fold_maps"][row["fold_of"][doc_id]] for doc_id in ("d1", "d2")] == of_fold
+    assert (row["error_after"]["value"], row["error_of_mean"]["value"]) == (0.75, 1)
+    values = [(r["doc_id"], r["system"], r["value"]) for r in lines(out / "calibrated.jsonl")]
+    assert values == [("d1", "A", 2), ("d1", "B", 3), ("d2", "A", 1), ("d2", "B", 3)]
+    selection = row["selection"]
+    assert (selection["threshold"], selection["candidates"]) == (2, 2)
+    assert selection["file"] == "selected/mine-fluency.jsonl"
+    assert lines(out / selection["file"]) == [
+        {"doc_id": doc_id, "system": "B", "text": f"{doc_id} B",
+         "values": {"mine": {"fluency": score}, "mine.calibrated": {"fluency": 3}}}
+        for doc_id, score in (("d1", 2), ("d2", 3))
+    ]  # fmt: skip
+
+
+def test_what_a_terminal_shows(tmp_path: Path) -> None:
+    said = calibrate_with(small(tmp_path, good=3, precision=0.9, folds=2), None, False)
+    first, heads, row, *_ = said.splitlines()
+    assert first == "Calibrated to human ratings: isotonic, 2 folds by document"
+    assert heads.split() == "scorer axis documents pairs unscored error of mean calibrated".split()
+    assert row.split() == "mine fluency 2 4 0 1.000 0.750 [0.500, 1.000]".split()
+    assert "Selected for a precision of 0.9, where a rating of 3 is good" in said
+    # The first document selects from the second by 2, the second from the first by 3.
+    assert "mine    fluency  0.500  2          0.250     1.000 [1.000, 1.000]  0.500" in said
+    assert "Selected for" not in calibrate_with(small(tmp_path), None, False)
+
+
+def test_why_there_is_no_threshold_is_said(tmp_path: Path) -> None:
+    worst = [row | {"value": -row["value"]} for row in SCORES]
+    wanted = small(tmp_path, scores=worst, good=4, precision=0.9)
+    said = calibrate_with(wanted, str(tmp_path / "out"), False)
+    assert "mine on fluency: no threshold reaches 0.9; the best precision is 0.25." in said
+    assert "mine on fluency: ratings do not rise with the score (is a lower one better?)" in said
+    (row,) = found(wanted)
+    assert (row["selection"]["threshold"], row["selection"]["best"]) == (None, 0.25)
+    assert row["selection"]["file"] is None
+    assert not (tmp_path / "out" / "selected" / "mine-fluency.jsonl").exists()
+
+
+def test_good_that_an_axis_knows_nothing_of(tmp_path: Path) -> None:
+    low = [
+        case | {"candidates": [c | {"ratings": c["ratings"] | {"ease": 1}} for c in candidates]}
+        for case in CASES
+        for candidates in [case["candidates"]]
+    ]  # fmt: skip
+    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
+    said = calibrate_with(
+        small(tmp_path, cases=low, scores=bare, good=3, precision=0.5), None, False
+    )
+    assert "mine on ease: no candidate is rated 3 or higher." in said
+
+
+def test_a_later_calibration_takes_back_what_it_no_longer_selects(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found(small(tmp_path, good=3, precision=0.9), out)
+    assert (out / "selected" / "mine-fluency.jsonl").exists()
+    found(small(tmp_path), out)
+    assert not (out / "selected" / "mine-fluency.jsonl").exists()
+
+
+def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
+    cases = [
+        case
+        | {
+            "candidates": [
+                c | {"ratings": c["ratings"] | {"ease": 5 - c["ratings"]["fluency"]}}
+                for c in case["candidates"]
+            ]
+        }
+        for case in CASES
+    ]
+    bare = [{k: v for k, v in row.items() if k != "axis"} for row in SCORES]
+    out = tmp_path / "out"
+    wanted = small(tmp_path, cases, bare, good=3, precision=0.5)
+    rows = found(wanted, out)
+    assert [(row["scorer"], row["axis"]) for row in rows] == [
+        ("mine.calibrated", "ease"),
+        ("mine.calibrated", "fluency"),
+    ]
+    selected = lines(out / "selected" / "mine-fluency.jsonl")
+    assert selected[0]["values"] == {"mine": {"*": 1}, "mine.calibrated": {"fluency": 2}}
+    axes = [row["axis"] for row in found(small(tmp_path, cases, bare, axes=["ease"]))]
+    assert axes == ["ease"]
+    again = agreement_of(Wanted(wanted.cases, [str(out / "calibrated.jsonl")]))
+    assert {(c.scorer, c.axis, c.scored) for c in again.coverage} == {
+        ("mine.calibrated", "ease", 4),
+        ("mine.calibrated", "fluency", 4),
+    }
+
+
+def test_unrated_candidates_are_calibrated_and_unscored_ones_counted(tmp_path: Path) -> None:
+    """Unrated: by the map of all. In a document that has a fold, by that of the fold."""
+    more = {"doc_id": "d3", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
+    others = [{"system": "C", "text": "t"}, {"system": "D", "text": "t", "ratings": {"fluency": 2}}]
+    first = CASES[0] | {"candidates": [*CASES[0]["candidates"], *others]}
+    scores = [SCORES[0] | {"doc_id": "d3"}, SCORES[0] | {"system": "C", "value": 3.0}]
+    scores.append(SCORES[0] | {"system": "D", "value": None})
+    out = tmp_path / "out"
+    (row,) = found(small(tmp_path, [first, CASES[1], more], [*SCORES, *scores]), out)
+    assert (row["documents"], row["pairs"], row["unscored"]) == (2, 4, 1)
+    values = {(r["doc_id"], r["system"]): r["value"] for r in lines(out / "calibrated.jsonl")}
+    assert values["d3", "A"] == 1.5
+    assert values["d1", "C"] == 4
+    assert ("d1", "D") not in values
+    assert "d3" not in row["fold_of"]
+
+
+def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
+    rivals = ["a/b", "a\\b", "A_b", "../x", "\x1b[2J"]
+    scores = [row | {"scorer": name} for name in rivals for row in SCORES]
+    out = tmp_path / "out"
+    rows = found(small(tmp_path, scores=scores, good=3, precision=0.9), out)
+    files = [row["selection"]["file"] for row in rows]
+    assert files == [
+        "selected/a_b-fluency.jsonl",
+        "selected/a_b-fluency-2.jsonl",
+        "selected/A_b-fluency-3.jsonl",
+        "selected/_x-fluency.jsonl",
+        "selected/_2J-fluency.jsonl",
+    ]
+    assert sorted(path.name for path in (out / "selected").iterdir()) == sorted(
+        file.removeprefix("selected/") for file in files
+    )
+    assert "\x1b" not in calibrate_with(small(tmp_path, scores=scores), None, False)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"scorers": ["mien"]}, "--scorer: unknown scorer 'mien': did you mean 'mine'"),
+        ({"axes": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
+        ({"precision": 0.8}, "--precision needs --good"),
+        ({"good": 4}, "--good needs --precision"),
+        ({"good": 4, "precision": 1.5}, "--precision 1.5: a share above 0 and up to 1"),
+        ({"good": 4, "precision": 0}, "--precision 0: a share"),
+        ({"good": 4, "precision": nan}, "--precision nan: a share"),
+        ({"good": nan, "precision": 0.5}, "--good nan: not a rating"),
+        ({"good": 5, "precision": 0.8}, "--good 5: above every rating; the highest is 4"),
+        ({"folds": 1}, "--folds 1: in fewer than 2"),
+    ],
+)
+def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        calibrate_with(small(tmp_path, **more), None, False)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"cases": UNRATED}, "no candidate has human ratings"),
+        ({"scores": [SCORES[0] | {"doc_id": "x"}]}, "no score belongs to a candidate"),
+        ({"scores": [row | {"axis": "flow"} for row in SCORES]}, "mine: no rating to calibrate to"),
+        ({"cases": CASES[:1]}, "mine on fluency: fewer than 2 documents have both"),
+    ],
+)
+def test_nothing_to_calibrate_is_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        calibrate_with(small(tmp_path, **more), None, False)
+
+
+def test_no_scores_are_nothing_to_calibrate() -> None:
+    with pytest.raises(UserError, match="--scores: name a file of scores"):
+        calibrate_with(Calibrating(CorpusSource("cases.jsonl"), []), None, False)
+
+
+def test_what_is_strange_or_few_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    more = [SCORES[0] | {"doc_id": "x"}, *(row | {"scorer": "slip", "axis": "f"} for row in SCORES)]
+    wanted = small(tmp_path, scores=[*SCORES, *more])
+    assert len(found(wanted)) == 1
+    warnings = [
+        "1 scores belong to no candidate of the corpus and were left out",
+        "slip: no rating to calibrate to: unknown human axis 'f': known: fluency",
+        "mine on fluency: 2 documents, so as many folds",
+    ]
+    assert capsys.readouterr().err.splitlines() == [f"warning: {said}" for said in warnings]
+    said = calibrate_with(wanted, None, False).splitlines()
+    assert said[:4] == [*(f"warning    {warning}" for warning in warnings), ""]
+
+
+needs_shared = pytest.mark.skipif(
+    not SHARED.exists(), reason="the shared human judgements are not here"
+)
+At = tuple[str, str]
+GIVEN = [
+    ("topicalchat", "topicalchat_unieval", "unieval", "coherence", 2.5, 0.7),
+    ("topicalchat", "topicalchat_unieval", "unieval", "overall", 4.0, 0.8),
+    ("hanna", "hanna_llm_scores", "ChatGPT", "coherence", 4.0, 0.7),
+    ("hanna", "hanna_llm_scores", "Mistral-7B", "surprise", 3.0, 0.4),
+]
+
+
+def read(cases: str, scores: str, scorer: str, axis: str) -> tuple[dict[At, float], dict[At, Any]]:
+    """Ratings and scores, straight from the files."""
+    ratings = {
+        (case["doc_id"], candidate["system"]): candidate["ratings"][axis]
+        for case in lines(SHARED / f"{cases}.jsonl")
+        for candidate in case["candidates"]
+    }
+    values = {
+        (row["doc_id"], row["system"]): row["scores"][axis]
+        for row in lines(SHARED / f"{scores}.jsonl")
+        if row["scorer"] == scorer
+    }
+    return ratings, values
+
+
+@pytest.mark.parametrize(("cases", "scores", "scorer", "axis", "good", "precision"), GIVEN)
+@needs_shared
+def test_shared_judgements_a_second_time(
+    tmp_path: Path, cases: str, scores: str, scorer: str, axis: str, good: float, precision: float
+) -> None:
+    """Cross-fitting with scikit-learn, and selection by trying every score, from the files."""
+    source = CorpusSource(str(SHARED / f"{cases}.jsonl"))
+    given = [str(SHARED / f"{scores}.jsonl")]
+    wanted = Calibrating(source, given, [scorer], [axis], good, precision, resamples=200)
+    (row,) = found(wanted, tmp_path)
+    ratings, values = read(cases, scores, scorer, axis)
+    fold_of = row["fold_of"]
+    assert fold_of.keys() == {doc_id for doc_id, _ in ratings}
+    sizes = np.bincount(list(fold_of.values()))
+    assert sizes.size == 5 and np.ptp(sizes) <= 1
+    by_hand = cross_fitted_by_hand(ratings, values, fold_of)
+    calibrated = lines(tmp_path / "calibrated.jsonl")
+    assert {(r["doc_id"], r["system"]): r["value"] for r in calibrated} == pytest.approx(by_hand)
+    error = np.mean([abs(by_hand[at] - ratings[at]) for at in ratings])
+    assert row["error_after"]["value"] == pytest.approx(error)
+    assert row["error_after"]["low"] < error < row["error_after"]["high"]
+    selection = row["selection"]
+    chosen = selected_by_hand(ratings, values, fold_of, good, precision)
+    truly = {at for at, rating in ratings.items() if rating >= good}
+    assert selection["base"]["value"] == pytest.approx(len(truly) / len(ratings))
+    assert selection["selected"]["value"] == pytest.approx(len(chosen) / len(ratings))
+    assert selection["precision"]["value"] == pytest.approx(len(chosen & truly) / len(chosen))
+    assert selection["recall"]["value"] == pytest.approx(len(chosen & truly) / len(truly))
+    assert selection["precision"]["low"] < selection["precision"]["high"]
+    threshold = lowest(values, truly, list(values), precision)
+    assert selection["threshold"] == threshold
+    kept = {(r["doc_id"], r["system"]) for r in lines(tmp_path / selection["file"])}
+    assert kept == {at for at, value in values.items() if value >= threshold}
+    assert len(kept & truly) / len(kept) >= precision
+
+
+def cross_fitted_by_hand(
+    ratings: Mapping[At, float], values: Mapping[At, float], fold_of: Mapping[str, int]
+) -> dict[At, float]:
+    calibrated: dict[At, float] = {}
+    for fold in set(fold_of.values()):
+        learned = [at for at in ratings if fold_of[at[0]] != fold]
+        held_out = [at for at in ratings if fold_of[at[0]] == fold]
+        map_ = IsotonicRegression(out_of_bounds="clip").fit(
+            [values[at] for at in learned], [ratings[at] for at in learned]
+        )
+        found = map_.predict([values[at] for at in held_out])
+        calibrated |= dict(zip(held_out, found.tolist(), strict=True))
+    return calibrated
+
+
+def lowest(
+    values: Mapping[At, float], truly: set[At], among: Sequence[At], target: float
+) -> float | None:
+    reaching = []
+    for least in {values[at] for at in among}:
+        chosen = [at for at in among if values[at] >= least]
+        if sum(at in truly for at in chosen) / len(chosen) >= target:
+            reaching.append(least)
+    return min(reaching, default=None)
+
+
+def selected_by_hand(
+    ratings: Mapping[At, float],
+    values: Mapping[At, float],
+    fold_of: Mapping[str, int],
+    good: float,
+    target: float,
+) -> set[At]:
+    truly = {at for at, rating in ratings.items() if rating >= good}
+    chosen = set()
+    for fold in set(fold_of.values()):
+        others = [at for at in ratings if fold_of[at[0]] != fold]
+        least = lowest(values, truly, others, target)
+        if least is not None:
+            inside = (at for at in ratings if fold_of[at[0]] == fold)
+            chosen |= {at for at in inside if values[at] >= least}
+    return chosen
+
+
+@needs_shared
+def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
+    """`agree` reads what is written; before and after it finds what the calibration tells."""
+    source = CorpusSource(str(SHARED / "topicalchat.jsonl"))
+    given = str(SHARED / "topicalchat_unieval.jsonl")
+    rows = {r["axis"]: r for r in found(Calibrating(source, [given], resamples=50), tmp_path)}
+    how = AgreementConfig(resamples=50, permutations=0)
+    both = [given, str(tmp_path / "calibrated.jsonl")]
+    agreed = {
+        (row.scorer, row.axis): (row.value, row.low, row.high, row.n)
+        for row in agreement_of(Wanted(source, both, how=how)).agreement
+        if (row.level, row.coefficient) == ("sample", "spearman")
+    }
+    assert len(rows) == 6
+    for axis, row in rows.items():
+        for scorer, name in (("unieval", "before"), ("unieval.calibrated", "after")):
+            told = row[f"spearman_{name}"]
+            expected = (told["value"], told["low"], told["high"], told["n"])
+            assert agreed[scorer, axis] == pytest.approx(expected)
+        assert row["error_after"]["value"] < row["error_of_mean"]["value"]
+        assert row["less"]["low"] > 0
+    sample = {axis: rows[axis]["spearman_before"]["value"] for axis in ("naturalness", "coherence")}
+    assert sample == pytest.approx({"naturalness": 0.515, "coherence": 0.560}, abs=1e-3)
+
+
+@needs_shared
+def test_hannas_odd_values_are_calibrated_onto_its_scale(tmp_path: Path) -> None:
+    source = CorpusSource(str(SHARED / "hanna.jsonl"))
+    given = str(SHARED / "hanna_llm_scores.jsonl")
+    rows = found(Calibrating(source, [given], axes=["surprise"], resamples=20), tmp_path)
+    assert [row["of"] for row in rows] == [
+        "Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT"
+    ]  # fmt: skip
+    raw = [row["scores"]["surprise"] for row in lines(Path(given))]
+    assert any(value is not None and not 1 <= value <= 5 for value in raw)
+    values = [row["value"] for row in lines(tmp_path / "calibrated.jsonl")]
+    assert len(values) == sum(value is not None for value in raw)
+    assert min(values) >= 1 and max(values) <= 5

@@ -1,0 +1,355 @@
+"""Labels of entities: out of a run and back into its report, over a folder that is laid by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from evaljudge.cli import main
+from evaljudge.config import Config, load_config
+from evaljudge.entity_findings import Exported, export_entities, labels_given, with_entities
+from evaljudge.entity_labels import Answered, Labels, Matching, read_labels
+from evaljudge.errors import UserError
+from evaljudge.judges.ballots import KINDS, OPTIONS, Answer, Aspect
+from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.report import EntityAgreementRow
+from evaljudge.report.page import text_size
+from evaljudge.storage import Output
+
+TEXT = "The river rose. It rain."
+Row = dict[str, Any]
+
+
+def votes(*answers: str) -> dict[str, Any]:
+    return {f"prompt {n}": {"answer": told} for n, told in enumerate(answers)}
+
+
+EVIDENCE: dict[str, Any] = {
+    "rubric": [
+        {"entity": "The bridge closed", "votes": votes("no", "no", "yes")},
+        {"entity": "Boats", "votes": {"presence": {"failed": "cut"}}},
+    ],
+    "entities": [
+        {
+            "entity": "A river  rose",
+            "span": [0, 14],
+            "heading": "Events",
+            "correctness": votes("yes", "yes", "no"),
+            "alignment": votes("yes", "no"),
+        }
+    ],
+    "sentences": [
+        {
+            "span": [16, 24],
+            "votes": {kind: {"answer": "yes" if kind == "grammar" else "no"} for kind in KINDS},
+        }
+    ],
+    "dropped": [],
+    "failed": {},
+    "replies": {"structured": 3, "cut": 0, "malformed": 0},
+}
+ROWS: list[Row] = [
+    {"aspect": "completeness", "entity": "The bridge closed", "heading": None, "words": None,
+     "verdict": "no"},
+    {"aspect": "completeness", "entity": "Boats", "heading": None, "words": None,
+     "verdict": None},
+    {"aspect": "correctness", "entity": "A river  rose", "heading": "Events",
+     "words": "The river rose", "verdict": "yes"},
+    {"aspect": "alignment", "entity": "A river  rose", "heading": "Events",
+     "words": "The river rose", "verdict": "no"},
+    {"aspect": "readability", "entity": "It rain.", "heading": None, "words": "It rain.",
+     "verdict": "yes"},
+]  # fmt: skip
+"""What is asked of every candidate of the run."""
+
+
+def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 2) -> Output:
+    """Of each document a shard with two candidates, all with the same evidence."""
+    output = Output(str(folder))
+    told = {name: {} if name == "entities" else {"judge": "entities"} for name in judges}
+    output.write_run({"id": "x", "fingerprint": {"judges": {"synthetic": {}} | told}})
+    output.write_listing({"shards": [[n, 1, 2] for n in range(documents)]})
+    for shard in output.shards():
+        doc_id = f"d{shard.number}"
+        candidates = tuple(Candidate(system, TEXT) for system in "AB")
+        output.write_cases(shard, [Case(Document(doc_id, "source"), candidates)])
+        for judge in judges:
+            found = [Verdict(doc_id, system, judge, "*", EVIDENCE) for system in "AB"]
+            output.write_verdicts(judge, shard, found)
+        output.commit("judge", shard, {})
+    return output
+
+
+def config(**changes: Any) -> Config:
+    least = {"corpus": "c", "out": "o", "model": "m", "judges": {"entities": {}}}
+    return load_config(least | changes)
+
+
+def found_in(output: Output, **changes: Any) -> dict[str, Any]:
+    return with_entities(config(**changes), output, output.shards())
+
+
+def write(file: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+def read(file: Path) -> list[Row]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def label(doc_id: str, aspect: str, entity: str, given: Any, system: str = "A") -> Row:
+    return {"doc_id": doc_id, "system": system, "aspect": aspect, "entity": entity, "label": given}
+
+
+# out
+
+
+def test_an_export_by_hand(tmp_path: Path) -> None:
+    a_run(tmp_path / "run")
+    assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")) == Exported(20, 4)
+    found = read(tmp_path / "e.jsonl")
+    named = [("d0", "A"), ("d0", "B"), ("d1", "A"), ("d1", "B")]
+    assert found == [
+        {"doc_id": doc_id, "system": system} | row | {"label": None}
+        for doc_id, system in named
+        for row in ROWS
+    ]
+    keys = ["doc_id", "system", "aspect", "entity", "heading", "words", "verdict", "label"]
+    assert list(found[0]) == keys
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a_run(tmp_path / "run", judges=["facts", "finer"])
+    to = str(tmp_path / "e.jsonl")
+    with pytest.raises(SystemExit) as ended:
+        main(["entities", str(tmp_path / "run"), "--to", to, "--judge", "finer"])
+    assert not ended.value.code
+    assert capsys.readouterr().out == f"20 questions about 4 candidates: {to}\n"
+    for judge, said in ((None, "name one with --judge: facts, finer"), ("fact", "mean 'facts'")):
+        more = ["--judge", judge] if judge else []
+        with pytest.raises(SystemExit) as ended:
+            main(["entities", str(tmp_path / "run"), "--to", to, *more])
+        assert ended.value.code == 2
+        assert said in capsys.readouterr().err
+
+
+def test_nothing_to_export_leaves_no_file(tmp_path: Path) -> None:
+    to = tmp_path / "e.jsonl"
+    with pytest.raises(UserError, match="no run lies here"):
+        export_entities(str(tmp_path / "none"), str(to))
+    a_run(tmp_path / "other", judges=[])
+    with pytest.raises(UserError, match="no judge of entities there \\(its judges: synthetic\\)"):
+        export_entities(str(tmp_path / "other"), str(to))
+    output = a_run(tmp_path / "run")
+    with pytest.raises(UserError, match="a folder; name a file"):
+        export_entities(output.uri, str(tmp_path))
+    for shard in output.shards():
+        empty = [Verdict(f"d{shard.number}", s, "entities", "*", {}, "unscored", "x") for s in "AB"]
+        output.write_verdicts("entities", shard, empty)
+    with pytest.raises(UserError, match="asked nothing there"):
+        export_entities(output.uri, str(to))
+    assert not to.exists()
+
+
+# back
+
+
+def test_an_export_that_is_filled_in_agrees_with_itself(tmp_path: Path) -> None:
+    output = a_run(tmp_path / "run", documents=3)
+    file = tmp_path / "e.jsonl"
+    export_entities(output.uri, str(file))
+    filled = [row | {"label": row["verdict"]} for row in read(file)]
+    found = found_in(output, entity_labels=write(file, filled))["entity_agreement"]
+    told = {one.aspect: (one.same, one.n, one.unscored, one.unmet, one.blank) for one in found}
+    assert told == {
+        "completeness": (1.0, 6, 0, 0, 6),
+        "correctness": (1.0, 6, 0, 0, 0),
+        "alignment": (1.0, 6, 0, 0, 0),
+        "readability": (1.0, 6, 0, 0, 0),
+    }
+
+
+def test_labels_by_hand(tmp_path: Path) -> None:
+    rows = [
+        label("d0", "correctness", "a RIVER rose ", "yes"),
+        label("d1", "correctness", "A river rose", "partially"),
+        label("d1", "correctness", "A river rose", None, system="B"),
+        label("d1", "correctness", "A river rose", "no", system="C"),
+        label("d9", "correctness", "A river rose", "no"),
+        label("d0", "correctness", "A river rose", "no"),
+        label("d0", "completeness", "Boats", "no"),
+        label("d0", "completeness", "The bridge closed", "contradict"),
+    ]
+    output = a_run(tmp_path / "run")
+    file = write(tmp_path / "l.jsonl", rows)
+    for given in (file, {"entities": file}):
+        completeness, correctness = found_in(output, entity_labels=given)["entity_agreement"]
+        assert (correctness.n, correctness.same) == (2, 0.5)
+        assert (correctness.unmet, correctness.blank, correctness.unscored) == (3, 1, 0)
+        assert (completeness.n, completeness.same, completeness.unscored) == (1, 0.0, 1)
+        assert correctness.file == file
+
+
+def test_the_first_row_of_equal_entities_is_the_first_s() -> None:
+    at = ("d", "A", "correctness", "e")
+    matching = Matching("j", Labels("f", {at: [None, "no", "yes"]}))  # type: ignore[dict-item]
+    for verdict in ("yes", "no"):
+        matching.see(Answered(at, verdict))  # type: ignore[arg-type]
+    (row,) = matching.rows(0, 0)
+    assert (row.n, row.same, row.blank, row.unmet) == (1, 1.0, 1, 1)
+
+
+def matched(
+    aspect: Aspect, pairs: Sequence[tuple[str, Answer | None, Answer]], resamples: int = 0
+) -> EntityAgreementRow:
+    """From documents, verdicts and labels."""
+    ats = [(doc_id, "A", aspect, str(n)) for n, (doc_id, *_) in enumerate(pairs)]
+    rows = {at: [given] for at, (*_, given) in zip(ats, pairs, strict=True)}
+    matching = Matching("facts", Labels("f", rows))
+    for at, (_, verdict, _) in zip(ats, pairs, strict=True):
+        matching.see(Answered(at, verdict))
+    (row,) = matching.rows(resamples, 0)
+    return row
+
+
+def test_kappa_by_hand() -> None:
+    """Same: 7 of 10. By chance: .5 x .6 + .5 x .4 = .5. So (.7 - .5) / (1 - .5) = .4."""
+    told = [("yes", "yes")] * 4 + [("yes", "no")] + [("no", "yes")] * 2 + [("no", "no")] * 3
+    pairs = [(f"d{n % 5}", verdict, given) for n, (verdict, given) in enumerate(told)]
+    row = matched("alignment", [*pairs, ("d7", None, "yes")], resamples=200)  # type: ignore[list-item]
+    assert row.kappa == pytest.approx(0.4)
+    assert (row.same, row.n, row.unscored) == (0.7, 10, 1)
+    assert row.low is not None and row.high is not None
+    assert row.low < 0.4 < row.high
+
+
+@pytest.mark.parametrize("aspect", ["completeness", "correctness"])
+def test_kappa_is_sklearn_s(aspect: Aspect) -> None:
+    answers = OPTIONS[aspect]
+    drawn = [((n * 7) % 23, (n * 5 + n // 3) % 11) for n in range(60)]
+    pairs = [(f"d{n}", answers[a % 4], answers[b % 4]) for n, (a, b) in enumerate(drawn)]
+    sides = [[pair[side] for pair in pairs] for side in (1, 2)]
+    row = matched(aspect, pairs)
+    assert row.kappa == pytest.approx(cohen_kappa_score(*sides))
+    assert row.kappa != 0
+
+
+def test_one_answer_throughout_is_no_kappa() -> None:
+    row = matched("alignment", [("d0", "yes", "yes"), ("d1", "yes", "yes")], resamples=20)
+    assert (row.kappa, row.low, row.high, row.same, row.n) == (None, None, None, 1.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("{", "not valid JSON"),
+        ("[]", "not an object but list"),
+        (label("d", "correctness", "e", "contradict"), "give one of yes, no, partially, unknown"),
+        (label("d", "correctness", "e", 1), "`label` is 1: give one of"),
+        (label("d", "corectness", "e", "yes"), "did you mean 'correctness'"),
+        ({"doc_id": "d", "system": "A", "aspect": "alignment", "label": None}, "needs `entity`"),
+        ({"doc_id": "d", "system": "A", "aspect": "alignment", "entity": "e"}, "needs `label`"),
+        (label("d", "alignment", "e", "yes") | {"doc_id": 7}, "needs `doc_id`, a text"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
+    good = json.dumps(label("d", "alignment", "e", None))
+    file = tmp_path / "l.jsonl"
+    file.write_text(f"{good}\n\n{row if isinstance(row, str) else json.dumps(row)}\n")
+    with pytest.raises(UserError) as refused:
+        read_labels(str(file))
+    assert str(refused.value).startswith(f"{file}:3: ")
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_not_there_or_empty(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(UserError, match="holds no row"):
+        read_labels(str(tmp_path / "empty"))
+    with pytest.raises(UserError, match="no such file"):
+        labels_given(config(entity_labels=str(tmp_path / "none")))
+
+
+# the configuration
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"entity_labels": {"facts": "l"}}, "unknown judge of entities 'facts': known: entities"),
+        ({"judges": {"synthetic": {}}, "entity_labels": "l"}, "one judge of entities"),
+        ({"judges": {"a": {"judge": "entities"}, "entities": {}}, "entity_labels": "l"},
+         "here: a, entities"),
+        ({"view": -1}, "view: Input should be greater than or equal to 0"),
+        ({"views": 1}, "did you mean 'view'"),
+    ],
+)  # fmt: skip
+def test_what_a_configuration_cannot_say(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        config(**changes)
+    assert said in str(refused.value)
+
+
+def test_which_file_is_whose() -> None:
+    judges = {"facts": {"judge": "entities"}, "entities": {}, "synthetic": {}}
+    told = config(judges=judges, entity_labels={"facts": "f"})
+    assert told.entity_judges == ["facts", "entities"]
+    assert told.label_files == {"facts": "f"}
+    assert config(entity_labels="l").label_files == {"entities": "l"}
+    assert config().label_files == {} and config().view == 30
+
+
+# the pass over a run
+
+
+def test_nothing_of_a_run_without_such_a_judge(tmp_path: Path) -> None:
+    output = a_run(tmp_path / "run", judges=[])
+    assert found_in(output, judges={"synthetic": {}}) == {}
+
+
+def test_counts_and_texts_of_every_shard(tmp_path: Path) -> None:
+    judges = ["facts", "finer"]
+    output = a_run(tmp_path / "run", judges, documents=3)
+    told = found_in(output, judges={name: {"judge": "entities"} for name in judges}, view=3)
+    assert [(row.judge, row.candidates, row.structured) for row in told["entities"]] == [
+        ("facts", 6, 18),
+        ("finer", 6, 18),
+    ]
+    assert told["entity_agreement"] == []
+    for view in told["entity_views"]:
+        shown = [(one.doc_id, one.system, one.text) for one in view.shown]
+        assert shown == [("d0", "A", TEXT), ("d0", "B", TEXT), ("d1", "A", TEXT)]
+        assert (view.left_out, view.full) == (3, False)
+
+
+def test_a_view_of_none_and_of_all(tmp_path: Path) -> None:
+    output = a_run(tmp_path / "run")
+    assert found_in(output, view=0)["entity_views"] == []
+    (view,) = found_in(output)["entity_views"]
+    assert (len(view.shown), view.left_out, view.full) == (4, 0, False)
+
+
+def test_texts_are_read_of_those_shards_alone_that_are_shown(tmp_path: Path) -> None:
+    output = a_run(tmp_path / "run", documents=4)
+    for number in (2, 3):
+        (tmp_path / f"run/cases/0000{number}.parquet").unlink()
+    told = found_in(output, view=4)
+    assert told["entities"][0].candidates == 8
+    assert len(told["entity_views"][0].shown) == 4
+
+
+def test_the_view_stops_at_a_size(tmp_path: Path) -> None:
+    output = a_run(tmp_path / "run")
+    (view,) = found_in(output)["entity_views"]
+    size = text_size(view.shown[0])
+    told = with_entities(config(), output, output.shards(), most_shown=3 * size)
+    (stopped,) = told["entity_views"]
+    assert (len(stopped.shown), stopped.left_out, stopped.full) == (3, 1, True)
+    assert stopped.shown == view.shown[:3]

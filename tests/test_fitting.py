@@ -1,0 +1,403 @@
+"""`calibrate` and target precisions in a run: reports over verdicts that lie there, without Ray."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.agreement import cross_fitted
+from evaljudge.calibrating import Calibrating, calibrate_with
+from evaljudge.config import load_config
+from evaljudge.corpora import CorpusSource
+from evaljudge.cutting import bind_and_cut
+from evaljudge.errors import UserError
+from evaljudge.fitting import NOT_FINITE, Fit
+from evaljudge.job import make_job
+from evaljudge.journey import Outcome
+from evaljudge.measures import corpus_digest
+from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.records import ANY_AXIS, Score, Verdict
+from evaljudge.storage import Output, claimed
+
+Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
+Values = Mapping[str, Mapping[str, float | None]]
+At = tuple[str, str]
+
+RATED: Ratings = {
+    "d1": {"A": {"fluency": 1, "relevance": 5}, "B": {"fluency": 3}},
+    "d2": {"A": {"fluency": 2}, "B": {"fluency": 4}},
+    "d3": {"A": {}, "B": {}},
+}
+SCORED: Values = {"d1": {"A": 1, "B": 2}, "d2": {"A": 1, "B": 3}, "d3": {"A": 2.5, "B": None}}
+LEARNT = {  # d1 from d2, d2 from d1, d3 from both
+    ("d1", "A"): 2, ("d1", "B"): 3, ("d2", "A"): 1, ("d2", "B"): 3, ("d3", "A"): 3.5,
+    ("d3", "B"): None,
+}  # fmt: skip
+
+
+def config(folder: Path, **changes: Any) -> dict[str, Any]:
+    usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
+             "axes": ["fluency", "relevance"], "judges": ["direct"], "metrics": ["words"],
+             "agreement": {"resamples": 20, "permutations": 0}}  # fmt: skip
+    return usual | changes
+
+
+def judged(folder: Path, ratings: Ratings = RATED, scores: Values = SCORED) -> Path:
+    """A run whose every case is judged and measured, a shard each; both scorers say the same."""
+    rows = [
+        {"doc_id": doc_id, "source": f"source {doc_id}", "candidates": [
+            {"system": system, "text": f"{system} of {doc_id}", "ratings": rated}
+            for system, rated in systems.items()]}
+        for doc_id, systems in ratings.items()
+    ]  # fmt: skip
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    job = make_job(load_config(config(folder)), ScriptedEngines())
+    with claimed(job.config.out) as claim:
+        output = bind_and_cut(job, claim)
+    measured = job.metric_signatures(corpus_digest(output))
+    for shard in output.shards():
+        found = {
+            (case.document.doc_id, one.system): scores[case.document.doc_id][one.system]
+            for case in output.cases(shard)
+            for one in case.candidates
+        }
+        output.write_verdicts(
+            "direct",
+            shard,
+            [verdict(at, axis, value) for axis in job.scorers["direct"]
+             for at, value in found.items()],
+        )  # fmt: skip
+        output.write_measures(
+            "words",
+            shard,
+            [Score(*at, "words", ANY_AXIS, value, "" if value else "empty text")
+             for at, value in found.items()],
+        )  # fmt: skip
+        told = {"worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
+        output.commit("judge", shard, told | {"stage": "judge"})
+        output.commit("measure", shard, {"shard": shard.number, "measured": measured})
+    return folder
+
+
+def verdict(at: At, axis: str, value: float | None) -> Verdict:
+    if value is None:
+        return Verdict(*at, "direct", axis, {}, "unscored", "no rating in the reply")
+    return Verdict(*at, "direct", axis, {"reply": "", "rating": float(value)})
+
+
+def reported(folder: Path, **changes: Any) -> Outcome:
+    return evaljudge.make_report(config(folder, **changes), engines=ScriptedEngines())
+
+
+def rows(folder: Path, scorer: str) -> dict[At, Score]:
+    """The scores on fluency, or on no axis, from the score files."""
+    output = Output(str(folder / "out"))
+    return {
+        (score.doc_id, score.system): score
+        for shard in output.shards()
+        for score in output.scores(shard)
+        if score.scorer == scorer and score.axis in ("fluency", ANY_AXIS)
+    }
+
+
+def values(folder: Path, scorer: str) -> dict[At, float | None]:
+    return {at: score.value for at, score in rows(folder, scorer).items()}
+
+
+def scorers(folder: Path) -> list[tuple[str, str]]:
+    """Of the last shard's file."""
+    output = Output(str(folder / "out"))
+    return sorted({(s.scorer, s.axis) for s in output.scores(output.shards()[-1])})
+
+
+def maps(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / "out/report/calibration.json").read_text())
+    return found
+
+
+AS_JUDGED = [("direct", "fluency"), ("direct", "relevance"), ("words", "*")]
+
+
+def test_scores_of_every_shard_are_calibrated_by_the_folds_they_are_not_of(tmp_path: Path) -> None:
+    outcome = reported(judged(tmp_path), calibrate=["direct"])
+    assert len(Output(str(tmp_path / "out")).shards()) == 3
+    assert scorers(tmp_path) == sorted([*AS_JUDGED, ("direct.calibrated", "fluency")])
+    assert values(tmp_path, "direct.calibrated") == LEARNT
+    unscored = rows(tmp_path, "direct.calibrated")["d3", "B"]
+    assert unscored.reason == rows(tmp_path, "direct")["d3", "B"].reason == "no rating in the reply"
+    line = outcome.findings.signatures["direct.calibrated"]
+    assert line == unscored.signature
+    assert line.startswith(
+        "direct.calibrated@1 | of direct | isotonic, 2 folds by document, seed 0 | "
+        "4 pairs of 2 documents | evaljudge "
+    )
+
+
+def test_the_report_sees_it_as_any_scorer(tmp_path: Path) -> None:
+    found = reported(judged(tmp_path), calibrate=["direct"]).findings
+    (row,) = [c for c in found.coverage if c.scorer == "direct.calibrated"]
+    assert (row.axis, row.scored, row.unscored) == ("fluency", 5, 1)
+    assert row.reasons == {"no rating in the reply": 1}
+    means = {m.system: m.mean for m in found.systems if m.scorer == "direct.calibrated"}
+    assert means == {"A": pytest.approx((2 + 1 + 3.5) / 3), "B": 3}
+    sample = {a.scorer: (a.value, a.n) for a in found.agreement
+              if (a.axis, a.level, a.coefficient) == ("fluency", "sample", "spearman")}  # fmt: skip
+    assert sample == dict.fromkeys(["direct", "direct.calibrated", "words"], (1, 2))
+    assert {a.n for a in found.agreement if a.scorer == "direct.calibrated"} == {2, 4}
+    compared = {name for row in found.standings for name in [row.best, *row.undefined]}
+    compared |= {rival.scorer for row in found.standings for rival in row.rivals}
+    assert "direct.calibrated" in compared
+
+
+def test_maps_are_kept_with_their_counts(tmp_path: Path) -> None:
+    reported(judged(tmp_path), calibrate=["direct"])
+    (row,) = maps(tmp_path)
+    assert (row["scorer"], row["of"], row["axis"]) == ("direct.calibrated", "direct", "fluency")
+    assert (row["documents"], row["pairs"], row["unscored"]) == (2, 4, 0)
+    assert row["signature"] == rows(tmp_path, "direct.calibrated")["d1", "A"].signature
+    assert row["map"] == {"scores": [1, 2, 3], "ratings": [1.5, 3, 4]}
+    assert sorted(row["fold_of"]) == ["d1", "d2"]
+    by_document = {doc_id: row["fold_maps"][fold] for doc_id, fold in row["fold_of"].items()}
+    assert by_document == {
+        "d1": {"scores": [1, 3], "ratings": [2, 4]},
+        "d2": {"scores": [1, 2], "ratings": [1, 3]},
+    }
+
+
+def test_a_documents_ratings_do_not_change_its_own_scores(tmp_path: Path) -> None:
+    changed = RATED | {"d1": {"A": {"fluency": 4}, "B": {"fluency": 5}}}
+    for name, ratings in (("before", RATED), ("after", changed)):
+        (tmp_path / name).mkdir()
+        reported(judged(tmp_path / name, ratings), calibrate=["direct"])
+    after = values(tmp_path / "after", "direct.calibrated")
+    assert after == LEARNT | {("d2", "A"): 4, ("d2", "B"): 5, ("d3", "A"): 4.5}
+
+
+def test_a_report_without_it_takes_it_all_back(tmp_path: Path) -> None:
+    reported(judged(tmp_path), calibrate=["direct", "words"])
+    assert (tmp_path / "out/report/calibration.json").exists()
+    found = reported(tmp_path).findings
+    assert not (tmp_path / "out/report/calibration.json").exists()
+    assert scorers(tmp_path) == AS_JUDGED
+    assert {row.scorer for row in found.coverage} == {"direct", "words"}
+    assert not any("calibrated" in name for name in found.signatures)
+
+
+def test_it_changes_freely_and_twice_is_like_once(tmp_path: Path) -> None:
+    reported(judged(tmp_path), calibrate=["direct"])
+    first = json.loads((tmp_path / "out/run.json").read_text())["fingerprint"]
+    for _ in range(2):
+        reported(tmp_path, calibrate=["words"])
+        assert scorers(tmp_path) == sorted([*AS_JUDGED, ("words.calibrated", "fluency")])
+        assert len(rows(tmp_path, "words.calibrated")) == 6
+        assert [row["scorer"] for row in maps(tmp_path)] == ["words.calibrated"]
+    assert json.loads((tmp_path / "out/run.json").read_text())["fingerprint"] == first
+
+
+def test_a_scorer_without_axes_is_calibrated_to_each_that_is_rated(tmp_path: Path) -> None:
+    more = RATED | {"d3": {"A": {"relevance": 2}, "B": {}}}
+    found = reported(judged(tmp_path, more), calibrate=["words"]).findings
+    assert [(row["axis"], row["pairs"]) for row in maps(tmp_path)] == [
+        ("fluency", 4),
+        ("relevance", 2),
+    ]
+    assert {c.axis for c in found.coverage if c.scorer == "words.calibrated"} == {
+        "fluency",
+        "relevance",
+    }
+    # d3 is rated, though not on fluency: there it takes the map of all.
+    assert values(tmp_path, "words.calibrated")["d3", "A"] == 3.5
+    lines = {name: line for name, line in found.signatures.items() if "calibrated" in name}
+    assert lines.keys() == {"words.calibrated on fluency", "words.calibrated on relevance"}
+    assert "4 pairs of 2 documents" in lines["words.calibrated on fluency"]
+    assert "2 pairs of 2 documents" in lines["words.calibrated on relevance"]
+
+
+def test_what_cannot_be_calibrated_is_warned_of(tmp_path: Path) -> None:
+    warnings = reported(judged(tmp_path), calibrate=["direct", "words"]).findings.warnings
+    few = "not calibrated on relevance: fewer than 2 documents have both a score and a rating"
+    assert f"direct: {few}" in warnings
+    assert f"words: {few}" in warnings
+
+
+def test_without_ratings_nothing_is_calibrated(tmp_path: Path) -> None:
+    unrated: Ratings = {doc_id: {"A": {}, "B": {}} for doc_id in RATED}
+    found = reported(judged(tmp_path, unrated), calibrate=["direct", "words"]).findings
+    assert "words: not calibrated: no candidate has human ratings" in found.warnings
+    assert any(w.startswith("direct: not calibrated on fluency, rel") for w in found.warnings)
+    assert scorers(tmp_path) == AS_JUDGED
+    assert not (tmp_path / "out/report/calibration.json").exists()
+
+
+def test_scores_that_fall_are_warned_of(tmp_path: Path) -> None:
+    worse = {d: {s: None if v is None else -v for s, v in of.items()} for d, of in SCORED.items()}
+    warnings = reported(judged(tmp_path, scores=worse), calibrate=["words"]).findings.warnings
+    assert any(w.startswith("words: ratings of fluency do not rise") for w in warnings)
+    assert set(values(tmp_path, "words.calibrated").values()) == {3, 2, 2.5, None}
+
+
+def test_an_infinite_score_is_no_number() -> None:
+    fitted = cross_fitted([0, 1], [1, 2], [1, 2])
+    assert fitted is not None
+    fit = Fit("s", "*", "fluency", fitted, {}, 0, 0)
+    found = fit.of(Score("d", "A", "s", "*", inf))
+    assert (found.value, found.reason) == (None, NOT_FINITE)
+    assert (found.scorer, found.axis) == ("s.calibrated", "fluency")
+
+
+def test_is_what_the_command_finds_of_the_same_scores(tmp_path: Path) -> None:
+    """`evaljudge calibrate` of a run's scores: the same folds, maps and values."""
+    random, systems = Random(3), "ABC"
+    ratings: Ratings = {
+        f"d{n}": {s: {"fluency": random.randint(1, 5)} if n % 4 else {} for s in systems}
+        for n in range(16)
+    }
+    scores = {d: {s: round(random.uniform(1, 5), 1) for s in systems} for d in ratings}
+    reported(judged(tmp_path, ratings, scores), calibrate=["direct"], seed=0)
+    given = [
+        {"doc_id": d, "system": s, "scorer": "direct", "axis": "fluency", "value": value}
+        for d, of in scores.items()
+        for s, value in of.items()
+    ]
+    (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, given)))
+    source = CorpusSource(str(tmp_path / "cases.jsonl"))
+    wanted = Calibrating(source, [str(tmp_path / "scores.jsonl")], resamples=5)
+    (told,) = json.loads(calibrate_with(wanted, str(tmp_path / "command"), True))
+    (mine,) = maps(tmp_path)
+    assert mine["documents"] == 12
+    assert mine == {key: told[key] for key in mine}
+    lines = (tmp_path / "command/calibrated.jsonl").read_text().splitlines()
+    theirs = {(row["doc_id"], row["system"]): row["value"] for row in map(json.loads, lines)}
+    assert len(theirs) == 48
+    assert values(tmp_path, "direct.calibrated") == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize(
+    ("calibrate", "said"),
+    [
+        (["dierct"], "calibrate: unknown scorer 'dierct': did you mean 'direct'"),
+        (["direct#2"], "calibrate: 'direct#2' is a repetition"),
+        (["direct.calibrated"], "calibrate: 'direct.calibrated' is calibrated already"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(
+    tmp_path: Path, calibrate: list[str], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        make_job(load_config(config(tmp_path, calibrate=calibrate)), ScriptedEngines())
+
+
+def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
+    taken = {"words": {}, "direct.calibrated": {"metric": "words"}}
+    given = config(tmp_path, metrics=taken, calibrate=["direct"])
+    with pytest.raises(UserError, match="'direct.calibrated' is a scorer's name already"):
+        make_job(load_config(given), ScriptedEngines())
+
+
+# selections
+
+
+def select(scorer: str = "direct", axis: str = "fluency", **asked: float) -> dict[str, Any]:
+    condition = {"scorer": scorer, "axis": axis} | asked
+    return {"select": [{"name": "good", "all": [condition]}]}
+
+
+def chosen(folder: Path) -> list[At]:
+    lines = (folder / "out/selected/good.jsonl").read_text().splitlines()
+    return [(row["doc_id"], row["system"]) for row in map(json.loads, lines)]
+
+
+def test_a_precision_is_selected_by_and_its_worth_told(tmp_path: Path) -> None:
+    """Of the ratings 4 3 | 1 2, by score: 3 and 2 select good ones alone, 1 half of them.
+
+    On the second document alone 3 would be chosen, which selects nothing of the first; on the first
+    alone 2, which selects one of the second: a good one, of the two good ones that there are.
+    """
+    outcome = reported(judged(tmp_path), **select(precision=0.9, good=3))
+    assert chosen(tmp_path) == [("d1", "B"), ("d2", "B"), ("d3", "A")]
+    (selected,) = outcome.findings.selections
+    assert (selected.considered, selected.selected, selected.unscored) == (6, 3, 1)
+    (threshold,) = json.loads((tmp_path / "out/selected/good.json").read_text())["thresholds"]
+    shares = threshold.pop("cross_fitted")
+    assert threshold == {
+        "scorer": "direct", "axis": "fluency", "precision": 0.9, "good": 3, "value": 2,
+        "best": 1, "documents": 2,
+    }  # fmt: skip
+    assert shares["precision"] == {"value": 1, "low": 1, "high": 1, "n": 1}
+    assert shares["recall"] == {"value": 0.5, "low": 0, "high": 1, "n": 2}
+    assert not any(warning.startswith("select") for warning in outcome.findings.warnings)
+
+
+@pytest.mark.parametrize(
+    ("axis", "good", "said"),
+    [
+        ("fluency", 4, "no threshold reaches 0.9; the best precision is 0.5"),
+        ("fluency", 5, "no candidate is rated 5 or higher"),
+        ("relevance", 4, "fewer than 2 documents have both a score and a rating"),
+    ],
+)
+def test_without_a_threshold_nothing_is_selected_and_why_is_said(
+    tmp_path: Path, axis: str, good: float, said: str
+) -> None:
+    """Scores where the two best are rated 4 and 3."""
+    tied = SCORED | {"d2": {"A": 1, "B": 2}}
+    asked = select(axis=axis, precision=0.9, good=good)
+    found = reported(judged(tmp_path, scores=tied), **asked).findings
+    assert f"select.good: direct on {axis}: {said}: nothing is selected" in found.warnings
+    (selected,) = found.selections
+    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
+    assert selected.thresholds[0]["value"] is None
+    assert chosen(tmp_path) == []
+
+
+def test_calibrated_scores_are_selected_by(tmp_path: Path) -> None:
+    asked = select("words.calibrated", at_least=3)
+    reported(judged(tmp_path), calibrate=["words"], **asked)
+    assert chosen(tmp_path) == [("d1", "B"), ("d2", "B"), ("d3", "A")]
+    asked = select("words.calibrated", precision=1, good=3, at_least=3.1)
+    reported(tmp_path, calibrate=["words"], **asked)
+    assert chosen(tmp_path) == [("d3", "A")]
+
+
+@pytest.mark.parametrize("more", [{"at_least": 1}, {"precision": 0.5, "good": 1}])
+def test_an_axis_without_a_calibration_selects_nothing(
+    tmp_path: Path, more: dict[str, float]
+) -> None:
+    asked = select("words.calibrated", "fluencey", **more)
+    found = reported(judged(tmp_path), calibrate=["words"], **asked).findings
+    said = "no scores there (calibrated on: fluency)"
+    assert (
+        f"select.good: words.calibrated on fluencey: {said}: nothing is selected" in found.warnings
+    )
+    (selected,) = found.selections
+    assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (select("words.calibrated", at_least=1),
+         "unknown scorer 'words.calibrated': did you mean 'direct.calibrated'"),
+        (select("direct.calibrated", "fluencey", at_least=1),
+         "unknown axis 'fluencey': did you mean 'fluency'"),
+        (select("words", "*", precision=0.9, good=4),
+         "words has no axis, so `precision` is of no ratings: calibrate words, and name "
+         "words.calibrated on an axis"),
+    ],
+)  # fmt: skip
+def test_conditions_that_are_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        make_job(load_config(config(tmp_path, calibrate=["direct"], **asked)), ScriptedEngines())
+
+
+def test_a_calibrated_scorer_of_none_needs_an_axis(tmp_path: Path) -> None:
+    given = config(tmp_path, calibrate=["words"], **select("words.calibrated", "*", at_least=1))
+    with pytest.raises(UserError, match="has an axis for each that people rated: name one"):
+        make_job(load_config(given), ScriptedEngines())

@@ -1,0 +1,456 @@
+"""A run's references as a file, and such a file in another run: what it asks, and what is refused.
+
+All but the last test do a run's work without Ray, as a worker does it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.asks import Prompt, Writing
+from evaljudge.cluster.attempts import Here
+from evaljudge.cluster.orders import Assignment, Order
+from evaljudge.cluster.shards import ShardWork
+from evaljudge.config import load_config
+from evaljudge.cutting import bind_and_cut
+from evaljudge.errors import UserError
+from evaljudge.job import Job, make_job
+from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.records import Document
+from evaljudge.references import check_references, export_references, put_references
+from evaljudge.references.exporting import Exported
+from evaljudge.stages import missing
+from evaljudge.storage import Output, claimed
+
+AXES = ["fluency", "relevance"]
+SOURCE_0 = "b20389ce6e88582c86332b8430c38903bd6fa75fa3fbb7a8d630de1dbd322874"
+Scores = dict[tuple[str, str, str, str], float | None]
+
+
+class Run:
+    """A run's folder, worked on without Ray; its model signs what it writes with a word."""
+
+    def __init__(self, folder: Path, name: str, **changes: Any) -> None:
+        self.folder, self.word = folder, name
+        usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / name), "axes": AXES,
+                 "model": "m", "judges": synthetic()}  # fmt: skip
+        self.spec = usual | changes
+        self.written: list[str] = []
+
+    @property
+    def job(self) -> Job:
+        return make_job(load_config(self.spec), ScriptedEngines())
+
+    def bind(self, extend: bool = False) -> Output:
+        with claimed(self.spec["out"]) as claim:
+            return bind_and_cut(self.job, claim, extend=extend)
+
+    def put(self, output: Output) -> None:
+        job = self.job
+        assert job.writer_is is not None
+        lacking = [s for s, stages in self.lacking(output).items() if "prepare" in stages]
+        put_references(job.references, job.judges, job.writer_is, output, lacking)
+
+    def lacking(self, output: Output) -> Mapping[Any, Any]:
+        return missing(self.job, output, ("prepare", "judge"))
+
+    def work(self, output: Output) -> None:
+        """What every shard lacks."""
+        job = self.job
+        assert job.model is not None and job.writer_is is not None
+        assignment = Assignment(
+            self.spec["out"], None, output.name, job.judges, job.engines, job.model,
+            job.writer_is, job.judge_signatures(), 0,
+        )  # fmt: skip
+        work = ShardWork(
+            assignment, Here("now", "w", "n", lambda node: True), Scripted(self._write)
+        )
+        files = {kind: output.reusable_briefs(kind) for kind in job.kinds}
+        for shard, stages in self.lacking(output).items():
+            asyncio.run(work.do(Order(shard, stages, files)))
+
+    def whole(self, extend: bool = False) -> Output:
+        output = self.bind(extend)
+        self.put(output)
+        self.work(output)
+        return output
+
+    def scores(self) -> Scores:
+        output = self.bind()
+        return {
+            (score.doc_id, score.system, score.scorer, score.axis): score.value
+            for judge in self.job.judges
+            for shard in output.shards()
+            for verdict in output.verdicts(judge.name, shard)
+            for score in judge.score(verdict)
+        }
+
+    def export(self, name: str) -> Exported:
+        return export_references(self.spec["out"], str(self.folder / name))
+
+    def _write(self, prompt: Prompt, how: Writing) -> str:
+        self.written.append(prompt.text)
+        return f"{self.word} {any_text(prompt, how)}"
+
+
+def synthetic(**settings: Any) -> dict[str, Any]:
+    none = {"neighbours": 0, "exchanged": 0}
+    return {"synthetic": {"levels": 3, "checks": none} | settings}
+
+
+def case(number: int, systems: str = "AB") -> dict[str, Any]:
+    texts = [{"system": s, "text": f"{s} of {number}"} for s in systems]
+    return {"doc_id": f"d{number}", "source": f"source {number}", "candidates": texts}
+
+
+def write_rows(file: Path, rows: list[dict[str, Any]]) -> str:
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    digest = sha256(b"source 0").hexdigest()
+    usual = {"doc_id": "d0", "source_sha256": digest, "axis": "fluency", "level": 3,
+             "text": "given", "writer": "a person", "signature": ""}  # fmt: skip
+    return usual | changes
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_rows(tmp_path / "cases.jsonl", [case(n) for n in range(3)])
+    return tmp_path
+
+
+@pytest.fixture
+def first(folder: Path) -> Run:
+    run = Run(folder, "first")
+    run.whole()
+    assert len(run.written) == 3 * 2 * 3
+    return run
+
+
+def test_a_row_by_hand(first: Run, folder: Path) -> None:
+    assert first.export("refs.jsonl") == Exported(references=18, documents=3, unscored=0)
+    found = rows(folder / "refs.jsonl")
+    assert len(found) == 18
+    assert list(found[0]) == [
+        *("doc_id", "source_sha256", "axis", "level", "text", "writer", "signature")
+    ]
+    (one,) = (r for r in found if (r["doc_id"], r["axis"], r["level"]) == ("d0", "fluency", 1))
+    assert one["source_sha256"] == SOURCE_0
+    assert one["text"].startswith("first text ")
+    assert one["writer"] == "m@scripted"
+    assert one["signature"].startswith("synthetic@2 | m@scripted | ")
+
+
+def test_there_and_back_asks_for_no_writing_and_scores_alike(first: Run, folder: Path) -> None:
+    first.export("refs.jsonl")
+    second = Run(folder, "second", judges=synthetic(references=str(folder / "refs.jsonl")))
+    second.whole()
+    assert second.written == []
+    assert second.scores() == first.scores()
+    assert len(first.scores()) == 3 * 2 * 2 * 4
+    assert None not in first.scores().values()
+    second.export("again.jsonl")
+    as_text = [(folder / name).read_text() for name in ("refs.jsonl", "again.jsonl")]
+    assert sorted(as_text[0].splitlines()) == sorted(as_text[1].splitlines())
+
+
+def test_only_what_the_file_lacks_is_written(first: Run, folder: Path) -> None:
+    first.export("refs.jsonl")
+    given = [r for r in rows(folder / "refs.jsonl") if r["doc_id"] != "d2"]
+    middle = ("d1", "fluency", 3)
+    given = [r for r in given if (r["doc_id"], r["axis"], r["level"]) != middle]
+    file = write_rows(folder / "some.jsonl", given)
+    second = Run(folder, "second", judges=synthetic(references=file))
+    output = second.whole()
+    assert len(second.written) == 1 + 2 * 3
+    (between,) = (text for text in second.written if "source 1" in text)
+    ends = [r["text"] for r in given if (r["doc_id"], r["axis"]) == middle[:2]]
+    assert len(ends) == 2
+    assert all(text in between for text in ends)
+    (shard,) = (s for s in output.shards() if output.documents(s) == ["d1"])
+    writers = {b.part: b.content.get("writer") for b in output.own_briefs("synthetic", shard)
+               if b.axis == "fluency"}  # fmt: skip
+    assert writers == {"1": "m@scripted", "5": "m@scripted", "3": None}
+    assert second.export("all.jsonl") == Exported(18, 3, 0)
+
+
+def test_rows_that_the_run_has_no_use_for_are_not_used(folder: Path) -> None:
+    file = write_rows(
+        folder / "refs.jsonl",
+        [
+            row(),
+            row(axis="warmth"),
+            row(level=1.5),
+            row(doc_id="elsewhere", source_sha256="0" * 64),
+        ],
+    )
+    run = Run(folder, "run", judges=synthetic(references=file), axes=["fluency"])
+    output = run.whole()
+    assert len(run.written) == 3 * 3 - 1
+    texts = [b.content["text"] for s in output.shards() for b in output.own_briefs("synthetic", s)]
+    assert len(texts) == 9
+    assert texts.count("given") == 1
+
+
+def test_more_levels_take_over_those_there_are(first: Run, folder: Path) -> None:
+    first.export("refs.jsonl")
+    judges = synthetic(levels=5, references=str(folder / "refs.jsonl"))
+    second = Run(folder, "second", judges=judges)
+    second.whole()
+    assert len(second.written) == 3 * 2 * 2
+
+
+def test_a_resumed_run_keeps_what_it_has_written(folder: Path) -> None:
+    run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
+    output = run.whole()
+    files = sorted((folder / "run/briefs/synthetic").iterdir())
+    before = [file.read_bytes() for file in files]
+    for marker in (folder / "run/commits/prepare").iterdir():
+        marker.unlink()
+    run.written.clear()
+    run.put(output)
+    assert [file.read_bytes() for file in files] == before
+    run.work(output)
+    assert run.written == []
+
+
+def test_what_is_laid_beside_other_briefs_leaves_them(folder: Path) -> None:
+    """As when the briefs of one shard were written before it had the file's."""
+    file = write_rows(folder / "refs.jsonl", [row()])
+    run = Run(folder, "run", judges=synthetic(references=file))
+    output = run.whole()
+    shard = output.shards()[0]
+    own = output.own_briefs("synthetic", shard)
+    written = [brief for brief in own if brief.content["text"] != "given"]
+    assert (len(own), len(written)) == (6, 5)
+    output.write_briefs("synthetic", shard, written)
+    (folder / "run/commits/prepare/00000.json").unlink()
+    run.put(output)
+    assert {b.key: b for b in output.own_briefs("synthetic", shard)} == {b.key: b for b in own}
+
+
+def test_lost_briefs_are_taken_from_the_file_again_and_the_rest_is_written(folder: Path) -> None:
+    """A marker is left there: beside the file's briefs alone it must not say that all are there."""
+    run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
+    output = run.whole()
+    for file in (folder / "run/briefs/synthetic").iterdir():
+        file.unlink()
+    run.written.clear()
+    run.put(output)
+    assert len(run.lacking(output)) == 3
+    run.work(output)
+    assert len(run.written) == 3 * 2 * 3 - 1
+    assert run.lacking(output) == {}
+
+
+def test_judges_with_files_of_their_own(first: Run, folder: Path) -> None:
+    other = Run(folder, "other")
+    other.whole()
+    first.export("a.jsonl")
+    other.export("b.jsonl")
+    one, two = (
+        synthetic(references=str(folder / name))["synthetic"] for name in ("a.jsonl", "b.jsonl")
+    )
+    both = Run(folder, "both", judges={"synthetic": one, "second": {"judge": "synthetic"} | two})
+    both.whole()
+    assert both.written == []
+    scores = both.scores()
+    assert first.scores() != other.scores()
+    assert {k: v for k, v in scores.items() if k[2].startswith("synthetic")} == first.scores()
+    renamed = {
+        (doc_id, system, scorer.replace("second", "synthetic"), axis): value
+        for (doc_id, system, scorer, axis), value in scores.items()
+        if scorer.startswith("second")
+    }
+    assert renamed == other.scores()
+    with pytest.raises(UserError, match="judges of this run have different references of level"):
+        both.export("both.jsonl")
+    assert not (folder / "both.jsonl").exists()
+
+
+def test_judges_that_share_their_references_export_them_once(folder: Path) -> None:
+    judges = synthetic() | {"finer": {"judge": "synthetic", "levels": 5}}
+    run = Run(folder, "run", judges=judges)
+    run.whole()
+    assert run.export("refs.jsonl") == Exported(3 * 2 * 5, 3, 0)
+    assert len(rows(folder / "refs.jsonl")) == 30
+
+
+def test_a_document_of_several_shards_is_exported_once(first: Run, folder: Path) -> None:
+    write_rows(folder / "cases.jsonl", [case(0, "ABC"), case(1), case(2), case(3)])
+    output = first.whole(extend=True)
+    assert sum(shard.cases for shard in output.shards()) == 5
+    assert first.export("refs.jsonl") == Exported(4 * 2 * 3, 4, 0)
+
+
+def test_references_that_could_not_be_had_are_counted(folder: Path) -> None:
+    write_rows(folder / "cases.jsonl", [case(0), case(1) | {"source": ""}])
+    run = Run(folder, "run", judges=synthetic() | {"geval": {}})
+    run.whole()
+    to = f"file://{folder}/refs.jsonl"
+    assert export_references(str(folder / "run"), to) == Exported(6, 1, 6)
+    assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
+
+
+def test_there_and_back_on_object_storage(folder: Path, s3: Any) -> None:
+    first = Run(folder, "first", out=f"{s3.uri}/first")
+    first.whole()
+    to = f"{s3.uri}/released/refs.jsonl"
+    assert export_references(f"{s3.uri}/first", to) == Exported(18, 3, 0)
+    second = Run(folder, "second", out=f"{s3.uri}/second", judges=synthetic(references=to))
+    second.whole()
+    assert second.written == []
+    assert second.scores() == first.scores()
+
+
+def test_exports_that_are_refused(first: Run, folder: Path) -> None:
+    with pytest.raises(UserError, match="no run lies here"):
+        export_references(str(folder / "nowhere"), str(folder / "refs.jsonl"))
+    rated = Run(folder, "rated", judges={"direct": {}, "geval": {}})
+    rated.whole()
+    with pytest.raises(UserError, match=r"no reference was written there \(its judges: direct, g"):
+        rated.export("refs.jsonl")
+    begun = Run(folder, "begun")
+    begun.bind()
+    with pytest.raises(UserError, match="no prepared shard's briefs lie there"):
+        begun.export("refs.jsonl")
+    assert not (folder / "refs.jsonl").exists()
+    with pytest.raises(UserError, match="a folder; name a file"):
+        first.export("first")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "refs.jsonl: holds no reference"),
+        ("{broken", r"refs.jsonl:2: not valid JSON"),
+        ("[1]", "refs.jsonl:2: not an object but list"),
+        ({"text": " "}, "refs.jsonl:2: `text` is empty"),
+        ({"text": None}, "refs.jsonl:2: needs `text`"),
+        ({"doc_id": 7}, "refs.jsonl:2: needs `doc_id`"),
+        ({"source_sha256": None}, "refs.jsonl:2: needs `source_sha256`"),
+        ({"writer": None}, "refs.jsonl:2: needs `writer`"),
+        ({"signature": None}, "refs.jsonl:2: needs `signature`"),
+        ({"axis": ""}, "refs.jsonl:2: `axis` is empty"),
+        ({"level": 1.25}, r"refs.jsonl:2: `level` must be one of 1, 1.5, … 5"),
+        ({"level": 6}, "refs.jsonl:2: `level`"),
+        ({"level": "3"}, "refs.jsonl:2: `level`"),
+        ({"level": True}, "refs.jsonl:2: `level`"),
+        ({"level": 3.0, "text": "b"},
+         r"refs.jsonl:2: level 3 of fluency for document 'd0' again \(first in line 1\)"),
+    ],
+)  # fmt: skip
+def test_files_that_are_refused_at_once(folder: Path, content: Any, said: str) -> None:
+    usual = json.dumps(row())
+    second = content if isinstance(content, str) else json.dumps(row() | content)
+    (folder / "refs.jsonl").write_text(f"{usual}\n{second}\n" if content else "\n")
+    run = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
+    with pytest.raises(UserError, match=said) as refused:
+        _ = run.job
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_of_other_axes_alone_is_refused(folder: Path) -> None:
+    file = write_rows(folder / "refs.jsonl", [row(axis="fluencey")])
+    with pytest.raises(
+        UserError, match=r"of other axes \(fluencey\) than the run's \(fluency, rel"
+    ):
+        _ = Run(folder, "run", judges=synthetic(references=file)).job
+
+
+def test_what_is_no_file_is_refused(folder: Path) -> None:
+    with pytest.raises(UserError, match="none.jsonl: no such file"):
+        _ = Run(folder, "run", judges=synthetic(references=str(folder / "none.jsonl"))).job
+    with pytest.raises(UserError, match="cannot be read"):
+        _ = Run(folder, "run", judges=synthetic(references=str(folder))).job
+    with pytest.raises(UserError, match="judges.synthetic.references"):
+        _ = Run(folder, "run", judges=synthetic(references=["a"])).job
+    file = write_rows(folder / "refs.jsonl", [row()])
+    with pytest.raises(UserError, match="judges.direct: unknown key 'references'"):
+        _ = Run(folder, "run", judges={"direct": {"references": file}}).job
+
+
+def test_references_of_another_text_are_refused(folder: Path) -> None:
+    file = write_rows(folder / "refs.jsonl", [row(), row(level=1, source_sha256="0" * 64)])
+    run = Run(folder, "run", judges=synthetic(references=file))
+    said = r"refs.jsonl:2: was written for another source than document 'd0' has here"
+    with pytest.raises(UserError, match=said):
+        run.put(run.bind())
+    with pytest.raises(UserError, match=said):
+        evaljudge.plan(run.spec, engines=ScriptedEngines())
+    job = run.job
+    with pytest.raises(UserError, match=said):
+        check_references(job.references, job.judges, [Document("d0", "source 0")])
+    with pytest.raises(UserError, match="has no reference of any document of this corpus"):
+        check_references(job.references, job.judges, [Document("d1", "source 1")])
+
+
+def test_another_file_is_another_run(first: Run, folder: Path) -> None:
+    first.export("refs.jsonl")
+    run = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
+    run.bind()
+    (folder / "refs.jsonl").rename(folder / "moved.jsonl")
+    moved = Run(folder, "run", judges=synthetic(references=str(folder / "moved.jsonl")))
+    moved.bind()
+    write_rows(folder / "moved.jsonl", rows(folder / "moved.jsonl")[1:])
+    with pytest.raises(
+        UserError, match=r"judges.synthetic.references is \"\w{16}\" there, \"\w{16}"
+    ):
+        moved.bind()
+
+
+def test_a_file_that_changes_under_a_run_is_refused(folder: Path) -> None:
+    run = Run(folder, "run", judges=synthetic(references=write_rows(folder / "r.jsonl", [row()])))
+    job, output = run.job, run.bind()
+    write_rows(folder / "r.jsonl", [row(text="another")])
+    assert job.writer_is is not None
+    with pytest.raises(UserError, match="r.jsonl: was changed since this run was begun"):
+        put_references(job.references, job.judges, job.writer_is, output, output.shards())
+
+
+def test_a_plan_counts_them_as_known(first: Run, folder: Path) -> None:
+    first.export("refs.jsonl")
+    given = [r for r in rows(folder / "refs.jsonl") if r["doc_id"] != "d2"]
+    file = write_rows(folder / "some.jsonl", given)
+    run = Run(folder, "run", judges=synthetic(references=file))
+    plan = evaljudge.plan(run.spec, engines=ScriptedEngines())
+    assert plan.asked["prepare", "synthetic"].asks == 2 * 3
+    assert plan.asked["judge", "synthetic"].asks == 3 * 2 * 2 * 3
+    whole = Run(folder, "run", judges=synthetic(references=str(folder / "refs.jsonl")))
+    assert evaljudge.plan(whole.spec, engines=ScriptedEngines()).is_exact
+
+
+@pytest.mark.usefixtures("local_ray")
+def test_over_ray_references_of_one_run_serve_another(folder: Path) -> None:
+    """Needs Ray: the whole journey there and back, one step at a time in the second run."""
+    one, two = Run(folder, "one"), Run(folder, "two")
+    engines = ScriptedEngines()
+    evaljudge.run(one.spec, engines=engines)
+    assert one.export("refs.jsonl") == Exported(18, 3, 0)
+    two.spec |= {"judges": synthetic(references=str(folder / "refs.jsonl"))}
+    evaljudge.prepare(two.spec, engines=engines)
+    assert asked(folder / "two") == {"prepare": 0}
+    evaljudge.judge(two.spec, engines=engines)
+    evaljudge.make_report(two.spec, engines=engines)
+    assert asked(folder / "two") == {"prepare": 0, "judge": 3 * 2 * 2 * 3}
+    assert two.scores() == one.scores()
+    assert evaljudge.run(two.spec, engines=engines).coverage == 1.0
+
+
+def asked(out: Path) -> dict[str, int]:
+    told = json.loads((out / "run.json").read_text())["asked"]
+    return {entry["stage"]: entry["asks"] for entry in told}

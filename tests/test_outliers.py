@@ -1,0 +1,204 @@
+"""Ratings set aside by a file: which, how many, and what the agreement then is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from markdown_it import MarkdownIt
+
+from evaljudge.agreeing import with_statistics
+from evaljudge.config import AgreementConfig, Config, load_config
+from evaljudge.errors import UserError
+from evaljudge.outliers import Outlier, rated_candidates, read_outliers, set_aside, with_outliers
+from evaljudge.rated import Rated
+from evaljudge.records import Candidate, Case, Document, Score
+from evaljudge.report import Findings, WithoutOutliers, agreement_markdown, agreement_text, page
+from evaljudge.scoring import Tables
+from evaljudge.storage import Output
+
+SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]
+FLUENCY = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+"""d0 agrees fully; d1 has 3 1 2 beside 1 2 3: its Spearman is -.5, and without C of it -1."""
+NAMES = [(f"d{d}", system) for d in range(2) for system in "ABC"]
+
+
+def a_run(folder: Path) -> tuple[Output, Rated]:
+    """Two shards of one document, and what scoring makes of them; `tone` is rated of d0 alone."""
+    output, tables = Output(str(folder)), Tables([("s", "fluency"), ("s", "tone")])
+    output.write_listing({"shards": [[n, 1, 4] for n in range(2)]})
+    for d, shard in enumerate(output.shards()):
+        told = [{"fluency": f} | ({"tone": 4 - f} if d == 0 else {}) for f in FLUENCY[d]]
+        texts = [Candidate(s, "text", own) for s, own in zip("ABC", told, strict=True)]
+        case = Case(Document(f"d{d}", "source"), (Candidate("unrated", "text"), *texts))
+        output.write_cases(shard, [case])
+        values = dict(zip("ABC", SCORES[d], strict=True))
+        found = {
+            (c.system, "s", axis): Score(f"d{d}", c.system, "s", axis, values.get(c.system))
+            for c in case.candidates
+            for axis in ("fluency", "tone")
+        }
+        tables.add(case, found)
+    return output, tables.as_rated()
+
+
+def config(file: str | None) -> Config:
+    how = {"resamples": 0, "permutations": 9}
+    least = {"corpus": "c", "out": "o", "model": "m", "agreement": how}
+    return load_config(least | ({} if file is None else {"outliers": file}))
+
+
+def written(folder: Path, *rows: Any) -> str:
+    file = folder / "outliers.jsonl"
+    file.write_text("".join(f"{r if isinstance(r, str) else json.dumps(r)}\n" for r in rows))
+    return str(file)
+
+
+def spearman(rows: Sequence[Any], axis: str = "fluency") -> dict[str, float | None]:
+    found = [row for row in rows if (row.axis, row.coefficient) == (axis, "spearman")]
+    return {row.level: row.value for row in found}
+
+
+def test_rows_are_in_the_order_of_the_ratings(tmp_path: Path) -> None:
+    output, rated = a_run(tmp_path)
+    assert rated_candidates(output, output.shards()) == NAMES
+    assert rated.human["fluency"].tolist() == [*FLUENCY[0], *FLUENCY[1]]
+
+
+@pytest.mark.parametrize(
+    ("outlier", "fluency", "tone"),
+    [
+        (Outlier("d0"), [nan, nan, nan, 1, 2, 3], [nan] * 6),
+        (Outlier("d0", "B"), [1, nan, 3, 1, 2, 3], [3, nan, 1, nan, nan, nan]),
+        (Outlier("d0", None, "tone"), [1, 2, 3, 1, 2, 3], [nan] * 6),
+        (Outlier("d1", "C", "fluency"), [1, 2, 3, 1, 2, nan], [3, 2, 1, nan, nan, nan]),
+    ],
+)
+def test_what_a_row_sets_aside(
+    tmp_path: Path, outlier: Outlier, fluency: list[float], tone: list[float]
+) -> None:
+    _, rated = a_run(tmp_path)
+    before = {axis: column.copy() for axis, column in rated.human.items()}
+    left, met = set_aside(rated, NAMES, [outlier])
+    assert met == {0}
+    np.testing.assert_array_equal(left.human["fluency"], fluency)
+    np.testing.assert_array_equal(left.human["tone"], tone)
+    np.testing.assert_equal(dict(rated.human), before)
+    assert left.scores is rated.scores
+
+
+@pytest.mark.parametrize(
+    "outlier",
+    [
+        Outlier("d2"),
+        Outlier("d0", "unrated"),
+        Outlier("d0", "A", "warmth"),
+        Outlier("d1", "A", "tone"),
+    ],
+)
+def test_a_row_that_names_no_rating_meets_none(tmp_path: Path, outlier: Outlier) -> None:
+    _, rated = a_run(tmp_path)
+    left, met = set_aside(rated, NAMES, [outlier])
+    assert met == set()
+    np.testing.assert_equal(dict(left.human), dict(rated.human))
+
+
+def test_agreement_by_hand(tmp_path: Path) -> None:
+    output, rated = a_run(tmp_path / "run")
+    rows = [{"doc_id": "d1", "system": "C", "axis": "fluency", "why": "a slip"},
+            {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"}]  # fmt: skip
+    file = written(tmp_path, *rows)
+    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    assert (one.file, one.rows, one.unmet, one.set_aside, one.ratings) == (file, 3, 1, 1, 9)
+    everything = with_statistics(rated, AgreementConfig(resamples=0, permutations=0), 0)
+    assert spearman(everything["agreement"])["sample"] == pytest.approx((1 - 0.5) / 2)
+    assert spearman(one.agreement)["sample"] == pytest.approx((1 - 1) / 2)
+    assert spearman(one.agreement, "tone") == spearman(everything["agreement"], "tone")
+    keys = [[(row.scorer, row.axis, row.level, row.coefficient) for row in rows]
+            for rows in (everything["agreement"], one.agreement)]  # fmt: skip
+    assert keys[0] == keys[1]
+
+
+def test_an_axis_that_is_set_aside_whole_has_no_correlation(tmp_path: Path) -> None:
+    output, rated = a_run(tmp_path / "run")
+    file = written(tmp_path, {"doc_id": "d0", "axis": "tone"})
+    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    assert spearman(one.agreement, "tone") == dict.fromkeys(("sample", "system", "summary"))
+    assert one.set_aside == 3
+
+
+def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path: Path) -> None:
+    output, rated = a_run(tmp_path / "run")
+    assert with_outliers(config(None), output, output.shards(), rated) == {}
+    file = written(tmp_path, {"doc_id": "d9"})
+    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    assert (one.set_aside, one.unmet, one.agreement) == (0, 1, [])
+    assert json.loads(json.dumps(asdict(one)))["ratings"] == 9
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("{", "not valid JSON"),
+        ({"system": "A"}, "needs `doc_id`"),
+        ({"doc_id": 7}, "`doc_id` must be a text"),
+        ({"doc_id": "d", "axis": ["a"]}, "`axis` must be a text"),
+        ({"doc_id": "d", "system": None}, "`system` must be a text; leave it out to mean all"),
+        ({"doc_id": "d", "sytem": "A"}, "did you mean 'system'"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
+    file = written(tmp_path, {"doc_id": "d"}, row)
+    with pytest.raises(UserError) as refused:
+        read_outliers(file)
+    assert str(refused.value).startswith(f"{file}:2: ")
+    assert said in str(refused.value)
+
+
+def test_a_file_of_no_rows(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="holds no row"):
+        read_outliers(written(tmp_path))
+    assert read_outliers(written(tmp_path, {"doc_id": "d"})) == [Outlier("d", None, None)]
+
+
+def made(one: WithoutOutliers) -> Findings:
+    nothing: dict[str, Any] = dict.fromkeys(("coverage", "systems", "selections", "tokens"), ())
+    return Findings(
+        run="r", task="summary", corpus="c", model="m", writer="m", cases=2, candidates=6, rated=6,
+        coverage_floor=0.9, agreement=(), signatures={}, warnings=(), without_outliers=[one],
+        **nothing,
+    )  # fmt: skip
+
+
+def test_all_three_outputs_say_what_is_set_aside(tmp_path: Path) -> None:
+    output, rated = a_run(tmp_path / "run")
+    file = written(tmp_path, {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"})
+    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    one = replace(one, file="<b>o|x</b>")
+    told = made(one)
+    title = "Without 1 rating that a file sets aside"
+    for text in (agreement_markdown(told), agreement_text(told), page(told)):
+        assert text.count(title) == 1
+        assert "report these figures" in text.replace("\n", " ")
+        empty = made(replace(one, agreement=[]))
+        assert title in agreement_text(empty)
+    markdown = agreement_markdown(told)
+    assert "### Without 1 rating that &lt;b&gt;o\\|x&lt;/b&gt; sets aside: sample level" in markdown
+    html = MarkdownIt().enable("table").render(markdown)
+    assert html.count("<table>") == 4
+    assert '<td style="text-align:right">9</td>' in html
+    assert page(told).count("<table>") == 4 and "<b>" not in page(told)
+    lines = agreement_text(told).splitlines()
+    assert ["<b>o|x</b>", "2", "1", "1", "9"] in [line.split() for line in lines]
+    assert any(line.split()[:3] == ["s", "fluency", "0.000"] for line in lines)
+
+
+def test_a_finding_without_outliers_has_no_such_section() -> None:
+    told = replace(made(WithoutOutliers("f", 0, 0, 0, 0, [])), without_outliers=())
+    assert "sets aside" not in agreement_markdown(told) + page(told) + agreement_text(told)

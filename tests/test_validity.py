@@ -1,0 +1,363 @@
+"""What could mislead: sums by hand, of one shard and of many, and the rows that they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from math import nan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaljudge.judges.protocol import Compared
+from evaljudge.rated import Rated
+from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Verdict
+from evaljudge.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
+
+Answers = dict[str, float]
+
+
+def answers(better: float, worse: float, similar: float) -> Answers:
+    return {"Better": better, "Worse": worse, "Similar": similar}
+
+
+BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
+EVEN = answers(0.25, 0.25, 0.5)
+RATHER_BETTER, RATHER_WORSE = answers(0.5, 0.25, 0.25), answers(0.25, 0.5, 0.25)
+
+
+def case(doc_id: str, texts: Mapping[str, str], rated: bool = False) -> Case:
+    ratings = {"fluency": 1.0} if rated else {}
+    candidates = (Candidate(system, text, ratings) for system, text in texts.items())
+    return Case(Document(doc_id, "source"), tuple(candidates))
+
+
+def check(
+    doc_id: str,
+    neighbours: Sequence[Answers] = (),
+    exchanged: Sequence[tuple[Answers, Answers]] = (),
+    axis: str = "fluency",
+) -> Verdict:
+    evidence: dict[str, Any] = {
+        "neighbours": [
+            {"worse": float(n), "better": float(n + 1), "p": p}
+            for n, p in enumerate(neighbours, start=1)
+        ],
+        "exchanged": [
+            {"system": "A", "rating": 3.0, "p": p, "exchanged": other} for p, other in exchanged
+        ],
+    }
+    return Verdict(doc_id, ANY_SYSTEM, "a", axis, evidence)
+
+
+def levels(*ps: Answers, mass: float = 1.0) -> list[Compared]:
+    return [Compared(float(rating), p, mass) for rating, p in enumerate(ps, start=1)]
+
+
+def of_checks(*checks: Verdict, cases: Sequence[Case] = ()) -> Sums:
+    return shard_sums(cases, {}, checks, {})
+
+
+def of_levels(**by_system: Sequence[Compared]) -> AxisSums:
+    compared = {("d", system, "fluency"): found for system, found in by_system.items()}
+    return shard_sums([], compared, [], {}).axes["fluency"]
+
+
+def of_lengths(*documents: tuple[Sequence[float | None], Sequence[int]]) -> AxisSums:
+    """Of each document, the candidates' scores and their numbers of words."""
+    cases: list[Case] = []
+    scores: dict[Judged, float | None] = {}
+    for number, (values, words) in enumerate(documents):
+        texts = {f"s{n}": " \n".join(["word"] * count) for n, count in enumerate(words)}
+        cases.append(case(f"d{number}", texts))
+        scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
+    return shard_sums(cases, {}, [], scores).axes["fluency"]
+
+
+def row(sums: AxisSums) -> Mapping[str, Any]:
+    """The row of one axis, where nobody rated anything."""
+    total = Sums({"fluency": sums}, {"fluency": set()})
+    nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
+    (found,) = validity_rows("a", "a", total, nobody, {})
+    return asdict(found)
+
+
+def test_the_sample_of_the_module() -> None:
+    texts = {"A": "some text"}
+    found = [answers(0.9, 0.02, 0.08), answers(0.8, 0.05, 0.15), answers(0.05, 0.75, 0.2)]
+    neighbours = [answers(0.7, 0.1, 0.2), answers(0.3, 0.6, 0.1)]
+    exchanged = [(answers(0.05, 0.75, 0.2), answers(0.5, 0.3, 0.2))]
+    sums = shard_sums(
+        [case("d", texts)],
+        {("d", "A", "fluency"): levels(*found, mass=0.5)},
+        [check("d", neighbours, exchanged)],
+        {("d", "A", "fluency"): 1.5},
+    ).axes["fluency"]
+    assert (sums.checked, sums.inverted, sums.pairs, sums.inverted_pairs) == (1, 1, 2, 1)
+    assert (sums.comparisons, sums.candidates, sums.below, sums.above) == (3, 1, 0, 0)
+    assert (sums.exchanged, sums.flipped) == (1, 1)
+    assert (sums.certain, sums.mass) == (0, 1.5)
+
+
+# neighbours
+
+
+@pytest.mark.parametrize(
+    ("p", "inverted"),
+    [(RATHER_BETTER, 0), (RATHER_WORSE, 1), (EVEN, 0), (SIMILAR, 0), (answers(0.1, 0.2, 0.7), 1)],
+)
+def test_a_pair_is_inverted_where_its_better_one_is_rather_worse(p: Answers, inverted: int) -> None:
+    sums = of_checks(check("d", [p])).axes["fluency"]
+    assert (sums.pairs, sums.inverted_pairs) == (1, inverted)
+
+
+def test_one_inverted_pair_inverts_the_document() -> None:
+    checks = [
+        check("d0", [BETTER, WORSE, WORSE]),
+        check("d1", [BETTER, BETTER, SIMILAR]),
+        check("d1", [WORSE], axis="coherence"),
+    ]
+    axes = of_checks(*checks).axes
+    assert axes["fluency"] == AxisSums(checked=2, inverted=1, pairs=6, inverted_pairs=2)
+    assert axes["coherence"] == AxisSums(checked=1, inverted=1, pairs=1, inverted_pairs=1)
+
+
+def test_a_check_that_failed_is_not_counted() -> None:
+    failed = Verdict("d0", ANY_SYSTEM, "a", "fluency", {}, "unscored", "empty source")
+    sums = of_checks(failed, check("d1", [BETTER]))
+    assert sums.axes["fluency"] == AxisSums(checked=1, pairs=1)
+    assert of_checks(failed).axes == {}
+
+
+def test_a_document_without_neighbours_is_not_checked() -> None:
+    exchanged = [(BETTER, BETTER)]
+    assert of_checks(check("d", [], exchanged)).axes["fluency"] == AxisSums(exchanged=1)
+
+
+def test_ids_are_kept_of_rated_documents_with_an_inversion_alone() -> None:
+    cases = [case(f"d{n}", {"A": "t"}, rated) for n, rated in enumerate([True, False, True])]
+    checks = [check("d0", [WORSE]), check("d1", [WORSE]), check("d2", [BETTER])]
+    sums = of_checks(*checks, cases=cases)
+    assert sums.inverted == {"fluency": {"d0"}}
+    assert sums.axes["fluency"].inverted == 2
+
+
+# probabilities and the scale
+
+
+def test_entropy_certainty_and_mass_are_means_over_comparisons() -> None:
+    found = levels(BETTER, EVEN, mass=0.5), levels(answers(0.5, 0.5, 0), SIMILAR, mass=0.75)
+    told = row(of_levels(A=found[0], B=found[1]))
+    assert told["comparisons"] == 4
+    assert told["entropy"] == pytest.approx((0 + 1.5 + 1 + 0) / 4)
+    assert told["certain"] == 0.5
+    assert told["mass"] == 0.625
+
+
+def test_certain_is_above_99_percent() -> None:
+    just, above = answers(0.99, 0.01, 0), answers(0.001, 0.991, 0.008)
+    assert row(of_levels(A=levels(just, above)))["certain"] == 0.5
+
+
+def test_candidates_lie_below_between_or_above_the_references() -> None:
+    sums = of_levels(
+        A=levels(WORSE, RATHER_WORSE),
+        B=levels(BETTER, RATHER_BETTER),
+        C=levels(BETTER, RATHER_BETTER),
+        D=levels(BETTER, WORSE),
+        E=levels(BETTER, SIMILAR),
+    )
+    assert (sums.candidates, sums.below, sums.above) == (5, 1, 2)
+
+
+def test_a_candidate_without_comparisons_is_not_placed() -> None:
+    assert of_levels(A=[], B=levels(BETTER)).candidates == 1
+
+
+# position
+
+
+@pytest.mark.parametrize(
+    ("p", "exchanged", "flipped"),
+    [
+        (BETTER, RATHER_WORSE, 1),
+        (RATHER_WORSE, answers(0.2, 0.1, 0.7), 1),
+        (BETTER, RATHER_BETTER, 0),
+        (WORSE, WORSE, 0),
+        (BETTER, SIMILAR, 0),
+        (EVEN, WORSE, 0),
+        (EVEN, SIMILAR, 0),
+    ],
+)
+def test_a_comparison_flips_where_it_takes_the_other_side(
+    p: Answers, exchanged: Answers, flipped: int
+) -> None:
+    sums = of_checks(check("d", exchanged=[(p, exchanged)])).axes["fluency"]
+    assert (sums.exchanged, sums.flipped) == (1, flipped)
+
+
+# length
+
+
+def test_length_is_the_mean_of_documents_correlations() -> None:
+    sums = of_lengths(([1, 2, 3], [10, 20, 30]), ([1, 2, 3], [10, 30, 20]))  # 1 and 0.5
+    assert sums == AxisSums(length_documents=2, length=1.5, length_squares=1.25)
+    told = row(sums)
+    # deviation √⅛, standard error ¼
+    assert told["length"] == 0.75
+    assert told["length_low"] == pytest.approx(0.75 - 1.96 / 4)
+    assert told["length_high"] == 1.0  # and not 1.24
+
+
+def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies() -> None:
+    few = [1, 2], [10, 20]
+    unscored: tuple[list[float | None], list[int]] = [1, None, 2, None], [10, 20, 30, 40]
+    flat_scores, flat_lengths = ([2, 2, 2], [10, 20, 30]), ([1, 2, 3], [5, 5, 5])
+    assert of_lengths(few, unscored) == AxisSums()
+    assert of_lengths(few, unscored, flat_scores, flat_lengths) == AxisSums()
+    falling = [3, None, 2, 1], [10, 99, 20, 30]
+    assert of_lengths(few, unscored, flat_scores, falling) == AxisSums(
+        length_documents=1, length=-1.0, length_squares=1.0
+    )
+
+
+def test_one_document_has_no_interval() -> None:
+    told = row(of_lengths(([1, 2, 3], [10, 20, 30])))
+    assert (told["length"], told["length_low"], told["length_high"]) == (1.0, None, None)
+
+
+def test_length_is_that_of_scipy() -> None:
+    stream = np.random.default_rng(7)
+    documents = [
+        (stream.integers(0, 5, n).astype(float).tolist(), stream.integers(5, 40, n).tolist())
+        for n in [3, 5, 8, 16] * 5
+    ]
+    found = [
+        float(stats.spearmanr(scores, words).statistic)
+        for scores, words in documents
+        if len(set(scores)) > 1 and len(set(words)) > 1
+    ]
+    told = row(of_lengths(*documents))
+    low, high = stats.norm.interval(0.95, np.mean(found), stats.sem(found))
+    assert told["length_documents"] == len(found)
+    assert told["length"] == pytest.approx(np.mean(found))
+    assert [told["length_low"], told["length_high"]] == pytest.approx([low, high], abs=1e-4)
+
+
+# agreement with people, with and without the inverted documents
+
+ROWS = {"documents": [0, 0, 0, 1, 1, 1, 2, 2, 2], "systems": [0, 1, 2] * 3}
+# within documents 0, 1 and 2: 1, 0.5 and −1
+SCORES = [1, 2, 3, 1, 3, 2, 3, 2, 1]
+RATINGS = [1, 2, 3, 1, 2, 3, 1, 2, 3]
+CODES = {"d0": 0, "d1": 1, "d2": 2}
+
+
+def rated(scores: Sequence[float] = SCORES, human: str = "fluency") -> Rated:
+    return Rated(
+        documents=np.array(ROWS["documents"]),
+        systems=np.array(ROWS["systems"]),
+        scores={("a", "fluency"): np.array(scores, float), ("b", "fluency"): np.zeros(9)},
+        human={human: np.array(RATINGS, float)},
+        raters={},
+    )
+
+
+def agreement(found: Rated, sums: AxisSums, *inverted: str) -> tuple[float | None, ...]:
+    total = Sums({"fluency": sums}, {"fluency": set(inverted)})
+    (row,) = validity_rows("a", "a", total, found, CODES)
+    return (row.agreement, row.agreement_documents, row.graded_agreement, row.graded_documents)
+
+
+CHECKED = AxisSums(checked=3, inverted=1, pairs=6, inverted_pairs=1)
+
+
+def test_agreement_with_and_without_inverted_documents() -> None:
+    assert agreement(rated(), CHECKED, "d2") == pytest.approx((1 / 6, 3, 0.75, 2))
+    assert agreement(rated(), CHECKED, "d1", "d2") == pytest.approx((1 / 6, 3, 1.0, 1))
+    assert agreement(rated(), CHECKED) == pytest.approx((1 / 6, 3, 1 / 6, 3))
+    assert agreement(rated(), CHECKED, *CODES)[2:] == (None, 0)
+
+
+def test_a_document_without_a_correlation_is_not_behind_the_agreement() -> None:
+    scores = [5, 5, 5, nan, nan, 2, 3, 2, 1]
+    assert agreement(rated(scores), CHECKED, "d0") == (-1.0, 1, -1.0, 1)
+    assert agreement(rated(scores), CHECKED, "d2") == (-1.0, 1, None, 0)
+
+
+def test_what_nobody_rated_agrees_with_nobody() -> None:
+    assert agreement(rated(human="coherence"), CHECKED, "d2") == (None, 0, None, 0)
+
+
+def test_where_nothing_was_checked_nothing_is_known_to_be_graded() -> None:
+    value, documents, *graded = agreement(rated(), AxisSums())
+    assert (value, documents) == pytest.approx((1 / 6, 3))
+    assert graded == [None, 0]
+
+
+def test_a_scorer_that_is_not_there_agrees_with_nobody() -> None:
+    total = Sums({"fluency": CHECKED}, {"fluency": set()})
+    (row,) = validity_rows("a", "other", total, rated(), CODES)
+    assert (row.judge, row.agreement, row.graded_agreement) == ("a", None, None)
+
+
+# nothing at all, and many shards
+
+
+def test_nothing_is_told_of_nothing() -> None:
+    assert shard_sums([], {}, [], {}) == Sums()
+    told = row(AxisSums())
+    names = ("agreement", "graded_agreement", "entropy", "certain", "mass", "length")
+    assert [told[name] for name in names] == [None] * 6
+    assert (told["length_low"], told["length_high"]) == (None, None)
+    assert [told[name] for name in ("checked", "candidates", "exchanged")] == [0, 0, 0]
+
+
+def test_an_axis_where_nothing_is_scored_has_a_row() -> None:
+    sums = shard_sums([case("d", {"A": "t"})], {}, [], {("d", "A", "fluency"): None})
+    assert sums == Sums({"fluency": AxisSums()}, {"fluency": set()})
+
+
+answer = st.sampled_from([BETTER, WORSE, SIMILAR, EVEN, RATHER_BETTER, RATHER_WORSE])
+candidate = st.tuples(
+    st.sampled_from(["fluency", "coherence"]),
+    st.sampled_from([None, 1.0, 2.0, 3.0]),
+    st.integers(1, 4),
+    st.lists(answer, max_size=3),
+)
+document = st.tuples(
+    st.booleans(),
+    st.lists(candidate, max_size=5),
+    st.lists(answer, max_size=2),
+    st.lists(st.tuples(answer, answer), max_size=2),
+)
+
+
+@given(st.lists(document, max_size=6), st.lists(st.integers(0, 6), max_size=3))
+def test_shards_together_are_one_go(documents: list[Any], cuts: list[int]) -> None:
+    numbered = list(enumerate(documents))
+    total, bounds = Sums(), [0, *sorted(cuts), len(documents)]
+    for start, end in pairwise(bounds):
+        total += _sums(numbered[start:end])
+    whole = _sums(numbered)
+    assert total.inverted == whole.inverted
+    assert total.axes.keys() == whole.axes.keys()
+    for axis, sums in whole.axes.items():
+        assert asdict(total.axes[axis]) == pytest.approx(asdict(sums))
+
+
+def _sums(documents: Sequence[tuple[int, Any]]) -> Sums:
+    cases, checks, compared, scores = [], [], {}, {}
+    for number, (is_rated, candidates, neighbours, exchanged) in documents:
+        texts = {f"s{n}": "word " * words for n, (_, _, words, _) in enumerate(candidates)}
+        cases.append(case(f"d{number}", texts, is_rated))
+        checks.append(check(f"d{number}", neighbours, exchanged))
+        for n, (axis, score, _, found) in enumerate(candidates):
+            scores[f"d{number}", f"s{n}", axis] = score
+            compared[f"d{number}", f"s{n}", axis] = levels(*found, mass=0.5)
+    return shard_sums(cases, compared, checks, scores)
