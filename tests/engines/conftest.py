@@ -14,7 +14,7 @@ from evaljudge.engines.vllm import VllmModel
 SMALL: dict[str, Any] = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def engine(tiny: Callable[..., Path]) -> Iterator[Callable[..., VllmModel]]:
     opened: dict[str, Any] = {}
 
@@ -27,5 +27,6 @@ def engine(tiny: Callable[..., Path]) -> Iterator[Callable[..., VllmModel]]:
         return opened[name]  # type: ignore[no-any-return]
 
     yield open_one
+    # All at once: the first that is closed takes what the engines of one process share.
     for one in opened.values():
         one.close()
