@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from pydantic import ValidationError
+
 
 class UserError(Exception):
     """Something the user can put right: said in one line, exit code 2, never a traceback."""
@@ -16,6 +18,14 @@ class GivenUp(Exception):
 
 class EngineDead(Exception):
     """The engine itself failed, not a reply: its cases must be done by another."""
+
+
+def first_words(error: Exception) -> str:
+    """What a library's error says, in one line."""
+    said = str(error)
+    if isinstance(error, ValidationError):  # its own first line only counts the errors
+        said = error.errors()[0]["msg"]
+    return next((line for line in said.splitlines() if line.strip()), repr(error))
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -1,50 +1,88 @@
 """Sentence encoders, beside an engine: a text goes in, one unit vector comes out.
 
-    encoder("models/all-MiniLM-L6-v2")(["A flood.", "The river rose."])  ->  [(0.03, …), (0.05, …)]
+    Encoders().vectors("models/all-MiniLM-L6-v2", ["A flood.", "The river rose."])
+    ->  [(0.03, …), (0.05, …)]
 
-Any that sentence-transformers reads, by its hub name or its folder. It runs on the CPU: engines
-take the GPUs' memory for themselves, and what is embedded here is short and little.
+By default any that sentence-transformers reads, by its hub name or its folder, on the CPU: engines
+take the GPUs' memory for themselves, and what is embedded here is short and little. A large one may
+be served by vLLM instead, where the engine is: `vllm:` before its name (pooling.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
+from threading import Lock
+from typing import Any, Protocol, TypeVar
 
 from evaljudge.asks import Vector
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_words
 
 DIGITS = 6
 """Kept of each number: machines differ in those after them."""
+VLLM = "vllm:"
+T = TypeVar("T")
 
 
-@cache
-def encoder(source: str) -> Callable[[Sequence[str]], list[Vector]]:
-    """Loaded once per process."""
-    model = _loaded(source)
+class Encoder(Protocol):
+    def unit_vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]: ...
 
-    def embedded(texts: Sequence[str]) -> list[Vector]:
+    def close(self) -> None: ...
+
+
+class Encoders:
+    """Those that one engine's judges have named, each loaded when it is first wanted."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, Encoder] = {}
+        self._one_at_a_time = Lock()
+
+    def vectors(self, source: str, texts: Sequence[str]) -> list[Vector]:
         if not texts:
             return []
-        rows = model.encode(
-            list(texts), normalize_embeddings=True, show_progress_bar=False, batch_size=64
-        )
+        with self._one_at_a_time:
+            if source not in self._opened:
+                self._opened[source] = _open(source)
+            rows = self._opened[source].unit_vectors(texts)
         return [tuple(round(float(value), DIGITS) for value in row) for row in rows]
 
-    return embedded
+    def close(self) -> None:
+        for encoder in self._opened.values():
+            encoder.close()
 
 
-def _loaded(source: str) -> Any:
+def _open(source: str) -> Encoder:
+    if not source.startswith(VLLM):
+        return SentenceTransformers(source)
+    from evaljudge.engines.pooling import Pooling
+
+    return _had(source, lambda: Pooling(source.removeprefix(VLLM)))
+
+
+class SentenceTransformers:
+    def __init__(self, source: str) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError:
+            raise UserError(
+                f"encoder {source}: sentence-transformers is not installed: it comes with the "
+                "extra `embeddings`"
+            ) from None
+        self._model = _had(
+            source, lambda: SentenceTransformer(source, device="cpu", trust_remote_code=False)
+        )
+
+    def unit_vectors(self, texts: Sequence[str]) -> Any:
+        return self._model.encode(
+            list(texts), normalize_embeddings=True, show_progress_bar=False, batch_size=64
+        )
+
+    def close(self) -> None:
+        """Nothing is held that the process's end does not free."""
+
+
+def _had(source: str, load: Callable[[], T]) -> T:
     try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise UserError(
-            f"encoder {source}: sentence-transformers is not installed: it comes with the extra "
-            "`embeddings`"
-        ) from None
-    try:
-        return SentenceTransformer(source, device="cpu", trust_remote_code=False)
+        return load()
     except Exception as error:  # many kinds; each means: no encoder there
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise UserError(f"no encoder can be had of {source}: {said}") from None
+        said = f"no encoder can be had of {source}: {first_words(error)}"
+        raise UserError(said) from None

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from pydantic import ValidationError
-
 from evaljudge.asks import (
     Chosen,
     Failed,
@@ -33,9 +31,10 @@ from evaljudge.asks import (
 from evaljudge.engines.labels import Labels, compile_options
 from evaljudge.engines.loop import Steps
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
+from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Ids, Tokeniser, full_blocks
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_words
 
 QUIET = {
     "VLLM_NO_USAGE_STATS": "1",
@@ -52,31 +51,30 @@ CPU_BLOCK = 32
 
 def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     """Load a model; what its checkpoint or arguments make impossible is the user's to mend."""
-    cpu = installed_build() == CPU_BUILD
-    os.environ.update({name: value for name, value in QUIET.items() if name not in os.environ})
-    if cpu:  # compiling one small gather costs 16 s and needs a C++ compiler
-        os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+    set_environment()
     from vllm import EngineArgs
     from vllm.v1.engine.llm_engine import LLMEngine
 
-    path = _local_path(source.path)
+    path = local_path(source.path)
     try:
-        engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed, cpu)))
+        engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed)))
     except (ValueError, TypeError, OSError, RuntimeError, KeyError) as error:
-        said = f"model {source.source}: the engine cannot load it: {_first_words(error)}"
+        said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
     return VllmModel(engine, _tokeniser(path, source), source, seed)
 
 
-def _first_words(error: Exception) -> str:
-    if isinstance(error, ValidationError):  # its own first line only counts the errors
-        return str(error.errors()[0]["msg"])
-    return next((line for line in str(error).splitlines() if line.strip()), repr(error))
+def set_environment() -> None:
+    """What vLLM reads as it is imported; what the user has set stays."""
+    wanted = dict(QUIET)
+    if installed_build() == CPU_BUILD:
+        wanted["TORCHDYNAMO_DISABLE"] = "1"  # one small gather costs 16 s and a C++ compiler
+    os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
 
 
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     """Counts tokens and cache blocks as the engine would, by the tokenizer alone."""
-    tokeniser = _tokeniser(_local_path(source.path), source)
+    tokeniser = _tokeniser(local_path(source.path), source)
     template = read_template(tokeniser, source.chat, frozenset())
     usual = CPU_BLOCK if installed_build() == CPU_BUILD else CUDA_BLOCK
     size = int(source.engine.get("block_size", usual))
@@ -88,7 +86,7 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     return gauge
 
 
-def _arguments(source: ModelSource, path: str, seed: int, cpu: bool) -> dict[str, Any]:
+def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "model": path,
         "revision": source.revision,
@@ -97,7 +95,7 @@ def _arguments(source: ModelSource, path: str, seed: int, cpu: bool) -> dict[str
         "disable_log_stats": True,
         "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
     }
-    if cpu:
+    if installed_build() == CPU_BUILD:
         chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
         if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
             chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
@@ -111,7 +109,7 @@ def _a_share_of_memory() -> int:
     return int(min(psutil.virtual_memory().available / 5, 8 << 30))
 
 
-def _local_path(source: str) -> str:
+def local_path(source: str) -> str:
     if "://" not in source:
         return source
     from evaljudge.storage import fetch_folder
@@ -145,12 +143,13 @@ class VllmModel:
         self._block: int = config.cache_config.block_size
         self._plainly = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         self._compiled = lru_cache(None)(self._compile)
-        self._steps = Steps(engine)
+        self._steps, self._encoders = Steps(engine), Encoders()
 
     def prepare(self, options: Options) -> None:
         self._compiled(options)
 
     def close(self) -> None:
+        self._encoders.close()
         self._steps.close()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
@@ -205,9 +204,7 @@ class VllmModel:
         return await self._each([self._render_with(p, text) for p, text in pairs], reply)
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
-        from evaljudge.engines.sentences import encoder as opened
-
-        return await to_thread(lambda: opened(encoder)(texts))
+        return await to_thread(self._encoders.vectors, encoder, texts)
 
     async def _each(
         self, rendered: Sequence[_Asked | Failed], reply: Callable[[_Asked], Awaitable[R]]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.engines.tokens import Ids
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_words
 from evaljudge.metrics.windows import Window, Windows
 
 Vectors = NDArray[np.float32]
@@ -105,7 +105,7 @@ def _loaded(source: str, revision: str) -> tuple[Any, Any]:
         hf = AutoTokenizer.from_pretrained(source, **given)
         model = AutoModel.from_pretrained(source, **given)
     except Exception as error:  # transformers raises many kinds; each means: no encoder there
-        said = (str(error).splitlines() or [type(error).__name__])[0]
+        said = first_words(error)
         raise UserError(f"no encoder can be had of {source}: {said}") from None
     return hf, model.get_encoder() if model.config.is_encoder_decoder else model
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.engines.tokens import Tokeniser
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_words
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
@@ -131,7 +131,7 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
     except UserError as error:
         raise UserError(f"{where}.model: {error}") from None
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
-        said = (str(error).splitlines() or [type(error).__name__])[0]
+        said = first_words(error)
         raise UserError(f"{where}.model: no tokenizer can be had of {source}: {said}") from None
 
 

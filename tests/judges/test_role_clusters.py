@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaljudge.asks import Vector, some_vector
-from evaljudge.engines.sentences import encoder
+from evaljudge.engines.sentences import Encoders
 from evaljudge.judges.role_clusters import Survivors, survivors
 from evaljudge.judges.role_lists import Role
 
@@ -211,7 +211,7 @@ def test_by_sentences_of_an_encoder() -> None:
         Role("Growers", "Growers of crops on land beside the flooded river."),
     ]
     texts = [f"{role.type}: {role.description}" for role in (*static, *dynamic)]
-    vectors = encoder(str(MODEL_DIR))(texts)
+    vectors = Encoders().vectors(str(MODEL_DIR), texts)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(8), abs=1e-5)
     found = survivors(static, dynamic, vectors, 2)
     assert kept(found) == "General Public News Author Farmers Lawyers"
