@@ -153,10 +153,8 @@ class VllmModel:
         self._steps.close()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        params = self._writing(how)
-
         async def reply(asked: _Asked) -> Written | Failed:
-            (output,) = await self._steps.ask([asked.ids], [params])
+            (output,) = await self._steps.ask([asked.ids], [self._writing(how, asked.ids)])
             for one in output.outputs:
                 if one.finish_reason not in ("stop", "length"):
                     return Failed(f"the engine gave the reply up: {one.finish_reason}")
@@ -179,8 +177,8 @@ class VllmModel:
                 outputs += await self._steps.ask(prompts, [self._reading(n.ids) for n in nodes])
                 for node, output in zip(nodes, outputs[-len(nodes) :], strict=True):
                     found[node.path] = _first_logprobs(output)
-            key = hashlib.sha256(f"{self._seed} {asked.ids}".encode()).hexdigest()
-            chosen = sound(Chosen(labels.logprobs(found), (), self._spent(outputs, asked), key))
+            spent = self._spent(outputs, asked)
+            chosen = sound(Chosen(labels.logprobs(found), (), spent, self._key(asked.ids)))
             return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
         return await self._each([self._render(p, room=deepest + 1) for p in prompts], reply)
@@ -234,7 +232,11 @@ class VllmModel:
             f"context of {self._context}"
         )
 
-    def _writing(self, how: Writing) -> Any:
+    def _key(self, ids: Ids) -> str:
+        """What a draw depends on: not on the hour, nor on what shares the batch."""
+        return hashlib.sha256(f"{self._seed} {ids}".encode()).hexdigest()
+
+    def _writing(self, how: Writing, ids: Ids) -> Any:
         from vllm import SamplingParams
         from vllm.sampling_params import StructuredOutputsParams
 
@@ -248,6 +250,7 @@ class VllmModel:
             max_tokens=how.max_tokens,
             temperature=how.temperature,
             top_p=how.top_p,
+            seed=int(self._key(ids)[:15], 16) if how.temperature else None,
             logprobs=None if how.schema else 0,
             stop_token_ids=sorted(self._template.ends),
             structured_outputs=structured or None,

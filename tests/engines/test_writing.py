@@ -33,10 +33,12 @@ def test_tokens_cover_the_text_in_order(engine: Callable[..., VllmModel], pieces
         assert all(token.logprob <= 0 for token in sample.tokens)
 
 
-def test_greedy_replies_do_not_depend_on_company(engine: Callable[..., VllmModel]) -> None:
+@pytest.mark.parametrize("how", [GREEDY, replace(GREEDY, temperature=1.0, n=3)])
+def test_replies_do_not_depend_on_company(engine: Callable[..., VllmModel], how: Writing) -> None:
+    """Nor on the hour: a resumed run draws what one that was not killed would have drawn."""
     model = engine()
-    together = asyncio.run(model.write(ASK, GREEDY))
-    alone = [asyncio.run(model.write([prompt], GREEDY))[0] for prompt in ASK]
+    together = asyncio.run(model.write(ASK, how))
+    alone = [asyncio.run(model.write([prompt], how))[0] for prompt in ASK]
     assert [replace(r, spent=()) for r in together] == [replace(r, spent=()) for r in alone]
 
 
