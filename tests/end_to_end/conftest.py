@@ -27,9 +27,9 @@ class Ask(NamedTuple):
 def e2e() -> SimpleNamespace:
     """The helpers below, by name: test files cannot import from their conftest."""
     return SimpleNamespace(
-        cases=cases, write_cases=write_cases, asks=asks, tables=tables, files=files,
-        contract=contract, noting_engines=_load("scripted_run").noting_engines,
-        script=HERE / "scripted_run.py",
+        cases=cases, write_cases=write_cases, asks=asks, tables=tables,
+        differences=differences, files=files, contract=contract,
+        noting_engines=_load("scripted_run").noting_engines, script=HERE / "scripted_run.py",
     )  # fmt: skip
 
 
@@ -83,6 +83,18 @@ def tables(out: Path, briefs: Path | None = None) -> dict[str, Any]:
     for file in sorted((out / "selected").glob("*")):
         found[file.name] = file.read_text().splitlines()
     return found | {"agreement": json.loads((out / "report/agreement.json").read_text())}
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """The first rows of two runs' tables that are not the same, each beside its like."""
+    found = []
+    for name in sorted({*one, *other}):
+        rows, others = one.get(name, []), other.get(name, [])
+        if len(rows) != len(others):
+            found.append(f"{name}: {len(rows)} rows, and {len(others)}")
+        pairs = zip(rows, others, strict=False)
+        found += [f"{name}: {a!s:.900} AND {b!s:.900}" for a, b in pairs if a != b][:3]
+    return found
 
 
 def files(out: Path) -> set[str]:
