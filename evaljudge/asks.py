@@ -13,7 +13,7 @@ import hashlib
 import random
 from bisect import bisect
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from math import exp, fsum, inf, log, sqrt
@@ -58,13 +58,18 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """How to write; `schema` is a JSON schema (as JSON) that the reply must follow."""
+    """How to write; `schema` is a JSON schema (as JSON) that the reply must follow.
+
+    `example`: a reply of the kind that is asked for, for a model that only imagines; `{mark}` in it
+    differs from prompt to prompt. No other model looks at it.
+    """
 
     max_tokens: int
     temperature: float = 0.0
     top_p: float = 1.0
     n: int = 1
     schema: str | None = None
+    example: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

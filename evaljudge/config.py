@@ -166,7 +166,7 @@ class Config(Settings):
     briefs: str | None = None
     study: StudyConfig | None = None
     view: Annotated[int, Field(ge=0)] = 30
-    """How many candidates index.html shows with their entities."""
+    """How many candidates index.html shows with their entities, and with their votes."""
     entity_labels: Name | dict[str, Name] | None = None
     """People's labels: a file for each judge named, or one where one judge reads entities."""
     outliers: Name | None = None

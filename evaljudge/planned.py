@@ -27,7 +27,12 @@ FURTHER = (
 )
 GUESSED = (
     "{}: asks and tokens are estimates. How many entities a text has, or readers a document, is\n"
-    "known when it has been read; it is taken to have half as many entities as it may, no reader."
+    "known when it has been read; it is taken to have half as many entities as it may, and as\n"
+    "many readers as are wanted, no two alike."
+)
+CLUSTERED = (
+    "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
+    "settings that come to the same voters ask once."
 )
 ESTIMATED = (
     "Asks are exact as long as every brief can be written. Prompt tokens that hold a brief not\n"
@@ -67,6 +72,9 @@ def _lines(
     guessed = [judge.name for judge in job.judges if judge.asks_by_replies]
     if len(guessed) < len(job.judges):
         yield ESTIMATED if any(not plan.is_exact for _, plan in plans) else EXACT
+    clustered = [judge.name for judge in job.judges if judge.encoders]
+    if others := [name for name in clustered if name not in guessed]:
+        yield CLUSTERED.format(", ".join(others))
     if guessed:
         yield GUESSED.format(", ".join(guessed))
     yield FURTHER

@@ -36,6 +36,8 @@ class Assignment:
         offered: dict[Options, None] = {o: None for judge in self.judges for o in judge.options}
         for options in offered:
             engine.prepare(options)
+        for encoder in dict.fromkeys(e for judge in self.judges for e in judge.encoders):
+            engine.prepare_encoder(encoder)
         return engine
 
 

@@ -97,6 +97,9 @@ class Engine(Model, Protocol):
     def prepare(self, options: Options) -> None:
         """Compile options, so that those that cannot be told apart are refused at start-up."""
 
+    def prepare_encoder(self, encoder: str) -> None:
+        """Load it, so that one that cannot be had is refused before anything is asked."""
+
     def close(self) -> None: ...
 
 

@@ -36,14 +36,21 @@ class Encoders:
         self._opened: dict[str, Encoder] = {}
         self._one_at_a_time = Lock()
 
+    def load(self, source: str) -> None:
+        with self._one_at_a_time:
+            self._loaded(source)
+
     def vectors(self, source: str, texts: Sequence[str]) -> list[Vector]:
         if not texts:
             return []
         with self._one_at_a_time:
-            if source not in self._opened:
-                self._opened[source] = _open(source)
-            rows = self._opened[source].unit_vectors(texts)
+            rows = self._loaded(source).unit_vectors(texts)
         return [tuple(round(float(value), DIGITS) for value in row) for row in rows]
+
+    def _loaded(self, source: str) -> Encoder:
+        if source not in self._opened:
+            self._opened[source] = _open(source)
+        return self._opened[source]
 
     def close(self) -> None:
         for encoder in self._opened.values():

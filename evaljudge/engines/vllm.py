@@ -148,6 +148,9 @@ class VllmModel:
     def prepare(self, options: Options) -> None:
         self._compiled(options)
 
+    def prepare_encoder(self, encoder: str) -> None:
+        self._encoders.load(encoder)
+
     def close(self) -> None:
         self._encoders.close()
         self._steps.close()

@@ -47,6 +47,7 @@ class Direct:
     kind = "direct"
     version = "1"
     asks_by_replies = False
+    encoders = ()
     options: Sequence[Options] = ()
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:

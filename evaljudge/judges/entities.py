@@ -127,6 +127,7 @@ class Entities:
         wanted = AXES if task.name == SUMMARY and given.axes is None else given.axes or ()
         self._human = [axis.name for axis in task.axes if axis.name in wanted]
         how = Writing(given.max_tokens)
+        self.encoders: Sequence[str] = [given.encoder] if given.encoder else []
         matching = Matching(given.match, given.encoder or "", given.similar)
         self._extraction = Extraction(task, how, given.most_entities)
         self._rubric = RubricWriting(task, self._extraction, given.rubric, matching)

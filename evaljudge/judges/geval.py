@@ -49,6 +49,7 @@ class Geval:
     kind = "geval"
     version = "1"
     asks_by_replies = False
+    encoders = ()
     options = (RATINGS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:

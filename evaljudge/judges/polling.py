@@ -39,9 +39,13 @@ class Electorate:
     notes: Sequence[str] = ()
 
     @classmethod
-    def of(cls, kept: Survivors, static: int, notes: Sequence[str]) -> Electorate:
+    def of(
+        cls, kept: Survivors, static: int, others: Sequence[tuple[Role, str]], notes: Sequence[str]
+    ) -> Electorate:
+        """`others`: who was dropped before."""
         said = [*notes, *filter(None, [kept.note])]
-        return cls(kept.roles[:static], kept.roles[static:], kept.dropped, said)
+        dropped = [*others, *kept.dropped]
+        return cls(kept.roles[:static], kept.roles[static:], dropped, said)
 
     @property
     def roles(self) -> list[Role]:

@@ -36,6 +36,8 @@ class Judge(Protocol):
     """How often it asks depends on what was replied, so that `plan` can but estimate it."""
     options: Sequence[Options]
     """Every set of options it will offer, so that an engine can refuse them at start-up."""
+    encoders: Sequence[str]
+    """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 
     @property
     def asking(self) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ The lists are kept as they were read; which of them vote is settled when a candi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -22,13 +23,15 @@ from evaljudge.tasks import Task
 
 PART = "readers"
 TEMPLATES = ("roles.coarse", "roles.fine")
+LISTS = len(TEMPLATES)
 Lists = Mapping[str, RoleList | Failed]
 """By their names: `coarse`, `fine`."""
 
 
 class Readers:
     def __init__(self, judge: str, task: Task, how: Writing, most: int) -> None:
-        self._judge, self._pack, self._how, self._most = judge, task.pack, how, most
+        self._judge, self._pack, self._most = judge, task.pack, most
+        self._how = replace(how, example=_example(most))
         self._words = {"source_noun": task.nouns["source"], "most": str(most)}
         for template in TEMPLATES:
             self._pack.check(template, ["source"], **self._words)
@@ -53,6 +56,11 @@ class Readers:
         return reply if isinstance(reply, Failed) else roles_in(reply.samples[0], self._most)
 
 
+def _example(most: int) -> str:
+    told = "Readers of this kind look for what matters to them in what happened."
+    return "\n".join(f"{n}. Reader {{mark}} {n}: {told}" for n in range(1, most + 1))
+
+
 def _content(lists: Lists) -> dict[str, Any]:
     return {
         name: {"failed": one.reason}
@@ -62,22 +70,33 @@ def _content(lists: Lists) -> dict[str, Any]:
     }
 
 
-def readers_in(content: Mapping[str, Any]) -> tuple[list[Role], list[str]]:
-    """Both lists in turns, no type twice; and what is to be said of how they came about."""
+def readers_in(content: Mapping[str, Any]) -> list[Role]:
+    """Both lists in turns."""
     lists = [[Role(*told) for told in one.get("roles", ())] for one in content.values()]
-    both = (role for role in chain.from_iterable(zip_longest(*lists)) if role is not None)
-    distinct: dict[str, Role] = {}
-    for role in both:
-        distinct.setdefault(fold(role.type), role)
-    notes = [
+    return [role for role in chain.from_iterable(zip_longest(*lists)) if role is not None]
+
+
+def notes_in(content: Mapping[str, Any]) -> list[str]:
+    """What is to be said of how the lists came about."""
+    return [
         f"{name} readers: {one.get('failed') or one['note']}"
         for name, one in content.items()
         if one.get("failed") or one.get("note")
     ]
-    return list(distinct.values()), notes
 
 
-def unlike(roles: Sequence[Role], others: Sequence[Role]) -> list[Role]:
-    """Those whose type none of the others has."""
-    known = {fold(role.type) for role in others}
-    return [role for role in roles if fold(role.type) not in known]
+def of_other_names(
+    found: Sequence[Role], static: Sequence[Role]
+) -> tuple[list[Role], list[tuple[Role, str]]]:
+    """The readers whose type nobody before them has, and the others: two of one name would vote
+    under it in one reply."""
+    known = {fold(role.type): f"the static role “{role.type}”" for role in static}
+    distinct: list[Role] = []
+    namesakes: list[tuple[Role, str]] = []
+    for role in found:
+        if other := known.get(fold(role.type)):
+            namesakes.append((role, f"of the same name as {other}"))
+        else:
+            distinct.append(role)
+            known[fold(role.type)] = "a reader before"
+    return distinct, namesakes

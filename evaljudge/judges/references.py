@@ -27,6 +27,8 @@ from evaljudge.tasks import Pack, Task
 
 Text = str | Failed
 TEMPLATES = ("synthetic.extreme", "synthetic.between")
+MOST_TOKENS = 512
+"""Of a reference, where nothing else is said."""
 
 
 class References:

@@ -2,7 +2,8 @@
 
 human      the document's first reference
 written    the best the model can write, a brief of the document
-level 3    the synthetic reference of that level on one axis, and what it is written from
+level 3    the synthetic reference of that level on one axis, and what it is written from: those
+           that the judge `synthetic` writes by its defaults, so that one run asks for them once
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Literal
 from evaljudge.asks import Failed, Writing
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.protocol import Part
-from evaljudge.judges.references import References, text_of, usable
+from evaljudge.judges.references import MOST_TOKENS, References, text_of, usable
 from evaljudge.judges.scale import HIGHEST, LOWEST, named, neighbours
 from evaljudge.model import Model
 from evaljudge.model.counting import cost
@@ -38,7 +39,8 @@ class Rival:
             self.prompts = {"reference": task.pack.hash(["roles.reference"])}
         if origin == "level":
             on_axis = replace(task, axes=tuple(a for a in task.axes if a.name == axis))
-            self._graded = References(judge, on_axis, sorted(needed(level)), how, None)
+            as_synthetic = Writing(MOST_TOKENS)
+            self._graded = References(judge, on_axis, sorted(needed(level)), as_synthetic, None)
             self.prompts = {"reference": self._graded.prompts}
 
     def parts(self) -> list[Part]:

@@ -77,6 +77,13 @@ def survivors(
     return Survivors((*static, *kept), len(clusters), dropped, _note(len(stay), keep))
 
 
+def first_come(static: Sequence[Role], dynamic: Sequence[Role], keep: int) -> Survivors:
+    """Without clusters: the first so many."""
+    left = tuple((role, "more than are wanted") for role in dynamic[keep:])
+    stay = dynamic[:keep]
+    return Survivors((*static, *stay), 0, left, _note(len(stay), keep))
+
+
 def _note(kept: int, keep: int) -> str:
     if kept == keep:
         return ""

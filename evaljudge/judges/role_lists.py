@@ -103,7 +103,8 @@ class _Item:
     open: bool = False
 
 
-_ENDS = " \t:;,.–—-=()[]{}\"'“”‘’"
+_ENDS = " \t:;,.–—-="
+_PAIRS = (("(", ")"), ("[", "]"), ("{", "}"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"))
 _LABEL = re.compile(
     r"^\W*(?:(?:user|reader|judge|judger|role|audience|persona)\W*\d+\s*[:.)–—-]"
     r"|(?:(?:user|reader|judge|judger|role)\s+)?(?:type|role|name|persona)\s*+(?:\d+\s*)?[:–—=-])",
@@ -115,11 +116,41 @@ _SCHEMA = re.compile(r"(?:(?:user|judger?|reader|role|a|the) )*(?:type|role|name
 
 def _role(item: _Item) -> Role | None:
     """None where it has no type or no description, or repeats the schema that it was asked for."""
-    who = re.sub(r"^\(?\d{1,3}[.)]\s+", "", one_line(item.type)).strip(_ENDS)
+    who = re.sub(r"^\(?\d{1,3}[.)]\s+", "", _bare(item.type))
     what = one_line(item.description).strip(' \t:,–—-="“”')
     if not fold(who) or not fold(what) or _SCHEMA.fullmatch(fold(who)):
         return None
     return Role(_within(who, LONGEST_TYPE), _within(what, LONGEST_DESCRIPTION))
+
+
+def _bare(type_: str) -> str:
+    """Without what ends it, and brackets or quotation marks that enclose it or lack their like."""
+    plain = one_line(type_).strip(_ENDS)
+    while shorter := _unenclosed(plain).strip(_ENDS):
+        if shorter == plain:
+            return plain
+        plain = shorter
+    return ""
+
+
+def _unenclosed(plain: str) -> str:
+    for opens, closes in _PAIRS:
+        inner = plain[1:-1]
+        begins, ends = plain[:1] == opens, plain[-1:] == closes
+        more = plain.count(opens) - plain.count(closes)
+        is_odd = opens == closes and plain.count(opens) % 2 == 1
+        if begins and ends and len(plain) > 1 and _is_whole(inner, opens, closes):
+            return inner
+        if begins and (more > 0 or is_odd):
+            return plain[1:]
+        if ends and (more < 0 or is_odd):
+            return plain[:-1]
+    return plain
+
+
+def _is_whole(inner: str, opens: str, closes: str) -> bool:
+    """`(a) or (b)` is no pair of brackets around `a) or (b`."""
+    return closes not in inner or -1 < inner.find(opens) < inner.find(closes)
 
 
 def _within(line: str, most: int) -> str:
@@ -205,11 +236,12 @@ _MARK = re.compile(
     r"^(?P<indent>[ \t]*)(?:(?P<mark>\(?\d{1,3}[.):][*_ \t]*|[-*•+‣–][ \t]+"
     r"|\#+[ \t]*(?:\d{1,3}[.):][ \t]*)?)|(?=\*\*|__))"
 )
+_OPENS = "*_`\"“'([ "
 _SPLIT = re.compile(
-    r"^[*_`\"“'(\[]*(?P<type>[^\n]{1,120}?)[*_`\"”')\]]*"
-    r"(?:\s*:[*_`]*\s|\s*:(?=\Z)|\s+[-–—=]+>?\s|\s*[–—]\s*|\*\*\s*,?\s*|__\s+|\n\s*)(?P<what>.*)",
-    re.DOTALL,
+    r":[*_`]*(?:\s|\Z)|(?<!\s)\s+[-–—=]+>?\s|(?:(?<!\d)[–—]|[–—](?!\d))|\*\*|__\s|\n"
 )
+"""What stands between a type and its description: `: `, ` - `, ` => `, `–`, `** `, a new line."""
+_LONGEST_HEAD = 120
 
 
 def _marked(text: str) -> Iterator[list[_Item]]:
@@ -253,16 +285,24 @@ def _split(lines: list[str], last: bool) -> _Item | None:
     start = 2 if alone else 1
     blank = next((at for at in range(start, len(body)) if not body[at].strip()), len(body))
     own = body[:1] + body[start:blank]
-    found = _SPLIT.match("\n".join(own).strip())
-    if not found:
+    who, what = _halves("\n".join(own))
+    if not who:
         return None
-    what = re.sub(r"\n\s*(?:[-*•+]\s+)?", " ", "\n" + found["what"])
-    return _Item(found["type"], what, open=last and blank == len(body))
+    what = re.sub(r"\n\s*(?:[-*•+]\s+)?", " ", f"\n{what}")
+    return _Item(who, what, open=last and blank == len(body))
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """The type, and all that follows it; empty where no type ends within reach."""
+    plain = text.strip().lstrip(_OPENS)
+    found = _SPLIT.search(plain, 1)
+    if not found or found.start() > _LONGEST_HEAD:
+        return "", ""
+    return plain[: found.start()], plain[found.end() :]
 
 
 def _has_description(line: str) -> bool:
-    found = _SPLIT.match(line)
-    return found is not None and bool(fold(found["what"]))
+    return bool(fold(_halves(line)[1]))
 
 
 _INTRODUCTION = re.compile(

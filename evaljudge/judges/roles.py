@@ -34,10 +34,10 @@ from evaljudge.errors import UserError
 from evaljudge.judges.hurdle import hurdle
 from evaljudge.judges.polling import WHICH, Asking, Ballots, Electorate, Order, Polling
 from evaljudge.judges.protocol import Part
+from evaljudge.judges.readers import LISTS, Readers, notes_in, of_other_names, readers_in
 from evaljudge.judges.readers import PART as READERS
-from evaljudge.judges.readers import Readers, readers_in, unlike
 from evaljudge.judges.rival import Rival, checked_axis
-from evaljudge.judges.role_clusters import survivors
+from evaljudge.judges.role_clusters import first_come, survivors
 from evaljudge.judges.role_lists import Role
 from evaljudge.model import Model
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
@@ -80,6 +80,11 @@ class RolesSettings(Settings):
             raise ValueError("level and axis are of `reference: level`")
         if self.level * 2 % 1:
             raise ValueError("level is a whole or a half number from 1 to 5")
+        if self.dynamic > LISTS * self.readers:
+            raise ValueError(
+                f"dynamic: {self.dynamic} readers cannot be had of {LISTS} lists of "
+                f"{self.readers}: set readers: {-(-self.dynamic // LISTS)} or more"
+            )
         return self
 
 
@@ -103,9 +108,11 @@ class Roles:
         self._polling = Polling(task, how, asking)
         self._noun = task.nouns["source"]
         self.options: Sequence[Options] = [WHICH] if given.exact or given.plain else []
+        self.encoders = [given.encoder] if given.dynamic and given.clustering else []
 
     @property
     def asks_by_replies(self) -> bool:
+        """Whether readers are alike, and so how many vote, is known when they have been named."""
         return bool(self._settings.dynamic) and (self._settings.exact or not self._settings.batch)
 
     @property
@@ -196,15 +203,15 @@ class Roles:
         if brief is None or brief.status != "ok":
             reason = brief.reason if brief else "never written"
             return Electorate(self._static, notes=[f"readers could not be had: {reason}"])
-        found, notes = readers_in(brief.content)
-        if not self._settings.clustering:
-            free = unlike(found, self._static)
-            left = tuple((role, "more than are wanted") for role in free[keep:])
-            return Electorate(self._static, free[:keep], left, notes)
-        told = [f"{role.type}: {role.description}" for role in (*self._static, *found)]
-        vectors = await model.embed(told, self._settings.encoder)
-        kept = survivors(self._static, found, vectors, keep)
-        return Electorate.of(kept, len(self._static), notes)
+        notes = notes_in(brief.content)
+        free, namesakes = of_other_names(readers_in(brief.content), self._static)
+        if self._settings.clustering:
+            told = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
+            vectors = await model.embed(told, self._settings.encoder)
+            found = survivors(self._static, free, vectors, keep)
+        else:
+            found = first_come(self._static, free, keep)
+        return Electorate.of(found, len(self._static), namesakes, notes)
 
     # the driver: arithmetic, no model
 
@@ -226,7 +233,11 @@ def _sum_of_votes(evidence: Evidence) -> float | Failed:
     """Equation (4), the mean over the orders that were asked."""
     orders = evidence["roles"][0]["votes"] if evidence["roles"] else {}
     sums = [_sum_of_order([role["votes"][order] for role in evidence["roles"]]) for order in orders]
-    return _mean(sums, "nobody votes")
+    return _mean(sums, _nobody(evidence))
+
+
+def _nobody(evidence: Evidence) -> str:
+    return ": ".join(["nobody votes", *evidence["notes"][:1]])
 
 
 def _sum_of_order(votes: Sequence[Mapping[str, Any]]) -> float | Failed:
@@ -240,7 +251,7 @@ def _sum_of_order(votes: Sequence[Mapping[str, Any]]) -> float | Failed:
 
 def _exact(evidence: Evidence) -> float | Failed:
     told = [one for role in evidence["roles"] for one in role["exact"].values()]
-    return _mean([_number(one) for one in told], "nobody votes")
+    return _mean([_number(one) for one in told], _nobody(evidence))
 
 
 def _plain(evidence: Evidence) -> float | Failed:

@@ -42,7 +42,7 @@ from evaljudge.judges.anchored import (
 from evaljudge.judges.comparing import Comparing, Placing, Replies, whole
 from evaljudge.judges.forms import COMPARE, YES_NO, mass
 from evaljudge.judges.protocol import Compared, Part
-from evaljudge.judges.references import References, Text, text_of
+from evaljudge.judges.references import MOST_TOKENS, References, Text, text_of
 from evaljudge.judges.scale import named, ratings
 from evaljudge.judges.soundness import Soundness
 from evaljudge.model import Model
@@ -73,7 +73,7 @@ class SyntheticSettings(Settings):
     swap: Literal["none", "both"] = "none"
     checks: ChecksSettings = ChecksSettings()
     references: str | None = None
-    max_tokens: Annotated[int, Field(gt=0)] = 512
+    max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
     temperature: Annotated[float, Field(ge=0)] = 0.0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
 
@@ -90,6 +90,7 @@ class Synthetic:
     kind = "synthetic"
     version = "2"
     asks_by_replies = False
+    encoders = ()
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name

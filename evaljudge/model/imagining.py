@@ -68,12 +68,13 @@ class Imagining:
 
     def _written(self, prompt: Prompt, how: Writing) -> Written:
         text = imagined(prompt, self._texts)
-        length = self._gauge(Prompt((text,))).prompt if self._texts else IMAGINED_TOKENS
+        mark = text[-len(MARK) :]
         if how.schema:
-            text = json.dumps(
-                imagined_value(json.loads(how.schema), f"{text[-len(MARK) :]} {text}")
-            )
-            length = self._gauge(Prompt((text,))).prompt
+            text = json.dumps(imagined_value(json.loads(how.schema), f"{mark} {text}"))
+        if how.example:
+            text = how.example.replace("{mark}", mark)
+        is_known = self._texts or how.schema or how.example
+        length = self._gauge(Prompt((text,))).prompt if is_known else IMAGINED_TOKENS
         spent = replace(self._gauge(prompt), generated=min(how.max_tokens, length) * how.n)
         return Written((Sample(text, "stop"),) * how.n, (spent,))
 

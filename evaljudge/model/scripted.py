@@ -94,6 +94,9 @@ class Scripted:
     def prepare(self, options: Options) -> None:
         """Any options will do."""
 
+    def prepare_encoder(self, encoder: str) -> None:
+        """None is needed."""
+
     def close(self) -> None:
         """Nothing is held."""
 

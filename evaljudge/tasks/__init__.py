@@ -102,12 +102,20 @@ def _nouns(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
 def _roles(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
     given = spec.get("roles") or {}
     told = given.items() if isinstance(given, dict) else [("", "")]
-    if not all(isinstance(who, str) and who and isinstance(what, str) and what
-               for who, what in told):  # fmt: skip
+    if not all(_is_named(who) and isinstance(what, str) and what.strip() for who, what in told):
         raise UserError(
-            f"task {file}: `roles` needs what each looks for: `Critic: fluent sentences`"
+            f"task {file}: `roles` needs a name, with letters, and what each looks for: "
+            "`Critic: fluent sentences`"
         )
-    return {" ".join(who.split()): " ".join(what.split()) for who, what in told}
+    roles = {" ".join(who.split()): " ".join(what.split()) for who, what in told}
+    if len({who.casefold() for who in roles}) < len(given):
+        raise UserError(f"task {file}: two `roles` have the same name: {', '.join(given)}")
+    return roles
+
+
+def _is_named(who: object) -> bool:
+    """A vote is found by its role's name: it must not look like a number, nor like a tag."""
+    return isinstance(who, str) and any(map(str.isalpha, who)) and not {"<", ">"} & set(who)
 
 
 def _axis(file: Path, name: str, spec: Any) -> Axis:

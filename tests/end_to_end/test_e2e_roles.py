@@ -23,6 +23,7 @@ from evaljudge.asks import Prompt, Sample, Writing, Written
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines import Engine, ModelSource, VllmEngines
+from evaljudge.errors import UserError
 from evaljudge.job import make_job
 from evaljudge.judges import make_judges
 from evaljudge.model.imagining import imagined_value
@@ -248,15 +249,34 @@ def test_ablations_share_their_briefs(
     encoder = {"encoder": str(MODEL_DIR)}
     judges = {n: {"judge": "roles"} | encoder | given for n, given in ways.items() if n != "static"}
     judges["static"] = {"judge": "roles", "dynamic": 0}
-    outcome = run(
-        {
-            "corpus": e2e.write_cases(tmp_path / "cases.jsonl", rows),
-            "out": str(tmp_path / "out"),
-            "model": "scripted",
-            "judges": judges,
-        },
-        engines=listing_engines(),
-    )
+    config = {
+        "corpus": e2e.write_cases(tmp_path / "cases.jsonl", rows),
+        "out": str(tmp_path / "out"),
+        "model": "scripted",
+        "judges": judges,
+    }
+    plan = make_plan(make_job(load_config(config), listing_engines()))
+    batched = {name: plan.asked["judge", name].asks for name in ways if name != "alone"}
+    assert batched == dict.fromkeys(batched, 3 * 2), "no two are taken for one"
+    outcome = run(config, engines=listing_engines())
     assert outcome.exit_code == 0
     asked = json.loads((tmp_path / "out" / "run.json").read_text())["asked"]
     assert sum(row["asks"] for row in asked if row["stage"] == "prepare") == 3 * 2
+
+
+def test_an_encoder_that_cannot_be_had_is_refused_before_anything_is_asked(
+    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
+) -> None:
+    class Without(Scripted):
+        def prepare_encoder(self, encoder: str) -> None:
+            raise UserError(f"no encoder can be had of {encoder}: there is none")
+
+    config = {
+        "corpus": e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(2)),
+        "out": str(tmp_path / "out"),
+        "model": "scripted",
+        "judges": {"roles": {"encoder": "nowhere"}},
+    }
+    with pytest.raises(UserError, match=r"^no encoder can be had of nowhere: there is none$"):
+        run(config, engines=ScriptedEngines(Without))
+    assert not list((tmp_path / "out").rglob("commits/*/*.json"))

@@ -188,3 +188,21 @@ def test_any_reply_is_a_list_of_clean_roles_or_one_line(reply: str, cut: bool) -
         assert 0 < len(role.type) <= 80 and 0 < len(role.description) <= 300
         assert not set("*`<>|\n") & set(role.type + role.description)
         assert (role.type + role.description).isprintable()
+
+
+def test_a_type_keeps_what_is_its_own() -> None:
+    listed = """1. Readers (general): the main facts
+2. (Law Enforcement (FBI)): crime
+3. Fans of "Star Wars": films
+4. "People aged 18–25" – memes"""
+    found = roles_in(Sample(listed, "stop", None))
+    assert isinstance(found, RoleList)
+    assert [role.type for role in found.roles] == [
+        "Readers (general)", "Law Enforcement (FBI)", 'Fans of "Star Wars"', "People aged 18–25",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("reply", ["_" * 6000, "1. Name: " + "_" * 6000 + "\n2. Type: x"])
+def test_a_reply_that_repeats_itself_is_read_at_once(reply: str) -> None:
+    """It took time that grew with the cube of its length."""
+    assert isinstance(roles_in(Sample(reply, "length", None)), Failed)

@@ -130,15 +130,34 @@ def test_static_roles_stay_and_readers_that_are_unlike_join(
 def test_no_more_are_asked_than_there_are() -> None:
     found, _ = verdicts(judge(dynamic=6), Voting(all_for_the_second))
     assert sorted(voters(found)[3:]) == ["Commuters", "Politicians", "Residents"]
-    assert [who for who, _ in found.evidence["dropped"]] == ["Strangers"]
+    assert found.evidence["dropped"] == [
+        ["commuters", "of the same name as a reader before"],
+        ["Strangers", "the same as “Commuters”"],
+    ]
     assert found.evidence["notes"] == ["3 of 6 dynamic roles: no more of them are distinct"]
 
 
-def test_a_reader_who_is_a_static_role_over_again_is_dropped() -> None:
+@pytest.mark.parametrize("clustering", [True, False])
+def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering: bool) -> None:
+    """By its name alone: two of one name would vote under it."""
     model = Voting(all_for_the_second, coarse="1. general public: what happened", fine="no list")
-    found, _ = verdicts(judge(clustering=False), model)
+    found, _ = verdicts(judge(clustering=clustering), model)
     assert voters(found) == STATIC
-    assert found.evidence["notes"] == ["fine readers: no roles in the reply: “no list”"]
+    assert found.evidence["dropped"] == [
+        ["general public", "of the same name as the static role “General Public”"]
+    ]
+    assert found.evidence["notes"] == [
+        "fine readers: no roles in the reply: “no list”",
+        "0 of 4 dynamic roles: no more of them are distinct",
+    ]
+
+
+def test_nobody_votes_for_a_reason() -> None:
+    model = Voting(all_for_the_second, coarse="I cannot say.", fine="Nor I.")
+    one = judge(static=False, exact=True)
+    found, _ = verdicts(one, model)
+    why = "nobody votes: readers could not be had: no roles in the reply: “I cannot say.”"
+    assert values(one, found) == {"roles": why, "roles.exact": why}
 
 
 def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> None:
@@ -351,8 +370,22 @@ def test_a_task_names_its_roles(tmp_path: Any) -> None:
     found, _ = verdicts(Roles({"dynamic": 0}, load_task(str(file))), Voting(
         lambda role, second: f"{role.partition(':')[0]}: Text 2, because."))  # fmt: skip
     assert voters(found) == ["Nurse", "Doctor"]
-    file.write_text("name: notes\naxes: {tone: {description: how it sounds}}\nroles: [Nurse]\n")
-    with pytest.raises(UserError, match="`roles` needs what each looks for"):
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ("[Nurse]", "`roles` needs a name, with letters, and what each looks for"),
+        ("{Nurse: ' '}", "`roles` needs a name"),
+        ("{'1': what is first}", "`roles` needs a name"),
+        ("{</roles>: what is first}", "`roles` needs a name"),
+        ("{Critic: style, critic: facts}", "two `roles` have the same name: Critic, critic"),
+    ],
+)
+def test_roles_that_could_not_vote_are_refused(tmp_path: Any, roles: str, said: str) -> None:
+    file = tmp_path / "notes.yaml"
+    file.write_text(f"name: notes\naxes: {{tone: {{description: how}}}}\nroles: {roles}\n")
+    with pytest.raises(UserError, match=said):
         load_task(str(file))
 
 
