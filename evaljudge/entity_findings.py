@@ -12,7 +12,6 @@ page shows, and single verdicts where people labelled the entity.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +25,7 @@ from evaljudge.judged_entities import KIND, JudgedText, read_judged
 from evaljudge.records import Verdict
 from evaljudge.report import EntityView
 from evaljudge.report.page import text_size
-from evaljudge.storage import Output, Place, Shard, ahead
+from evaljudge.storage import Output, Shard, ahead, to_write
 from evaljudge.viewed import first_shards, texts_of
 
 MOST_SHOWN = 3_000_000
@@ -91,7 +90,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
     shards = [shard for shard in output.shards() if shard.number in judged]
     if not shards:
         raise UserError(f"{out}: nothing is judged yet, so there is nothing to export")
-    place, file = _target(to)
+    place, file = to_write(to)
     rows = candidates = 0
     with place.writing(file) as stream:
         for texts in ahead(partial(_texts, output, name), shards):
@@ -168,12 +167,3 @@ def _judge_of(output: Output, wanted: str | None) -> str:
     if len(judges) > 1:
         raise UserError(f"{output.uri}: name one with --judge: {', '.join(judges)}")
     return judges[0]
-
-
-def _target(to: str) -> tuple[Place, str]:
-    where = to if "://" in to else os.path.abspath(os.path.expanduser(to))
-    folder, _, name = where.rpartition("/")
-    place = Place(folder or "/")
-    if not name or to.endswith("/") or place.kind(name) == "Directory":
-        raise UserError(f"{to}: a folder; name a file")
-    return place, name

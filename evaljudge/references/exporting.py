@@ -9,7 +9,6 @@ Shards come one after another, and rows go out as they come: to object storage t
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -22,7 +21,7 @@ from evaljudge.corpora.values import shown
 from evaljudge.errors import UserError
 from evaljudge.records import Brief
 from evaljudge.references.file import Reference, source_digest
-from evaljudge.storage import Output, Place, Shard, ahead
+from evaljudge.storage import Output, Shard, ahead, to_write
 
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
@@ -54,7 +53,7 @@ def export_references(out: str, to: str, briefs: str | None = None) -> Exported:
     output, bound = _run(out, briefs)
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
     kinds = list(dict.fromkeys(told.get("judge", name) for name, told in judged.items()))
-    place, name = _target(to)
+    place, name = to_write(to)
     with closing(sqlite3.connect("")) as base, place.writing(name) as stream:
         seen = _Seen(base, out)
         found = ahead(partial(_briefs_of, output, kinds), _prepared(output, kinds))
@@ -106,15 +105,6 @@ def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> Refere
     writer = told.get("writer") or f"{made['name']}@{made['revision']}"
     known = (brief.doc_id, source, brief.axis, float(told["rating"]))
     return Reference(*known, told["text"], writer, brief.signature)
-
-
-def _target(to: str) -> tuple[Place, str]:
-    where = to if "://" in to else os.path.abspath(os.path.expanduser(to))
-    folder, _, name = where.rpartition("/")
-    place = Place(folder or "/")
-    if not name or to.endswith("/") or place.kind(name) == "Directory":
-        raise UserError(f"{to}: a folder; name a file")
-    return place, name
 
 
 class _Seen:

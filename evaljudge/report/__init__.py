@@ -8,27 +8,29 @@ from evaljudge.report.coverage import coverage_text
 from evaljudge.report.figures import asked_line, floor_line, percent
 from evaljudge.report.findings import (
     AgreementRow,
-    AspectRow,
     AxisRow,
     CeilingRow,
     CostRow,
     Coverage,
-    EntityAgreementRow,
-    EntityRow,
-    EntityView,
     Findings,
     GradedRow,
     LabelRow,
-    OrderRow,
     RivalRow,
-    RoleRow,
-    RoleView,
     Selected,
-    Sizes,
     StandingRow,
     SystemMean,
     ValidityRow,
     WithoutOutliers,
+)
+from evaljudge.report.judged import (
+    AspectRow,
+    EntityAgreementRow,
+    EntityRow,
+    EntityView,
+    OrderRow,
+    RoleRow,
+    RoleView,
+    Sizes,
 )
 from evaljudge.report.markdown import agreement_markdown, agreement_text
 from evaljudge.report.page import page

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evaljudge.report.figures import NONE, bracketed, count, percent, ratio, sized
-from evaljudge.report.findings import AspectRow, EntityRow, Findings
+from evaljudge.report.findings import Findings
+from evaljudge.report.judged import AspectRow, EntityRow
 from evaljudge.report.tables import Section, Table
 
 ENTITIES = "What the entities say"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from evaljudge.judged_entities import Judged, JudgedText, Ruled, Vote, words_at
 from evaljudge.judges.ballots import EXCEPTIONS
 from evaljudge.report.figures import correlation, count
-from evaljudge.report.findings import EntityView
+from evaljudge.report.judged import EntityView
 from evaljudge.report.marking import Piece, harmless, pieces, said_of
 
 _EXCEPTIONS = "; ".join(f"{', '.join(ballot)}: {verdict}" for ballot, verdict in EXCEPTIONS.items())

@@ -19,8 +19,8 @@ from evaljudge.report.findings import (
     Coverage,
     Findings,
     Selected,
-    Sizes,
 )
+from evaljudge.report.judged import Sizes
 
 NONE = "–"
 SAMPLED = "†"

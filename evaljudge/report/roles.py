@@ -26,7 +26,8 @@ from evaljudge.report.figures import (
     sized,
     together,
 )
-from evaljudge.report.findings import AgreementRow, Findings, OrderRow, RoleRow
+from evaljudge.report.findings import AgreementRow, Findings
+from evaljudge.report.judged import OrderRow, RoleRow
 from evaljudge.report.levels import LEVELS, SAMPLED_NOTE
 from evaljudge.report.tables import Section, Table
 

@@ -2,7 +2,7 @@
 
 from evaljudge.storage.ahead import ahead
 from evaljudge.storage.claim import Claim, claimed
-from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read
+from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import Output, Shard, Stage
 from evaljudge.storage.place import Place
 
@@ -18,4 +18,5 @@ __all__ = [
     "fetch_folder",
     "listing",
     "open_to_read",
+    "to_write",
 ]

@@ -40,6 +40,16 @@ def open_to_read(uri: str) -> IO[bytes]:
         raise UserError(f"{uri}: no such file") from None
 
 
+def to_write(uri: str) -> tuple[Place, str]:
+    """The folder and the name of a file that is to be written."""
+    where = uri if "://" in uri else os.path.abspath(os.path.expanduser(uri))
+    folder, _, name = where.rpartition("/")
+    place = Place(folder or "/")
+    if not name or uri.endswith("/") or place.kind(name) == "Directory":
+        raise UserError(f"{uri}: a folder; name a file")
+    return place, name
+
+
 def listing(uri: str) -> list[tuple[str, int]]:
     """The files directly in a folder, with their sizes."""
     place = Place(uri)
