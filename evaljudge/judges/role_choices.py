@@ -4,6 +4,7 @@
     Is Summary 1 better? Some prefer it.                           no choice in “…”
     Both are equally good.                                         undecided: “…”
     Vote: Summary 1. In the end I prefer Summary 2.                more than one choice in “…”
+    Vote: Summary 1, because only experts prefer Summary 2.        0
 
 A tie by name (`Choice: both`) goes before any choice, `equally good` behind.
 """
@@ -16,9 +17,10 @@ from collections.abc import Iterable, Iterator
 
 from evaljudge.asks import Failed
 from evaljudge.judges.role_lists import one_line, quoted
-from evaljudge.judges.role_names import A_NAME, FIRST, SECOND, Choice, Names
+from evaljudge.judges.role_names import A_NAME, FIRST, SECOND, Choice, Names, in_ascii
 from evaljudge.judges.role_phrases import (
     CHOSEN,
+    COMMA,
     LABEL,
     LEADING,
     TURNED_DOWN,
@@ -37,12 +39,13 @@ class Choices:
 
     def __init__(self, names: Names, types: Types) -> None:
         self._names, self._types = names, types
-        self._chosen = (*CHOSEN, labelled(names.bare))
+        self._labelled = labelled(names.bare)
+        self._chosen = (*CHOSEN, self._labelled)
         self._leading_bare = leading_bare(names.bare)
 
     def choice_in(self, text: str, role: int, is_cut: bool) -> Choice | Failed:
         """`is_cut`: the part may lack its rest, so that a name at its very end is no choice."""
-        body, shown = self._names.marked(text), quoted(text.strip(" \t\n:*|–—-"))
+        body, shown = self._names.marked(text), quoted(text.strip(" \t\n:：*|–—-"))
         said = {
             choice
             for found, choice in self._said(body, role)
@@ -57,13 +60,26 @@ class Choices:
         return said.pop()
 
     def _said(self, body: str, role: int) -> Iterator[tuple[re.Match[str], Choice]]:
-        for found in self._meant(self._chosen, body, role):
-            yield found, self._names.place(found["n"])
-        for found in self._meant(TURNED_DOWN, body, role):
-            yield found, _other(self._names.place(found["n"]))
-        opening = LEADING.match(body) or self._leading_bare.match(body)
-        if opening and not _is_analysis(opening):
+        opening = self._opening(body)
+        if opening:
             yield opening, self._names.place(opening["n"])
+        why = _own_reason(opening or self._labelled_opening(body))
+        for found in self._meant(self._chosen, body, role):
+            if found.start() not in why or _has_label(found):
+                yield found, self._names.place(found["n"])
+        for found in self._meant(TURNED_DOWN, body, role):
+            if found.start() not in why:
+                yield found, _other(self._names.place(found["n"]))
+
+    def _opening(self, body: str) -> re.Match[str] | None:
+        """`Summary 1, because …`"""
+        found = LEADING.match(body) or self._leading_bare.match(body)
+        return None if found and _is_analysis(found) else found
+
+    def _labelled_opening(self, body: str) -> re.Match[str] | None:
+        """`Choice: Summary 1, because …`"""
+        found = self._labelled.search(body)
+        return found if found and not re.search(r"\w", body[: found.start()]) else None
 
     def _meant(
         self, phrases: Iterable[re.Pattern[str]], body: str, role: int
@@ -123,32 +139,53 @@ def _is_asked(found: re.Match[str]) -> bool:
 
 
 def _is_at_the_end(found: re.Match[str]) -> bool:
-    """With no word and no line after the name."""
-    return not re.search(r"[\w\n]", found.string[found.end("n") :])
+    """With no word and no line after the name; nor after a comma alone an end of its sentence."""
+    rest = r"[.!?\n]|\bbecause\b" if found[0].endswith(",") else r"[\w\n]"
+    return not re.search(rest, found.string[found.end("n") :])
 
 
 def _is_analysis(opening: re.Match[str]) -> bool:
     """`Summary 1: too long. Summary 2: clear.` goes through both and chooses none."""
     other = SECOND if opening["n"] == FIRST else FIRST
-    follows = rf"(?:^|[.;\n])[^\w\n]*{other}\s*(?:[:.–—-]|\n)"
+    ends = rf"\s*(?:[:.–—-]|\n){f'|{COMMA}' if opening[0].endswith(',') else ''}"
+    follows = rf"(?:^|[.;\n])[^\w\n.;]*+{other}(?:{ends})"
     return re.search(follows, opening.string) is not None
+
+
+_OWN_REASON = re.compile(
+    r"(?!\s*+(?:\([^()]*\)\s*+)?[:;|–—-]++\s*+(?!because|since))"  # not: A: too long, B is better
+    r"(?:(?!\b(?:but|however)\b)[^.!?\n])*+"  # not: A, which is clear, but I prefer B
+)
+
+
+def _own_reason(opening: re.Match[str] | None) -> range:
+    """Where its sentence goes on with its reason, in which no choice is said: `A, because B …`"""
+    found = opening and _OWN_REASON.match(opening.string, opening.end("n"))
+    return range(*found.span()) if found else range(0)
+
+
+def _has_label(found: re.Match[str]) -> bool:
+    """`A, because it is clear, vote: B` says two, although in one sentence."""
+    return re.search(r"[:=|>–—-]", found[0]) is not None
 
 
 # a tie
 
 _TIE = any_of("""
-    a tie | tied? | draw | neither | none | both | either | equal | undecided
+    a tie | tied? | a draw | draw | neither | none | both | either | equal | undecided
     | no (?:preference|choice)
 """)
 _TIES = (
     # It's a tie because …
-    re.compile(rf"\A\W*(?:it\s+is\s+|it['’]s\s+)?{_TIE}\s*(?:\Z|[.;|,(\n–—-]|because|since)"),
+    re.compile(rf"\A\W*(?:it\s+is\s+|it['’]s\s+)?{_TIE}\s*(?:\Z|[.!;|,(\n–—-]|because|since)"),
     # Choice: both
     re.compile(rf"{LABEL}\s*[:=|]\W*{_TIE}\b"),
     # I have no clear preference
     re.compile(r"\b(?:no\s+(?:clear\s+|strong\s+|real\s+)?preference|undecided|indifferent)\b"),
     # I cannot decide
     re.compile(r"\b(?:cannot|can['’]t|could\s+not)\s+(?:choose|decide)\b"),
+    # A draw: both are clear
+    re.compile(r"\A\W*a\s+(?:tie|draw)\s*:"),
     # This is a draw
     re.compile(r"\b(?:is|be|['’]s)\s+a\s+(?:tie|draw)\b"),
 )
@@ -164,7 +201,7 @@ _ALIKE = re.compile(
 
 _REASON = re.compile(
     r"\b(?:reason(?:ing|s)?|explanation|rationale|justification|why)\W*?:\W*(?P<why>.*?)"
-    rf"(?=\n\W*(?:{LABEL})\W*?[:=]|\Z)",
+    rf"(?=\n[^\w\n]*(?:{LABEL})\W*?[:=]|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -174,16 +211,16 @@ def reason_in(part: str, body: str) -> str:
     told = _reason_of_object(part)
     if told is not None:
         return one_line(told)
-    found = _REASON.search(body)
-    said = found["why"] if found else body
-    return one_line(said).strip(' :–—-=,"“”{}[]\\')
+    found = _REASON.search(in_ascii(body))
+    said = body[slice(*found.span("why"))] if found else body
+    return one_line(said).strip(' :：–—-=,，"“”{}[]\\')
 
 
 def _reason_of_object(part: str) -> str | None:
     """`{"role": "Critic", "choice": …, "reason": …}`"""
     try:
         told: dict[str, object] = json.loads(part[: part.rfind("}") + 1])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     texts = {key.lower(): value for key, value in told.items() if isinstance(value, str)}
     return next((texts[key] for key in texts if key.startswith(("reason", "expl"))), None)

@@ -66,10 +66,11 @@ def _lines(text: str) -> list[_Line]:
 
 WHO = r"(?:role|judger?|reader|voter|persona|user|type|name)"
 LEAD = re.compile(
-    r"[^\w\n]*+(?:\d{1,3}\b[^\w\n]+)?"  # **2.
-    rf"(?:{WHO}\b[^\w\n]*(?:\d{{1,3}}\b[^\w\n]*)?(?:(?:type|name)\b[^\w\n]*)?)?"  # Role 2 – Type:
+    r"[^\w\n]*+(?:\d{1,3}\b[^\w\n]++)?"  # **2.
+    rf"(?:{WHO}\b[^\w\n]*+(?:\d{{1,3}}\b[^\w\n]*+)?"  # Role 2 –
+    r"(?:(?:type|name)\b[^\w\n]*+)?)?"  # Type:
     r"(?:(?:votes?|choice|opinion|preference)\s+(?:of|by|from)\s+)?"  # vote of
-    r"(?:i\b[^\w\n]+)?"  # I,
+    r"(?:i\b[^\w\n]++)?"  # I,
     r"(?:(?:for|as|from|to|in|(?:speaking|acting)\s+as|according\s+to)\s+)?"  # speaking as
     r"(?:the\s+(?:perspective|viewpoint|point\s+of\s+view|view|eyes|standpoint)\s+of\s+)?"
     r"(?:(?:a|an|the)\s+)?[^\w\n]*",  # the "
@@ -107,8 +108,8 @@ def _has_longer_title(rest: str, names: Names) -> bool:
 # a number at the beginning
 
 _NUMBERED = re.compile(
-    r"[^\w\n]*(?:\d{1,3}[.)]\s*)?(?:role|judger?|reader|voter|persona|user)"
-    r"\s*[#(\[]?\s*(?P<n>\d{1,3})\b[)\]]?",
+    r"[^\w\n]*+(?:\d{1,3}[.)]\s*+)?(?:role|judger?|reader|voter|persona|user)"
+    r"\s*+[#(\[]?\s*+(?P<n>\d{1,3})\b[)\]]?",
     re.IGNORECASE,
 )
 """Role 2, **Judge (2)**, 2. Reader #2"""
@@ -183,7 +184,7 @@ def _rest_of_list(
 
 # someone who was not asked
 
-_VOTING = re.compile(rf"[^\w\n]*(?:\d+\W+)?(?P<who>[^\n:|–—]{{1,60}})[:|–—]\W*{A_NAME}")
+_VOTING = re.compile(rf"[^\w\n]*+(?:\d+\W++)?(?P<who>\w[^\n:|–—]{{0,59}})[:|–—]\W*+{A_NAME}")
 """Editor: Summary 1"""
 _FIELD = re.compile(
     rf"{LABEL}|{A_NAME}|\b(?:reason|explanation|why|because|rationale|justification|analysis"

@@ -6,6 +6,7 @@
     Summary 1, summary one, Summary #1, Summary (1), Summary no. 1, the first summary, 1st one    ʘ
 
 Names without a noun in common (`A` and `B`, `the human's`) are found only as they are.
+`Summary 1：` of an East Asian reply reads like `Summary 1:`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ A_NAME = f"[{FIRST}{SECOND}]"
 NOTHING = "(?!)"
 """A pattern that fits nowhere."""
 
+_WIDE = str.maketrans("：，、。；（）！？　", ":,,.;()!? ")
+
+
+def in_ascii(text: str) -> str:
+    """With the punctuation of ASCII for that of East Asia, sign for sign: every place stays."""
+    return text.translate(_WIDE)
+
+
 _SPELLED = {"1": r"(?:1|one|i)", "2": r"(?:2|two|ii)"}
 _ORDINALS = {"1": "first|1st", "a": "first|1st", "2": "second|2nd", "b": "second|2nd"}
 
@@ -29,17 +38,18 @@ class Names:
     """How a reply may mention either text."""
 
     def __init__(self, names: tuple[str, str]) -> None:
-        nouns, self._labels = zip(*map(_noun_and_label, names), strict=True)
+        plain = [in_ascii(name) for name in names]
+        nouns, self._labels = zip(*map(_noun_and_label, plain), strict=True)
         shared = nouns[0] if nouns[0].casefold() == nouns[1].casefold() else ""
         self._patterns = [
-            _mention(name, shared, label) for name, label in zip(names, self._labels, strict=True)
+            _mention(name, shared, label) for name, label in zip(plain, self._labels, strict=True)
         ]
         self.bare = _either_label(self._labels) if shared else NOTHING
         """What may stand for a name where nothing else can be meant: `1` or `2`."""
 
     def marked(self, text: str) -> str:
-        """In lower case and without emphasis and quotation marks."""
-        plain = re.sub(f'{A_NAME}|[*_`"“”]', " ", text)
+        """In lower case and without emphasis, quotation marks and East Asian punctuation."""
+        plain = re.sub(f'{A_NAME}|[*_`"“”]', " ", in_ascii(text))
         for letter, pattern in zip((FIRST, SECOND), self._patterns, strict=True):
             plain = pattern.sub(letter, plain)
         return re.sub(rf"[\[<]\s*({A_NAME})\s*[\]>]", r"\1", plain.lower())

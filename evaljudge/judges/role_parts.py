@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from evaljudge.asks import Sample
 from evaljudge.judges.role_headings import LEAD, WHO, Head, first_heading, headings
-from evaljudge.judges.role_names import Names
+from evaljudge.judges.role_names import Names, in_ascii
 from evaljudge.judges.role_types import Types
 
 
@@ -35,7 +35,7 @@ class Part:
 
 def parts_of(reply: Sample, types: Types, names: Names) -> list[Part]:
     """Of one role that was asked alone, the whole reply is its part."""
-    text = reply.text
+    text = in_ascii(reply.text)
     if types.count == 1:
         head = first_heading(text, types, names)
         return [Part(0, 0, head.body if head else 0, len(text))]
@@ -55,13 +55,15 @@ def parts_of(reply: Sample, types: Types, names: Names) -> list[Part]:
 # closing words
 
 _CLOSING = re.compile(
-    r"\n[ \t]*\n[^\w\n]*(?:overall|in (?:conclusion|summary|short|total)|conclusion|therefore|thus"
-    r"|to (?:conclude|sum up|summari[sz]e)|final (?:verdict|votes?|results?|tally|decision|score)"
-    r"|(?:vote )?(?:tally|totals?)|votes?:|results?|i hope|let me know|note)\b"
+    r"\n[ \t]*\n[^\w\n]*(?:votes[*_ \t]*:|(?:overall|in (?:conclusion|summary|short|total)"
+    r"|conclusion|therefore|thus|to (?:conclude|sum up|summari[sz]e)"
+    r"|final (?:verdict|votes?|results?|tally|decision|score)"
+    r"|(?:vote )?(?:tally|totals?)|results?|i hope|let me know|note)\b)"
     r"|\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*\n(?=.*\w)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A new paragraph `Overall, …`, or a rule with text below it."""
+"""A new paragraph `Overall, …` or `Votes: …` (`Vote: …` would be the last role's own), or a rule
+with text below it."""
 
 
 def _without_closing(parts: list[Part], text: str) -> list[Part]:

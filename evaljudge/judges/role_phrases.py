@@ -23,17 +23,18 @@ def any_of(phrases: str) -> str:
 
 
 def many_of(phrases: str) -> str:
-    """Any number of them, each after a space; or none."""
-    return rf"(?:\s+{any_of(phrases)})*"
+    """A few of them, each after a space; or none."""
+    return rf"(?:\s+{any_of(phrases)}){{0,9}}"
 
 
 # what stands around a name
 
 _NOT_BOTH = (
-    rf"(?!\s*(?:/|&|,?\s*(?:and|or|nor|vs\.?|versus)\b)\s*(?:{A_NAME}|\d\b))"  # not: A and B, 1/2
+    r"(?!\s*+(?:/|&|,?\s*+(?:(?:and|or|nor|versus)\b|vs\b\.?))"  # not: A and B, A vs. B
+    rf"\s*(?:{A_NAME}|\d\b))"  # not: 1/2
     r"(?!['’]s\b)"  # not: A's style
 )
-_NOT_IF = r"(?!\s*,?\s*(?:(?:only\s+)?if|unless|were|had|less|least)\b)"
+_NOT_IF = r"(?!\s*+,?\s*+(?:(?:only\s+)?if|unless|were|had|less|least)\b)"
 """not: A, if it were short"""
 
 _SUBJECT = rf"(?<!and )(?<!or )(?<!& )(?<!/)(?P<n>{A_NAME})"
@@ -64,7 +65,7 @@ _THAN = rf"(?:over|to|than)\s+{A_NAME}(?!\s+(?:in|at|on|with|when|regarding)\b)"
 
 _AS_A_WHOLE = (
     rf"(?=\s*(?:\Z|[.,;:!)|\n–—}}]|{_AND_SO_ON}\b|{_THAN}))"  # is better[.]
-    r"(?!\s*,?\s*(?:in\s+terms|with\s+regard|if)\b)"  # not: is better in terms of style
+    r"(?!\s*+,?\s*+(?:in\s+terms|with\s+regard|if)\b)"  # not: is better in terms of style
 )
 
 
@@ -153,7 +154,7 @@ _OF_WHAT = many_of("""
 LABEL = rf"(?:\b{_NOUN}|{_OPENS}{_BEST}){_OF_WHAT}"
 
 _IS = (
-    r"(?:\s*(?:\([^()]*\))?\s*[:=–—|>-]+\W*?"  # choice: A, choice (of the two) – A
+    r"(?:\s*+(?:\([^()]*\)\s*+)?[:=–—|>-]\W*?"  # choice: A, choice (of the two) – A
     rf"|\s+{any_of('is | are | goes to | would be | would go to | will be | for | remains')}"
     r"\s+(?:for\s+|given\s+to\s+|to\s+)?)"  # my vote goes to A, the vote is given to A
 )
@@ -174,14 +175,37 @@ def labelled(bare: str) -> re.Pattern[str]:
 
 # a choice that opens the part
 
+_CONTRAST = any_of(r"""
+    while | whereas | when | though | although | albeit | even | only if | if | unless | provided
+    | assuming | despite | in spite of | unlike | like | compared | in (?:comparison|contrast|terms)
+    | with regard | at least | on the (?:one|other) hand | as (?:opposed|compared|well|long|far)
+    | as (?:it|they|this) stands? | for (?:some|others?|those|people|readers|anyone)
+    | however | but | yet | and | or | nor
+""")
+"""not: A, [unlike] B; A, [if] short"""
+
+_VERB = any_of(r"""
+    (?:is|was|has|had|does|would|will|can|could|may|might)(?:n['’]t)? | cannot | can['’]t | won['’]t
+    | seems | appears | looks | feels | reads | remains | tends | lacks | fails | misses | loses
+    | gives | offers | provides | leaves
+""")
+"""not: A, in my view, [is] long"""
+
+COMMA = (
+    rf"\s*+,(?!\s*(?:{_CONTRAST}\b|{A_NAME}|\d+\b))"  # not: A, B
+    rf"(?![^,.!?\n]*+,\s*{_VERB}\b)"
+    r"(?![^.!?\n]*+\?)"  # not: A, right?
+)
+"""A[,] which is clear"""
+
 LEADING = re.compile(
-    rf"\W*(?P<n>{A_NAME}){_NOT_BOTH}(?:"
+    rf"\W*+(?P<n>{A_NAME}){_NOT_BOTH}(?:"
     r"\s*(?:\Z|\n|[.;:|!)}\]>–—-])"  # A. It is clear.
     r"|\s*\([^()]*\)\s*(?:\Z|[.:;|\n–—-])"  # A (clear).
-    r"|\s*\(?\s*,?\s*(?:because|since|due\s+to)\b"  # A, because …
-    r"|\s*,?\s*as\s+(?:it|they|this)\b(?!\s+stands)"  # A, as it is clear; not: A as it stands
+    r"|\s*+(?:\([^()]*\)|\()?\s*+,?\s*+(?:because|since|due\s+to)\b"  # A, because …
+    r"|\s*+,?\s*+as\s+(?:it|they|this)\b(?!\s+stands)"  # A, as it is clear; not: A as it stands
     r"|\s+for\s+(?:its|being)\b"  # A for its clarity
-    r"|\s*,\s*(?:it\b|\Z|\n)"  # A, it is clear
+    rf"|(?:\s*\([^()]*\))?{COMMA}"  # A, which is clear
     rf"|\s+over\s+{A_NAME})"  # A over B
 )
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaljudge.judges.role_lists import Role
-from evaljudge.judges.role_names import NOTHING
+from evaljudge.judges.role_names import NOTHING, in_ascii
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,8 @@ class Mention:
 
 
 class Types:
+    """Looks in texts that `in_ascii` gave."""
+
     def __init__(self, roles: Sequence[Role]) -> None:
         self.count = len(roles)
         words = {at: _words(role.type) for at, role in enumerate(roles)}
@@ -63,7 +65,7 @@ _BETWEEN = r"[\s_/–-]+"
 
 def _words(type_: str) -> str:
     """A pattern of the type's words, without its article."""
-    plain = re.sub(r"^(?:a|an|the)\s+(?=\w)", "", type_.strip(), flags=re.IGNORECASE)
+    plain = re.sub(r"^(?:a|an|the)\s+(?=\w)", "", in_ascii(type_).strip(), flags=re.IGNORECASE)
     words = [re.escape(word) for word in re.split(_BETWEEN, plain) if word]
     return _BETWEEN.join(re.sub("['’]", "['’]", word) for word in words) or NOTHING
 

@@ -13,9 +13,12 @@ or number; a role that is named elsewhere is mentioned, no more.
 
 A choice is said by a name right after the heading (`Critic: Summary 1, because …`), after a word
 such as `choice` or `vote`, as what is preferred or chosen, or by a plain `is better`. `Better
-written`, `clearer` and the like praise one side of a text and choose none. What is denied, asked,
-conditional or said of another role is no choice, and all that are said must agree. In a reply cut
-by its limit, a choice at the very end may lack its rest (`Summary 1 … is too long`): it is none.
+written`, `is clearer and more complete` and the like praise one side of a text and choose none: on
+purpose, as a vote that is missed does less harm than one that nobody cast. What is denied, asked,
+conditional or said of another role is no choice, and all that are said must agree; but the reason
+of a choice that opens the part (`Summary 1, because experts prefer Summary 2`) says none. In a
+reply cut by its limit, a choice at the very end may lack its rest (`Summary 1 … is too long`): it
+is none.
 
 `role_names` finds the two texts' names and `role_types` the roles'; `role_parts`, with the lines in
 `role_headings`, where each part stands; `role_choices`, with its `role_phrases`, what it says.
@@ -30,12 +33,13 @@ from sys import float_info
 
 from evaljudge.asks import Failed, Sample, Token
 from evaljudge.judges.role_choices import NO_CHOICE, Choices, reason_in
-from evaljudge.judges.role_lists import Role
+from evaljudge.judges.role_lists import Role, quoted
 from evaljudge.judges.role_names import Choice, Names
 from evaljudge.judges.role_parts import Part, parts_of
 from evaljudge.judges.role_types import Types
 
 NO_VOTE = Failed("no vote of this role in the reply")
+"""Where others have parts; where none has, the reason quotes the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ def votes_in(reply: Sample, roles: Sequence[Role], names: tuple[str, str]) -> li
     """In the order of `roles`. Of one role that was asked alone, the whole reply is its part."""
     texts, types = Names(names), Types(roles)
     parts, choices = parts_of(reply, types, texts), Choices(texts, types)
+    if all(part.role is None for part in parts):
+        return [Failed(f"no vote of any role in the reply: {quoted(reply.text)}")] * len(roles)
     return [
         _agreed([_vote(reply, part, role, choices) for part in parts if part.role == role])
         for role in range(len(roles))

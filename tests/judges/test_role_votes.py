@@ -135,6 +135,34 @@ def test_every_shape_is_read(shape: str, case: type[str], number: str) -> None:
         ("Unlike the news author, the critic prefers Summary 2.", "2"),
         ("Summary 2 is better: Summary 1 is too long.", "2"), ("I find Summary 2 better.", "2"),
         ("Summary 2 is the better choice – Summary 1 is long.", "2"),
+        ("Summary 2, which is clear.", "2"), ("Summary 2, mainly because it is clear.", "2"),
+        ("Summary 2, for its clarity.", "2"), ("Summary 2, with more details.", "2"),
+        ("Summary 2, as its sentences flow.", "2"), ("Summary 2, on the whole.", "2"),
+        ("Summary 2, not Summary 1.", "2"), ("Summary 2, which is clear", "2"),
+        ("Summary 1, which is clear. Summary 2, however, is long.", "1"),
+        ("Summary 1, because it is clear. Summary 2, which is not, is long.", "1"),
+        ("Summary 1, because it is clear. Summary 2, with its long sentences.", "1"),
+        ("Summary 1, because Summary 2 is preferred by experts only.", "1"),
+        ("Summary 1, as its readers know that Summary 2 is better.", "1"),
+        ("Summary 1 (clear), because Summary 2 is preferred by experts only.", "1"),
+        ("Summary 1 (clear), which counts.", "1"),
+        ("Summary 1 – because Summary 2 is preferred by experts only.", "1"),
+        ("Choice: Summary 1, because Summary 2 is preferred by experts only.", "1"),
+        # praised, but not chosen: on purpose, as many a loser is praised
+        ("Summary 2 is clearer and more complete.", "?"),
+        # no choice by a comma alone
+        *((f"Summary 2, {rest}", "?") for rest in (
+            "while long, is clear.", "whereas it is long.", "though it is long.",
+            "although it is long.", "even though it is long.", "if it were short.",
+            "unless time is short.", "despite its length.", "unlike Summary 1, is clear.",
+            "like Summary 1, is clear.", "compared to Summary 1, is clear.",
+            "on the one hand, is clear.", "on the other hand, is clear.",
+            "as opposed to Summary 1.", "however, is long.", "but it is long.", "and so on.",
+            "or else it is long.", "nor is it long.", "Summary 1", "the first one", "1",
+            "in my view, is too long.", "as it stands, is long.", "right?", "for some.",
+        )),
+        ("Summary 1, clear. Summary 2, long.", "?"), ("Summary 1 vs. Summary 2", "?"),
+        ("I prefer Summary 1 vs. Summary 2.", "?"), ("I prefer Summary 1, vs Summary 2.", "?"),
         # not said
         ("Readers who prefer Summary 1 are in a hurry.", "?"),
         ("It is better: Summary 1 is long.", "?"),
@@ -160,11 +188,17 @@ def test_every_shape_is_read(shape: str, case: type[str], number: str) -> None:
         ("Choice: both, although Summary 1 is better.", "="), ("no preference.", "="),
         ("I prefer neither Summary 1 nor Summary 2.", "="), ("I cannot decide.", "="),
         ("Summary 1 is as good as Summary 2.", "="), ("Both", "="),
-        ("It's a tie: both are clear.", "="),
+        ("It's a tie: both are clear.", "="), ("A draw.", "="), ("a draw", "="), ("A draw!", "="),
+        ("A draw: both are clear.", "="), ("Choice: a draw", "="),
+        ("A draw is unlikely; I prefer Summary 1.", "1"),
         # said and unsaid
         ("Choice: Summary 1. In the end I prefer Summary 2.", "!"),
         ("Summary 1 is better for some, Summary 2 is better for others.", "!"),
-        ("Vote: Summary 1\nVote: Summary 2", "!"),
+        ("Vote: Summary 1\nVote: Summary 2", "!"), ("Vote: Summary 1, vote: Summary 2", "!"),
+        ("Summary 1, because it is clear. In the end I prefer Summary 2.", "!"),
+        ("Summary 1, because it is clear.\nSummary 2 is preferred.", "!"),
+        ("Summary 1, because it is clear, but I prefer Summary 2.", "!"),
+        ("Summary 1: too long, Summary 2 is better.", "!"),
     ],
 )  # fmt: skip
 def test_what_a_role_says(said: str, sign: str) -> None:
@@ -191,6 +225,8 @@ def test_what_a_role_says(said: str, sign: str) -> None:
         ("Role 2 (News Author): Summary 1", "--1"),
         ('[{"role": 1, "choice": 2}, {"role": "Role 3", "choice": "Summary 1"}]', "2-1"),
         ('{"1": "Summary 2", "2": "Summary 1"}', "21-"),
+        ('[{"role": "Editor", "choice": 1}, {"role": "Critic", "choice": 2}]', "-2-"),
+        ('[{"role": "Critic", "choice": 1}, {"role": "Critic Association", "choice": 2}]', "-1-"),
         # those who were not asked
         ("Critic: Summary 1\nEditor: Summary 2", "-1-"),
         ("- Critic: Summary 1\n- Editor: Summary 2", "-1-"),
@@ -217,6 +253,11 @@ def test_what_a_role_says(said: str, sign: str) -> None:
         ("General Public: Summary 1\nCritic: it is hard.\n\nConclusion: Summary 1 is better.",
          "1?-"),
         ("Critic: it is hard.\n\nOverall, Summary 1 is better.", "-1-"),
+        ("General Public: Summary 1\nCritic: Summary 2\n\n**Votes:** Summary 1: 1, Summary 2: 1\n"
+         "Choice: Summary 1", "12-"),
+        ("General Public: Summary 1\nCritic: it is hard.\n\nVotes: Summary 1 wins.", "1?-"),
+        ("General Public: Summary 1\nCritic:\n\nVote: Summary 2", "12-"),
+        ("General Public: Summary 1\nCritic:\n – Summary 2", "12-"),
         ("**Critic**\nClear.\n\nOverall: Summary 1\n\n**News Author**\nTrue.\n\n"
          "Overall, I prefer Summary 2.",
          "-?2"),
@@ -232,6 +273,47 @@ def test_what_a_role_says(said: str, sign: str) -> None:
 )  # fmt: skip
 def test_which_part_is_whose(text: str, signs: str) -> None:
     assert read(text) == signs
+
+
+WIDE = str.maketrans(":,.;()!?", "：，。；（）！？")
+
+
+@pytest.mark.parametrize("number", ["", "{}。", "{}）", "（{}）", "{}、", "Role {}："])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_full_width_punctuation_reads_like_that_of_ascii(shape: str, number: str) -> None:
+    if shape.startswith(("|", "{{", "#")):
+        number = ""
+    said = [
+        number.format(at) + shape.format(type_, choice).translate(WIDE)
+        for at, (type_, choice) in enumerate(zip(TYPES, (2, 1, 2), strict=True), 1)
+    ]
+    assert read("\n".join(said)) == "212"
+    assert read("\n".join(said) + "\n\nOverall，Summary 1 is better。") == "212"
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("1. Critic：Summary 2，因为它更清楚。", "-2-"), ("Critic：Summary 2。清楚。", "-2-"),
+        ("Critic（Summary 2）：清楚！", "-2-"), ("Critic：Summary 2！", "-2-"),
+        ("Critic：　Summary 2；清楚", "-2-"), ("Critic：Summary 2？", "-?-"),
+        ("Critic：Summary 1、Summary 2", "-?-"), ("Critic：Summary 1：长。Summary 2：短。", "-?-"),
+        ("Critic：a draw。", "-=-"), ("Critic，News Author：Summary 1", "---"),
+        ("（1）Summary 1。\n（2）Summary 2。\n（3）Summary 1。", "121"),
+        ("Role（2）：Summary 1", "-1-"), ("Critic：Summary 1\nEditor：Summary 2", "-1-"),
+    ],
+)  # fmt: skip
+def test_replies_of_east_asia(text: str, signs: str) -> None:
+    assert read(text) == signs
+
+
+def test_full_width_punctuation_of_a_type_and_a_reason() -> None:
+    assert read("编辑（资深）：Summary 1\n读者: Summary 2", "编辑（资深）", "读者") == "12"
+    assert read("编辑(资深)：Summary 1", "编辑（资深）", "读者") == "1-"
+    [vote, _] = votes("编辑：Summary 1\nReason：清楚，短。\n", "编辑", "读者")
+    assert isinstance(vote, Vote) and vote.reason == "清楚，短。"
+    [vote, _] = votes("编辑，Summary 1，清楚。", "编辑", "读者")
+    assert isinstance(vote, Vote) and vote.reason == "Summary 1，清楚。"
 
 
 def test_the_longest_type_wins() -> None:
@@ -250,7 +332,10 @@ def test_the_longest_type_wins() -> None:
 @pytest.mark.parametrize(
     ("text", "signs"),
     [
-        ("General Public: Summary 1, clear.\nCritic: Summary 2, because", "?2-"),
+        ("General Public: Summary 1, clear.\nCritic: Summary 2, because", "12-"),
+        ("Critic: Summary 2, whi", "-?-"), ("Critic: Summary 2, in my view", "-?-"),
+        ("Critic: Summary 2, which is clear. It", "-2-"),
+        ("Critic: Summary 2, mainly because it", "-2-"),
         ("General Public: Summary 1. Clear.\nCritic: Summary 2", "1?-"),
         ("General Public: Summary 1. Clear.\nCritic: Summary", "1?-"),
         ("General Public: Summary 1. Clear.\nCri", "1--"),
@@ -273,6 +358,7 @@ def test_a_cut_reply(text: str, signs: str) -> None:
         (("Story 2", "Story 1"),
         "Critic: Story 1.\nNews Author: the first story is better.", "-22"),
         (("the model's", "the human's"), "Critic: I prefer the human's.", "-2-"),
+        (("文本：甲", "文本：乙"), "Critic：文本：乙。", "-2-"),
     ],
 )  # fmt: skip
 def test_other_names(names: tuple[str, str], text: str, signs: str) -> None:
@@ -291,8 +377,44 @@ def test_the_reasons_for_no_vote() -> None:
     assert [vote.reason for vote in votes(said)] == [
         "no choice in “Both are clear.”", "undecided: “it's a tie”", "no choice in “x”",
     ]  # fmt: skip
-    assert votes("", "a", "b") == [NO_VOTE, NO_VOTE]
+    assert votes(said, *TYPES, "Teacher")[3] == NO_VOTE
+    assert votes("Critic：x。")[1] == Failed("no choice in “x。”")
     assert votes("Critic: Summ", cut=True)[1] == Failed("no choice before the cut in “Summ”")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("I cannot answer\nthis.", "“I cannot answer this.”"),
+        ("Editor: Summary 1", "“Editor: Summary 1”"),
+        ("Role 4: Summary 1", "“Role 4: Summary 1”"),
+        ("", "“”"),
+        ("x" * 99, f"“{'x' * 59}…”"),
+    ],
+)
+def test_a_reply_without_a_part_of_any_role_is_quoted(text: str, shown: str) -> None:
+    assert votes(text) == [Failed(f"no vote of any role in the reply: {shown}")] * 3
+
+
+LONG = 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        (f"Critic: choice{' ' * LONG}{':' * LONG}", "-?-"),
+        (f"Critic: {'choice ' * LONG}{'–' * LONG}", "-?-"),
+        (f"Critic: Summary 2{' ' * LONG}is", "-?-"),
+        (f"Critic: Summary 2\nReason:{' clear' * LONG}{chr(10) * LONG}", "-2-"),
+        (f"Critic: Summary 2\n{'__ –' * LONG}", "-2-"),
+        (f'{{"role": "Critic", "choice": 2, "x": {"[" * LONG}{"]" * LONG}}}', "-2-"),
+    ],
+    ids=range(6),
+)  # fmt: skip
+def test_a_long_degenerate_reply(text: str, signs: str) -> None:
+    """Where two repetitions meet in a pattern, such a reply takes seconds to hours; the last one is
+    nested too deeply for a JSON parser."""
+    assert read(text) == signs
 
 
 @pytest.mark.parametrize(
