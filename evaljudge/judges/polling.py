@@ -140,8 +140,10 @@ class Polling:
         first, second = texts if order == "fixed" else reversed(texts)
         told = [f"{cast.roles[n].type}: {cast.roles[n].description}" for n in group]
         listed = told[0] if template == "roles.choose" else _numbered(told)
-        given = {"source": cast.document.source, "first": first, "second": second}
-        return self._pack.render(template, given | {"roles": listed}, **self._words)
+        document = cast.document
+        given = {"source": document.source, "context": document.context, "roles": listed}
+        given |= {"first": first, "second": second}
+        return self._pack.render(template, given, **self._words)
 
 
 @dataclass

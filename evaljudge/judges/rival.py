@@ -47,7 +47,8 @@ class Rival:
         if self._origin == "level":
             return self._graded.parts()
         told = {"prompts": self.prompts.get("reference"), "max_tokens": self._how.max_tokens}
-        return [Part(ANY_AXIS, WRITTEN, told | self._words)] if self._origin == "written" else []
+        written = Part(ANY_AXIS, WRITTEN, told | self._words, shows_context=True)
+        return [written] if self._origin == "written" else []
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         """What is lacking of it."""
@@ -62,7 +63,8 @@ class Rival:
         known = (document.doc_id, "", self._judge, ANY_AXIS, WRITTEN)
         if not document.source.strip():
             return Brief(*known, {}, "unscored", "empty source")
-        prompt = self._pack.render("roles.reference", {"source": document.source}, **self._words)
+        given = {"source": document.source, "context": document.context}
+        prompt = self._pack.render("roles.reference", given, **self._words)
         (reply,) = await model.write([prompt], self._how)
         text = usable(reply)
         if isinstance(text, Failed):

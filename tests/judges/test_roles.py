@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import exp, log
 from typing import Any
 
@@ -171,6 +172,18 @@ def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> N
         "readers could not be had: no roles in the reply: “I cannot say.”"
     ]
     assert values(one, found)["roles"] == pytest.approx(0.8 + exp(log(0.8) / 2) + exp(log(0.8) / 4))
+
+
+def test_what_else_is_known_is_shown_to_all_but_readers() -> None:
+    case = replace(CASE, document=replace(DOCUMENT, context="Snow melts in May."))
+    one, model = judge(exact=True, plain=True, reference="written"), Voting(all_for_the_second)
+    verdicts(one, model, case)
+    shown = {"<context>\nSnow melts in May.\n</context>" in asked for asked in model.asked[:2]}
+    assert shown == {False}
+    assert all("<context>\nSnow melts in May.\n</context>" in asked for asked in model.asked[2:])
+    assert [(part.name, part.shows_context) for part in one.parts()] == [
+        ("readers", False), ("reference", True),
+    ]  # fmt: skip
 
 
 # the vote

@@ -90,7 +90,8 @@ def _common(
 
 def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     """One entity or sentence is asked about, or all that are numbered."""
-    given = {slot: text for slot, text in texts.items() if slot != "axis"}
+    given: dict[str, str | None] = {"context": None}
+    given |= {slot: text for slot, text in texts.items() if slot != "axis"}
     given |= {"text": given["target"], "first": given["reference"], "second": given["target"]}
     told = [f"{n}. {who}: {what}" for n, (who, what) in enumerate(task.roles.items(), 1)]
     given["roles"] = "\n".join(told)
