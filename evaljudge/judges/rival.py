@@ -71,10 +71,15 @@ class Rival:
             return Brief(*known, {}, "unscored", text.reason, tokens=cost([reply]))
         return Brief(*known, {"text": text}, tokens=cost([reply]))
 
+    def is_out_of_reach(self, document: Document) -> bool:
+        """No person wrote one, and nothing else will do."""
+        return self._origin == "human" and not any(map(str.strip, document.references))
+
     def text(self, document: Document, briefs: Sequence[Brief]) -> str | Failed:
+        if self.is_out_of_reach(document):
+            return Failed("no reference to vote against")
         if self._origin == "human":
-            found = next((text for text in document.references if text.strip()), None)
-            return found or Failed("no reference to vote against")
+            return next(text for text in document.references if text.strip())
         part = WRITTEN if self._origin == "written" else named(self._level)
         brief = next((brief for brief in briefs if brief.part == part), None)
         return text_of(brief) if brief else Failed("the reference was never written")

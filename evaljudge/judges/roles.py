@@ -143,6 +143,8 @@ class Roles:
         return [*readers, *self._rival.parts()]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        if self._rival.is_out_of_reach(document):
+            return []  # nobody will vote
         there = {brief.part for brief in known}
         wanted = bool(self._settings.dynamic) and READERS not in there
         readers = [await self._readers.brief(document, model)] if wanted else []

@@ -315,11 +315,11 @@ def test_beside_the_synthetic_judge_its_levels_are_not_written_again() -> None:
 
 
 def test_without_a_reference_nothing_can_be_voted_on() -> None:
-    one = judge(dynamic=0)
-    found, _ = verdicts(
-        one, Voting(all_for_the_second), Case(Document("d1", "Rain."), CASE.candidates)
-    )
+    """And no reader is named for a vote that will not be."""
+    one, model = judge(), Voting(all_for_the_second)
+    found, _ = verdicts(one, model, Case(Document("d1", "Rain.", (" ",)), CASE.candidates))
     assert values(one, found) == {"roles": "no reference to vote against"}
+    assert model.asked == []
 
 
 @pytest.mark.parametrize(
