@@ -29,6 +29,8 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key: judges.synthetic.levels=9"),
 ]
+RunFolder = Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")]
+ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")]
 Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
 ]
@@ -173,8 +175,8 @@ def agree(
 
 @app.command()
 def references(
-    run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
-    to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],
+    run: RunFolder,
+    to: ToFile,
     briefs: Annotated[
         str | None, typer.Option(help="Where the run keeps its briefs, if not in OUT/briefs.")
     ] = None,
@@ -189,8 +191,8 @@ def references(
 
 @app.command()
 def entities(
-    run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
-    to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],
+    run: RunFolder,
+    to: ToFile,
     judge: Annotated[
         str | None, typer.Option(help="Which judge's, where several read entities.")
     ] = None,
