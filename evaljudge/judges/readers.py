@@ -15,7 +15,8 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from evaljudge.asks import Failed, Writing, Written
-from evaljudge.judges.role_lists import Role, RoleList, fold, roles_in
+from evaljudge.judges.role_lists import Role, RoleList, roles_in
+from evaljudge.judges.wording import fold
 from evaljudge.model import Model
 from evaljudge.model.counting import cost
 from evaljudge.records import ANY_AXIS, Brief, Document

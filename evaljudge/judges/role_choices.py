@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from evaljudge.asks import Failed
-from evaljudge.judges.role_lists import one_line, quoted
 from evaljudge.judges.role_names import A_NAME, FIRST, SECOND, Choice, Names, in_ascii
 from evaljudge.judges.role_phrases import (
     CHOSEN,
@@ -29,6 +28,7 @@ from evaljudge.judges.role_phrases import (
     leading_bare,
 )
 from evaljudge.judges.role_types import Types
+from evaljudge.judges.wording import one_line, quoted
 
 NO_CHOICE = "no choice"
 """So begins the reason of a failure where nothing is said of either text."""

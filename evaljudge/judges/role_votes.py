@@ -33,10 +33,11 @@ from sys import float_info
 
 from evaljudge.asks import Failed, Sample, Token
 from evaljudge.judges.role_choices import NO_CHOICE, Choices, reason_in
-from evaljudge.judges.role_lists import Role, quoted
+from evaljudge.judges.role_lists import Role
 from evaljudge.judges.role_names import Choice, Names
 from evaljudge.judges.role_parts import Part, parts_of
 from evaljudge.judges.role_types import Types
+from evaljudge.judges.wording import quoted
 
 NO_VOTE = Failed("no vote of this role in the reply")
 """Where others have parts; where none has, the reason quotes the reply."""

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.asks import Failed, Sample
-from evaljudge.judges.role_lists import Role, RoleList, fold, one_line, quoted, roles_in
+from evaljudge.judges.role_lists import Role, RoleList, roles_in
+from evaljudge.judges.wording import fold, one_line, quoted
 
 LAW, LOCAL = "They follow the law behind the case.", "They live nearby, and worry."
 BOTH = [("Politicians", LAW), ("Residents of Nevada", LOCAL)]
