@@ -28,11 +28,11 @@ from typing import Any
 import psutil
 
 import evaljudge
-from evaljudge.cluster.attempts import Here
-from evaljudge.cluster.orders import Assignment, Order
-from evaljudge.cluster.shards import ShardWork
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus
+from evaljudge.execution.attempts import Here
+from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.shards import ShardWork
 from evaljudge.job import make_job
 from evaljudge.journey import Todo, Watcher
 from evaljudge.model.scripted import Scripted, ScriptedEngines

@@ -15,7 +15,9 @@ from evaljudge.studies.commands import studies_app
 if TYPE_CHECKING:
     from evaljudge.journey import Outcome
 
-EXIT_GIVEN_UP, USER_MISTAKE, INTERRUPTED = 1, 2, 130
+EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
+ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+"""Signals that end a run in order; as a shell has it, the exit code is 128 more than the signal."""
 
 app = typer.Typer(
     add_completion=False,
@@ -38,7 +40,8 @@ Extend = Annotated[
 
 @app.callback()
 def _begin() -> None:
-    signal.signal(signal.SIGINT, _interrupted)
+    for number in ENDING:
+        signal.signal(number, _end)
 
 
 @app.command()
@@ -302,9 +305,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(EXIT_GIVEN_UP)
 
 
-def _interrupted(*_: object) -> None:
-    print("evaljudge: interrupted; run it again to resume", file=sys.stderr)
-    sys.exit(INTERRUPTED)
+def _end(number: int, _: object) -> None:
+    print(f"evaljudge: {ENDING[signal.Signals(number)]}; run it again to resume", file=sys.stderr)
+    sys.exit(128 + number)
 
 
 def _one_line(text: str) -> str:

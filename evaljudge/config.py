@@ -61,6 +61,7 @@ class ModelConfig(Settings):
 
 
 class WorkersConfig(Settings):
+    executor: Literal["auto", "local", "ray"] = "auto"
     min: Annotated[int, Field(ge=1)] = 1
     max: Annotated[int, Field(ge=1)] = 1
     gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
@@ -86,6 +87,22 @@ class WorkersConfig(Settings):
         if self.min > self.max:
             raise ValueError(f"min {self.min} is more than max {self.max}")
         return self
+
+    @model_validator(mode="after")
+    def _local_is_one_process(self) -> WorkersConfig:
+        if self.executor == "local" and (wish := self.needs_ray):
+            raise ValueError(f"`executor: local` is this process alone: {wish} needs `ray`")
+        return self
+
+    @property
+    def needs_ray(self) -> str:
+        """The first setting that only workers of Ray can meet; empty where there is none."""
+        wishes = {
+            f"`max: {self.max}`": self.max > 1,
+            f"`gpus: {self.gpus}`": self.gpus not in ("auto", 0),
+            f"`accelerator_type: {self.accelerator_type}`": self.accelerator_type is not None,
+        }
+        return next((wish for wish, is_made in wishes.items() if is_made), "")
 
 
 class AgreementConfig(Settings):

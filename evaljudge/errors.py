@@ -16,6 +16,10 @@ class GivenUp(Exception):
     """Nobody's mistake, and tried long enough: said in one line, exit code 1; a rerun resumes."""
 
 
+class StorageLost(GivenUp):
+    """Where the run lies could not be reached for too long: nothing can be noted there either."""
+
+
 class EngineDead(Exception):
     """The engine itself failed, not a reply: its cases must be done by another."""
 

@@ -13,6 +13,7 @@ from evaljudge.config import Condition, Config, CorpusConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import UserError, unknown
+from evaljudge.execution import Executor, make_executor
 from evaljudge.judges import Judge, make_judges
 from evaljudge.metrics import Metric, make_metrics
 from evaljudge.records import ANY_AXIS
@@ -42,6 +43,10 @@ class Job:
     def one_model(self) -> bool:
         """Writer and judge are the same: one engine does both stages."""
         return self.model_is == self.writer_is
+
+    @property
+    def executor(self) -> Executor:
+        return make_executor(self.config.workers)
 
     @property
     def kinds(self) -> list[str]:

@@ -20,7 +20,6 @@ from typing import Any, Self
 import evaljudge
 from evaljudge.accounts import Accounts
 from evaljudge.agreeing import too_few_permutations, with_statistics, write_agreement
-from evaljudge.cluster.session import placed, ray_session
 from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
@@ -99,7 +98,7 @@ def run(
     _refuse_bad_files(job.config)
     with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching, claim)
-        with _one_ray(job, output):
+        with _one_session(job, output):
             _ask(job, output, ("prepare", "judge"), watching, claim)
             _measure(job, output, output.shards(), watching, claim)
         return _report(job, output, watching, claim)
@@ -167,16 +166,16 @@ def _spec(given: Given) -> str | Mapping[str, Any]:
 def _ready(job: Job) -> Iterator[Claim]:
     """Its folder is held, and its workers can be had."""
     sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
-    with claimed(job.config.out) as claim, placed(job.config.workers, sizes):
+    with claimed(job.config.out) as claim, job.executor.check(sizes):
         yield claim
 
 
 @contextmanager
-def _one_ray(job: Job, output: Output) -> Iterator[None]:
-    """Asking and measuring share a Ray; none is started where nothing is left to do."""
+def _one_session(job: Job, output: Output) -> Iterator[None]:
+    """Asking and measuring share a Ray, say; none is started where nothing is left to do."""
     asks = job.judges and missing(job, output, ("prepare", "judge"))
     if asks or unmeasured(job, output, output.shards()):
-        with ray_session(job.config.workers):
+        with job.executor.session():
             yield
     else:
         yield

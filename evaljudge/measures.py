@@ -1,5 +1,5 @@
 """The metrics' part of a run: which shards lack which, what is counted of the whole corpus, and
-then every candidate measured, on CPU workers.
+then every candidate measured.
 
     commits/measure/00003.json   {"measured": {"rouge1": "rouge1@1 | …", …}, …}
 
@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from evaljudge.cluster.measuring import Counting, Measuring, counts_of, measure_orders
-from evaljudge.cluster.session import ray_session
+from evaljudge.execution.measuring import Counting, Measuring
 from evaljudge.job import Job
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
@@ -45,11 +44,11 @@ def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
     if not lacking:
         return
     names = {name for missing in lacking.values() for name in missing}
-    with ray_session(job.config.workers):  # for all passes
+    with job.executor.session():  # for all passes
         ready = [_ready(job, output, metric) for metric in job.metrics if metric.name in names]
         signatures = job.metric_signatures(corpus_digest(output))
         measuring = Measuring(job.config.out, ready, signatures, uuid.uuid4().hex)
-        measure_orders(measuring, lacking, job.config.workers.max, watch)
+        job.executor.measure(measuring, lacking, watch)
 
 
 def corpus_digest(output: Output) -> str:
@@ -65,7 +64,7 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     documents = _once(ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
     counting = Counting(job.config.out, learnt, again)
-    return learnt.fitted(counts_of(counting, shards, job.config.workers.max))
+    return learnt.fitted(job.executor.count(counting, shards))
 
 
 def _once(

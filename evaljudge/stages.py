@@ -9,9 +9,8 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from evaljudge.cluster.orders import Assignment, Order
-from evaljudge.cluster.stages import do_orders
 from evaljudge.engines import ModelSource
+from evaljudge.execution.orders import Assignment, Order
 from evaljudge.job import Job
 from evaljudge.storage import Output, Shard, Stage, ahead
 
@@ -23,7 +22,7 @@ def do_stages(job: Job, output: Output, wanted: Sequence[Stage], watch: Watch) -
     """Do what is missing of the wanted stages; nothing is asked where nothing is missing."""
     for source, orders in _pools(job, output, wanted):
         if orders:
-            do_orders(_assignment(job, output, source), orders, job.config.workers, watch)
+            job.executor.ask(_assignment(job, output, source), orders, watch)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:

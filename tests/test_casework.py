@@ -15,10 +15,10 @@ import pytest
 
 from evaljudge.asks import Chosen, Failed, Options, Prompt, Writing, Written
 from evaljudge.casework import Asked, case_models, judged
-from evaljudge.cluster.attempts import Here
-from evaljudge.cluster.orders import Assignment, Order
-from evaljudge.cluster.shards import ShardWork
 from evaljudge.engines import ModelSource
+from evaljudge.execution.attempts import Here
+from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import Judge, make_judges
 from evaljudge.model.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.records import Candidate, Case, Document, Tokens

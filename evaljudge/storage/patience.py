@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import StorageLost, UserError
 
 R = TypeVar("R")
 PATIENCE = 300.0
@@ -50,7 +50,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             refuse(uri, str(error))
             if time.monotonic() + wait > give_up:
                 said = _first_line(error)
-                raise GivenUp(f"{uri}: no use of it for {patience:g} s ({said})") from None
+                raise StorageLost(f"{uri}: no use of it for {patience:g} s ({said})") from None
         time.sleep(wait)
     raise AssertionError("the waits never end")
 

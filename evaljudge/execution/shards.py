@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from evaljudge.casework import Asked, Models, case_models, judged
-from evaljudge.cluster.attempts import ENGINE_DIED, Attempt, Here
-from evaljudge.cluster.orders import Assignment, Order
-from evaljudge.cluster.room import Room
 from evaljudge.engines import Engine
+from evaljudge.execution.attempts import ENGINE_DIED, Attempt, Here
+from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.room import Room
 from evaljudge.judges import Anchored, Judge, Part
 from evaljudge.model.common import Common
 from evaljudge.records import Brief, Case, Document, Verdict
@@ -25,6 +25,10 @@ from evaljudge.signature import brief_key, common_key
 from evaljudge.storage import Shard, Stage
 
 MOST_OPEN_CASES = 64
+SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
+"""Those whose cases are open, and as many that are read meanwhile. A power of two: Ray Data rounds
+each one's share of a worker, and with thirds asks an autoscaler for one worker fewer than `max`."""
+R = TypeVar("R")
 Briefs = dict[str, Brief]
 """By key."""
 Known = Mapping[str, Briefs]
@@ -69,6 +73,9 @@ class ShardWork:
             self._blocks.pop(case.document.doc_id, None)
         return receipts
 
+    def close(self) -> None:
+        self._engine.close()
+
     async def _receipt_left(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
         """Of an attempt that committed the stage and died thereafter.
 
@@ -83,7 +90,7 @@ class ShardWork:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), 0
         work = (self._briefs(case, known, attempt, asked) for case in cases)
-        found = await asyncio.gather(*work)
+        found = await _together(work)
         for kind, mine in known.items():
             briefs = [brief for one in found for brief in one[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
@@ -97,7 +104,7 @@ class ShardWork:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), 0
         work = (self._verdicts(case, known, attempt, asked) for case in cases)
-        found = await asyncio.gather(*work)
+        found = await _together(work)
         for judge in self._job.judges:
             verdicts = [verdict for one in found for verdict in one[judge.name][0]]
             checks = [check for one in found for check in one[judge.name][1]]
@@ -207,6 +214,18 @@ class ShardWork:
         }
         await asyncio.to_thread(self._output.commit, stage, shard, receipt)
         return receipt
+
+
+async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    """What all come to; where one fails, none of the others is left running."""
+    tasks = [asyncio.create_task(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def _briefs_aside(judge: Judge, document: Document, had: Sequence[Brief]) -> list[Brief]:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from evaljudge.cluster.nodes import ray_cluster
-from evaljudge.cluster.placement import Placement, place
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
+from evaljudge.execution.ray.nodes import ray_cluster
+from evaljudge.execution.ray.placement import Placement, place
 
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from evaljudge.asks import Prompt, Writing
-from evaljudge.cluster.attempts import Here, Note
-from evaljudge.cluster.orders import Assignment, Order, read_order, write_order
-from evaljudge.cluster.shards import ShardWork
 from evaljudge.engines import ModelSource
+from evaljudge.execution.attempts import Here, Note
+from evaljudge.execution.orders import Assignment, Order, read_order, write_order
+from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
 from evaljudge.model.scripted import Scripted, ScriptedEngines
 from evaljudge.records import Candidate, Case, Document

@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from evaljudge.cluster.placement import Cluster, Group
+from evaljudge.execution.ray.placement import Cluster, Group
 
 CONFIG = "--autoscaling-config="
 LOGS = "--logs-dir="

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.cluster.attempts import (
+from evaljudge.errors import GivenUp
+from evaljudge.execution.attempts import (
     MOST_DEATHS,
     MOST_KILLERS,
     MOST_LOADS,
@@ -18,8 +19,7 @@ from evaljudge.cluster.attempts import (
     Here,
     Loading,
 )
-from evaljudge.cluster.room import Room
-from evaljudge.errors import GivenUp
+from evaljudge.execution.room import Room
 from evaljudge.storage import Output
 
 Begin = Callable[..., Attempt]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from evaljudge.cluster.nodes import groups_of
-from evaljudge.cluster.placement import Cluster, Group, Placement, place
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
+from evaljudge.execution.ray.nodes import groups_of
+from evaljudge.execution.ray.placement import Cluster, Group, Placement, place
 
 HEAD = {"node:__internal_head__": 1.0, "CPU": 4.0}
 L4 = {"CPU": 8.0, "GPU": 1.0, "accelerator_type:L4": 1.0}

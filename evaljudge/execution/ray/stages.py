@@ -10,23 +10,17 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
-from typing import Any
 
-from evaljudge.cluster.orders import Assignment, Order, write_order
-from evaljudge.cluster.placement import Placement
-from evaljudge.cluster.session import placement, ray_session
-from evaljudge.cluster.shards import MOST_OPEN_CASES
-from evaljudge.cluster.worker import GIVEN_UP, OF_ALL, REFUSED, Worker
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
-
-SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
-"""Those whose cases are open, and as many that are read meanwhile. A power of two: Ray Data rounds
-each one's share of a worker, and with thirds asks an autoscaler for one worker fewer than `max`."""
-Receipt = dict[str, Any]
-Watch = Callable[[Receipt], None]
+from evaljudge.execution.executor import Receipt, Watch
+from evaljudge.execution.orders import Assignment, Order, write_order
+from evaljudge.execution.ray.placement import Placement
+from evaljudge.execution.ray.session import placement, ray_session
+from evaljudge.execution.ray.worker import GIVEN_UP, OF_ALL, REFUSED, Worker
+from evaljudge.execution.shards import SHARDS_AT_ONCE
 
 
 def do_orders(

@@ -9,6 +9,9 @@ again with care: one case at a time and nothing else open over the engine, notin
 third death that befalls a case, two of them with it alone, is laid at its door: it is set aside. A
 node that is gone (preempted, say) took its workers with it: that is no case's doing; nor is a death
 while another shard's case was alone any of this shard's.
+
+Deaths are counted within a session: all that one driver has done. A local run's worker is the
+driver, so there a session goes on from one crash to the next run (crashes.py).
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 
-from evaljudge.cluster.room import Room
 from evaljudge.errors import GivenUp
+from evaljudge.execution.room import Room
 from evaljudge.storage import Output
 
 ENGINE_DIED = "engine died"
@@ -49,14 +52,21 @@ class Here:
     """The worker that tries, and how it knows which nodes live."""
 
     session: str
+    """Of this driver: it stands in the receipts of the shards that are committed."""
     worker: str
     node: str
     lives: Lives
+    deaths_within: str = ""
+    """The session within which deaths are counted; the driver's own where none is named."""
+
+    @property
+    def counted_in(self) -> str:
+        return self.deaths_within or self.session
 
     def predecessor(self, output: Output, name: str) -> Note | None:
         """What the attempt before left, its death counted; nothing where this is the first."""
         left = output.attempt(name)
-        if left.get("session") != self.session:
+        if left.get("session") != self.counted_in:
             return None
         note = Note(**left)
         if note.worker != self.worker and self.lives(note.node):
@@ -65,13 +75,13 @@ class Here:
 
     def _count_death(self, output: Output, name: str, note: Note) -> None:
         alone = output.attempt(_alone(note.worker))
-        if alone.get("session") != self.session:
+        if alone.get("session") != self.counted_in:
             note.deaths += 1
         elif alone["shard"] == name:
             note.killed[alone["doc_id"]] = note.killed.get(alone["doc_id"], 0) + 1
 
     def succeed(self, before: Note | None) -> Note:
-        mine = Note(self.session, self.worker, self.node)
+        mine = Note(self.counted_in, self.worker, self.node)
         if before is None:
             return mine
         return replace(mine, deaths=before.deaths, killed=before.killed, well=before.well)
@@ -123,7 +133,7 @@ class Attempt:
         self._output.forget_attempt(self._name)
 
     def _begin_alone(self, doc_id: str) -> None:
-        note = {"session": self._here.session, "shard": self._name, "doc_id": doc_id}
+        note = {"session": self._here.counted_in, "shard": self._name, "doc_id": doc_id}
         self._output.note_attempt(_alone(self._here.worker), note)
 
     def _end_alone(self) -> None:

@@ -12,10 +12,10 @@ import os
 import sys
 from typing import Any
 
-from evaljudge.cluster.attempts import Here, Loading
-from evaljudge.cluster.orders import Assignment, read_order
-from evaljudge.cluster.shards import ShardWork
 from evaljudge.errors import EngineDead, GivenUp, UserError
+from evaljudge.execution.attempts import Here, Loading
+from evaljudge.execution.orders import Assignment, read_order
+from evaljudge.execution.shards import ShardWork
 
 DEAD_ENGINE = 70
 REFUSED, GIVEN_UP, OF_ALL = "refused", "given up", "of all"

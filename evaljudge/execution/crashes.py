@@ -1,0 +1,95 @@
+"""Whether the run before this one crashed, so that a case that crashes the process can be found.
+
+A local run works in the driver's own process. When that dies, the next run has to tell two things
+apart: somebody stopped it (`kill -9`, a power cut), which is no case's doing, or it crashed. So a
+run leaves a note, which names a file to which Python writes when a fatal signal comes:
+
+    attempts/process.json  {"session": "5e0c…", "machine": "host 1763…", "out_of_memory": 0,
+                            "faults": "/tmp/evaljudge-x1.crash"}
+
+It crashed if that file holds anything, or if the system has ended processes for want of memory
+since. Then the next run continues its session, in which deaths are counted (see attempts.py).
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from evaljudge.errors import StorageLost
+from evaljudge.storage import Output, this_machine
+
+NOTE, PREFIX = "process", "evaljudge-"
+_MEMORY_EVENTS = Path("/proc/vmstat")
+
+
+@contextmanager
+def noting_crashes(output: Output) -> Iterator[str]:
+    """Gives the session of this run, and forgets its notes unless the process dies."""
+    session = _session(output.attempt(NOTE))
+    with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=".crash") as faults:
+        note = {"session": session, "machine": this_machine(), "faults": faults.name}
+        output.note_attempt(NOTE, note | {"out_of_memory": _out_of_memory()})
+        try:
+            with _writing_faults(faults):
+                yield session
+        except StorageLost:  # the notes are out of reach, too
+            raise
+        except BaseException:
+            output.forget_attempts()
+            raise
+    output.forget_attempts()
+
+
+def _session(before: Mapping[str, Any]) -> str:
+    """That of the run before, if it crashed on this machine; else one of its own."""
+    if before.get("machine") != this_machine():
+        return uuid.uuid4().hex
+    said = _said(before["faults"])
+    if not said and _out_of_memory() <= before["out_of_memory"]:
+        return uuid.uuid4().hex
+    why = said or "it was ended for want of memory"
+    print(
+        f"the run before crashed ({why}); the shards it was at are done one case at a time",
+        file=sys.stderr,
+        flush=True,
+    )
+    return str(before["session"])
+
+
+def _said(file: str) -> str:
+    """The first line of what Python wrote as it died; the file is removed."""
+    path = Path(file)
+    if path.parent != Path(tempfile.gettempdir()) or not path.name.startswith(PREFIX):
+        return ""  # a note that is none of ours
+    with suppress(FileNotFoundError):
+        said = path.read_text(errors="replace")
+        path.unlink()
+        return said.partition("\n")[0].strip()
+    return ""
+
+
+@contextmanager
+def _writing_faults(file: IO[str]) -> Iterator[None]:
+    was_enabled = faulthandler.is_enabled()
+    faulthandler.enable(file)
+    try:
+        yield
+    finally:
+        faulthandler.disable()
+        if was_enabled:
+            faulthandler.enable(sys.__stderr__ or 2)
+
+
+def _out_of_memory() -> int:
+    """How many processes Linux has ended for want of memory since it started."""
+    if not _MEMORY_EVENTS.exists():
+        return 0
+    lines = (line.split() for line in _MEMORY_EVENTS.read_text().splitlines())
+    return next((int(count) for name, count in lines if name == "oom_kill"), 0)

@@ -1,0 +1,74 @@
+"""What does a run's shards, and which executor a configuration means.
+
+workers: {executor: local}    in this process, over one engine; no Ray is started
+workers: {executor: ray}      by worker actors: on the cluster at hand, or a Ray started here
+workers: {executor: auto}     Ray where there is a cluster or where the configuration asks for
+                              more than one process can give; otherwise local
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from evaljudge.config import WorkersConfig
+
+if TYPE_CHECKING:
+    from evaljudge.execution.measuring import Counting, Measuring
+    from evaljudge.execution.orders import Assignment, Order
+    from evaljudge.metrics.protocol import Part
+    from evaljudge.storage import Shard
+
+Receipt = dict[str, Any]
+Watch = Callable[[Receipt], None]
+"""Called with each receipt, once the shard that it is of has been committed."""
+
+
+class Executor(Protocol):
+    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
+        """Refuse, before any work is done, engines that can never be placed.
+
+        `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
+        to look stays for the block.
+        """
+
+    def session(self) -> AbstractContextManager[None]:
+        """Whatever several calls share, started once for the block."""
+
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+        """Have every order done, each shard committed before `watch` hears of it."""
+
+    def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
+        """What the shards' documents add to a corpus metric's counts, in parts."""
+
+    def measure(
+        self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
+    ) -> None:
+        """Measure the metrics that each shard lacks, each shard committed before `watch` hears."""
+
+
+def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:
+    """Which of the two is meant, `auto` decided by what is at hand."""
+    if workers.executor != "auto":
+        return workers.executor
+    return "ray" if workers.needs_ray or _is_on_a_cluster() else "local"
+
+
+def make_executor(workers: WorkersConfig) -> Executor:
+    if executor_name(workers) == "local":
+        from evaljudge.execution.local import LocalExecutor
+
+        return LocalExecutor()
+    from evaljudge.execution.ray.executor import RayExecutor
+
+    return RayExecutor(workers)
+
+
+def _is_on_a_cluster() -> bool:
+    """An address is set, this is a submitted job, or this process is connected already."""
+    named = any(os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_JOB_CONFIG_JSON_ENV_VAR"))
+    ray = sys.modules.get("ray")
+    return named or (ray is not None and ray.is_initialized())

@@ -1,0 +1,154 @@
+"""Shards done in this process, over one engine: for laptops, notebooks and tests. No Ray.
+
+The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
+that dies is opened again here. Where the whole process crashes, the next run takes its place and
+counts its death (crashes.py): a case that crashes it each time is set aside by the third rerun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import uuid
+from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from evaljudge.engines import ModelSource
+from evaljudge.engines.opening import CUDA_BUILD, installed_build
+from evaljudge.errors import EngineDead
+from evaljudge.execution.attempts import Here, Loading
+from evaljudge.execution.crashes import noting_crashes
+from evaljudge.execution.executor import Receipt, Watch
+from evaljudge.execution.measuring import Counting, CountingWork, Measuring, MeasuringWork
+from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
+from evaljudge.metrics.protocol import Part
+from evaljudge.storage import Output, Shard
+
+ENGINE = "engine"
+"""The name under which the loading of the one engine is noted."""
+
+
+class LocalExecutor:
+    """One worker: this process."""
+
+    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
+        """The engine itself says what this machine lacks, as it is loaded."""
+        return nullcontext()
+
+    def session(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+        with noting_crashes(assignment.open_output()) as session:
+            _run(_Asking(assignment, session, orders, watch).all_orders())
+
+    def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
+        work = CountingWork(counting)
+        return (work.count([shard]) for shard in shards)
+
+    def measure(
+        self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
+    ) -> None:
+        with noting_crashes(Output(measuring.out)) as session:
+            work = MeasuringWork(replace(measuring, session=session), _worker_name())
+            for shard, names in lacking.items():
+                watch(work.measure(shard, names))
+
+
+class _Asking:
+    """All orders of one pool: as many shards at once as a worker of Ray's has."""
+
+    def __init__(
+        self, assignment: Assignment, deaths_within: str, orders: Sequence[Order], watch: Watch
+    ) -> None:
+        self._assignment, self._deaths_within, self._watch = assignment, deaths_within, watch
+        self._left = {order.shard: order for order in orders}
+
+    async def all_orders(self) -> None:
+        while self._left:
+            work = _open(self._assignment, self._deaths_within)
+            try:
+                dead = await self._do_while_it_lives(work)
+            finally:
+                work.close()
+            if dead:
+                said = f"the engine died and is loaded again: {dead}"
+                print(said, file=sys.stderr, flush=True)
+
+    async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
+        """What the engine died of, once all that was begun has come to its end."""
+        waiting, dead = iter(list(self._left.values())), list[EngineDead]()
+
+        async def take_turns() -> None:
+            while not dead and (order := next(waiting, None)):
+                try:
+                    self._finish(order, await work.do(order))
+                except EngineDead as error:
+                    dead.append(error)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(SHARDS_AT_ONCE):
+                    group.create_task(take_turns())
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return dead[0] if dead else None
+
+    def _finish(self, order: Order, receipts: Sequence[Receipt]) -> None:
+        del self._left[order.shard]
+        for receipt in receipts:
+            self._watch(receipt)
+
+
+def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
+    """An engine, unless the ones before it died while they were loaded."""
+    here = Here(assignment.session, _worker_name(), "", lambda _: True, deaths_within)
+    loading = Loading(assignment.open_output(), ENGINE, here)
+    work = ShardWork(assignment, here, gpus=_gpus(assignment.source))
+    loading.end()
+    return work
+
+
+def _gpus(source: ModelSource) -> float:
+    """How many GPUs the engine holds, for what the run costs."""
+    return source.gpus_per_engine if installed_build() == CUDA_BUILD else 0
+
+
+def _worker_name() -> str:
+    """Never that of an earlier one: a container may give each process the same number."""
+    return f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """To its end: in this thread, or in one of its own where this one has a notebook's loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+    else:
+        _run_in_a_thread(work)
+
+
+def _run_in_a_thread(work: Coroutine[Any, Any, None]) -> None:
+    """An interrupt of this thread ends the work in that one."""
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = Future()
+
+    async def noted() -> None:
+        task = asyncio.ensure_future(work)
+        begun.set_result((asyncio.get_running_loop(), task))
+        await task
+
+    with ThreadPoolExecutor(1) as thread:
+        ending = thread.submit(asyncio.run, noted())
+        try:
+            ending.result()
+        except BaseException:
+            if not ending.done():
+                loop, task = begun.result()
+                loop.call_soon_threadsafe(task.cancel)
+            raise

@@ -1,0 +1,1 @@
+"""Shards done by Ray's workers; the only importers of Ray."""

@@ -1,0 +1,452 @@
+"""A run in this process: what dies, what is interrupted, notebooks; and no Ray."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.asks import Options, Prompt, Writing
+from evaljudge.config import WorkersConfig
+from evaljudge.errors import EngineDead, GivenUp, StorageLost, UserError
+from evaljudge.execution import executor_name
+from evaljudge.execution.attempts import MOST_DEATHS, MOST_LOADS
+from evaljudge.execution.crashes import noting_crashes
+from evaljudge.execution.local import LocalExecutor
+from evaljudge.execution.measuring import Measuring
+from evaljudge.journey import Watcher
+from evaljudge.metrics import Value
+from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.records import Candidate, Case, Document
+from evaljudge.storage import Output, Shard
+
+CASES = 12
+FATAL = ("number 5.", "number 9.")
+"""What the sources of two documents say, and no other's."""
+
+
+@dataclass
+class Engines(ScriptedEngines):
+    """Notes which engines were opened and closed; each model does what `answers` does."""
+
+    answers: Callable[[Prompt], None] = lambda prompt: None
+    opened: int = 0
+    closed: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+
+    def open(self, source: Any, seed: int) -> Scripted:
+        self.opened += 1
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            self.asked[prompt.text] += 1
+            self.answers(prompt)
+            return any_text(prompt, how)
+
+        model = Scripted(writes)
+        model.close = self._close  # type: ignore[method-assign]
+        return model
+
+    def _close(self) -> None:
+        self.closed += 1
+
+
+def config(folder: Path, name: str = "out", **changes: Any) -> dict[str, Any]:
+    rows = [
+        {
+            "doc_id": f"d{n}",
+            "source": f"This is number {n}. The river rose.",
+            "candidates": [{"system": s, "text": f"{s} of {n}"} for s in "AB"],
+        }
+        for n in range(CASES)
+    ]
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    usual = {
+        "corpus": str(folder / "cases.jsonl"),
+        "out": str(folder / name),
+        "axes": ["fluency"],
+        "model": "scripted",
+        "judges": {"synthetic": {"levels": 2, "checks": {"neighbours": 0, "exchanged": 0}}},
+        "workers": {"executor": "local"},
+        "coverage_floor": 0.5,
+    }
+    return usual | changes
+
+
+def values(out: Path) -> dict[tuple[str, ...], Any]:
+    """Each score with its reason, whichever shard it lies in."""
+    rows = [row for file in out.glob("scores/*") for row in pq.read_table(file).to_pylist()]
+    return {
+        (row["doc_id"], row["system"], row["scorer"]): (row["value"], row["reason"]) for row in rows
+    }
+
+
+def notes(out: Path) -> list[str]:
+    return sorted(os.listdir(out / "attempts")) if (out / "attempts").exists() else []
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> dict[tuple[str, ...], Any]:
+    """What a run comes to over which nothing dies."""
+    evaljudge.run(config(tmp_path, "whole"), engines=ScriptedEngines())
+    return values(tmp_path / "whole")
+
+
+def without_fatal(rows: dict[tuple[str, ...], Any]) -> dict[tuple[str, ...], Any]:
+    return {key: value for key, value in rows.items() if key[0] not in ("d5", "d9")}
+
+
+@pytest.mark.parametrize(
+    ("workers", "environment", "name"),
+    [
+        ({}, {}, "local"),
+        ({"min": 1, "max": 2}, {}, "ray"),
+        ({"gpus": 1}, {}, "ray"),
+        ({"gpus": 0}, {}, "local"),
+        ({"accelerator_type": "L4"}, {}, "ray"),
+        ({}, {"RAY_ADDRESS": "10.0.0.1:6379"}, "ray"),
+        ({}, {"RAY_JOB_CONFIG_JSON_ENV_VAR": "{}"}, "ray"),
+        ({"executor": "local"}, {"RAY_ADDRESS": "10.0.0.1:6379"}, "local"),
+        ({"executor": "ray"}, {}, "ray"),
+    ],
+)
+def test_auto_is_ray_where_one_process_is_not_enough(
+    workers: Any, environment: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("RAY_ADDRESS", "RAY_JOB_CONFIG_JSON_ENV_VAR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delitem(sys.modules, "ray", raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert executor_name(WorkersConfig(**workers)) == name
+
+
+@pytest.mark.parametrize(
+    ("workers", "said"),
+    [
+        ({"max": 4}, "`max: 4` needs `ray`"),
+        ({"gpus": 2}, "`gpus: 2.0` needs `ray`"),
+        ({"accelerator_type": "L4"}, "`accelerator_type: L4` needs `ray`"),
+    ],
+)
+def test_what_one_process_cannot_give_is_refused(tmp_path: Path, workers: Any, said: str) -> None:
+    given = config(tmp_path, workers={"executor": "local"} | workers)
+    with pytest.raises(
+        UserError, match=f"workers: `executor: local` is this process alone: {said}"
+    ):
+        evaljudge.run(given, engines=ScriptedEngines())
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_engine_does_it_all_and_is_closed(tmp_path: Path) -> None:
+    engines = Engines()
+    outcome = evaljudge.run(config(tmp_path), engines=engines)
+    assert outcome.coverage == 1
+    assert (engines.opened, engines.closed) == (1, 1)
+    assert notes(tmp_path / "out") == []
+    assert evaljudge.run(config(tmp_path), engines=engines).coverage == 1
+    assert engines.opened == 1  # nothing is left to do
+
+
+def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path: Path) -> None:
+    engines = Engines()
+    held: list[int] = []
+    engines.answers = lambda prompt: held.append(engines.opened - engines.closed)
+    evaljudge.run(config(tmp_path, writer="another"), engines=engines)
+    assert (engines.opened, engines.closed, set(held)) == (2, 2, {1})
+
+
+def test_no_ray_is_loaded(tmp_path: Path) -> None:
+    script = (
+        "import json, sys, evaljudge\n"
+        "from evaljudge.model.scripted import ScriptedEngines\n"
+        "evaljudge.run(json.loads(sys.argv[1]), engines=ScriptedEngines())\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'ray', 'torch'}))"
+    )
+    given = json.dumps(config(tmp_path, metrics=["importance", "words"]))
+    command = [sys.executable, "-c", script, given]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
+    tmp_path: Path, whole: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answers(prompt: Prompt) -> None:
+        if any(mark in prompt.text for mark in FATAL):
+            raise EngineDead("it was too much")
+
+    engines = Engines(answers=answers)
+    evaljudge.run(config(tmp_path), engines=engines)
+    came = values(tmp_path / "out")
+    assert without_fatal(came) == without_fatal(whole)
+    assert {reason for key, (_, reason) in came.items() if key[0] in ("d5", "d9")} == {
+        "engine died"
+    }
+    deaths = {mark: max(n for text, n in engines.asked.items() if mark in text) for mark in FATAL}
+    assert deaths == dict.fromkeys(FATAL, 3)
+    assert engines.opened == engines.closed
+    assert "the engine died and is loaded again: it was too much" in capsys.readouterr().err
+    assert notes(tmp_path / "out") == []
+
+
+class Fatal(ScriptedEngines):
+    """For a process of its own: it crashes at two documents, and notes each death in a file."""
+
+    def __init__(self, log: str, doing: str) -> None:
+        self._log, self._doing = log, doing
+
+    def open(self, source: Any, seed: int) -> Scripted:
+        def die(prompt: Prompt) -> None:
+            for mark in FATAL:
+                if mark in prompt.text:
+                    with open(self._log, "a") as noted:
+                        noted.write(f"{mark}\n")
+                    signal.raise_signal(signal.SIGSEGV)
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            if self._doing == "writing":
+                die(prompt)
+            return any_text(prompt, how)
+
+        def chooses(prompt: Prompt, options: Options) -> Any:
+            if self._doing == "choosing":
+                die(prompt)
+            return dict.fromkeys(options.names, -1.0)
+
+        return Scripted(writes, chooses)
+
+
+def in_a_process(work: Callable[[], Any]) -> int:
+    """Its exit code, negative for a signal; forked, so that nothing is imported again."""
+    process = os.fork()
+    if process == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+@pytest.mark.parametrize("doing", ["writing", "choosing"])
+def test_a_case_that_crashes_the_process_is_set_aside_by_the_third_rerun(
+    tmp_path: Path, doing: str
+) -> None:
+    """Whose deaths come one after the other: three of the first case, and two of the second
+    (what is tried with care is never tried with the others again)."""
+    log = tmp_path / "deaths"
+    given = config(tmp_path)
+    engines = Fatal(str(log), doing)
+    codes = []
+    while not codes or codes[-1]:
+        codes.append(in_a_process(lambda: evaljudge.run(given, engines=engines)))
+        assert len(codes) < 10, log.read_text()
+    deaths = Counter(log.read_text().splitlines())
+    assert set(codes[:-1]) == {-signal.SIGSEGV}
+    assert sum(deaths.values()) == len(codes) - 1
+    assert set(deaths) == set(FATAL)
+    assert max(deaths.values()) <= 3
+    reasons = {key[0]: reason for key, (_, reason) in values(tmp_path / "out").items() if reason}
+    assert reasons == {"d5": "engine died", "d9": "engine died"}
+    assert notes(tmp_path / "out") == []
+
+
+def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path: Path) -> None:
+    for error in (KeyboardInterrupt(), UserError("no"), RuntimeError("ours"), SystemExit(130)):
+
+        def answers(prompt: Prompt, error: BaseException = error) -> None:
+            if FATAL[0] in prompt.text:
+                raise error
+
+        for _ in range(4):
+            engines = Engines(answers=answers)
+            with pytest.raises(type(error)):
+                evaljudge.run(config(tmp_path), engines=engines)
+            assert notes(tmp_path / "out") == []
+            assert engines.closed == 1
+    assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
+
+
+def test_where_storage_is_lost_its_notes_are_left(tmp_path: Path) -> None:
+    def answers(prompt: Prompt) -> None:
+        raise StorageLost("no use of it for 300 s")
+
+    with pytest.raises(GivenUp, match="no use of it"):
+        evaljudge.run(config(tmp_path), engines=Engines(answers=answers))
+    assert notes(tmp_path / "out")
+
+
+def test_an_engine_that_kills_as_it_is_loaded_is_not_tried_for_ever(tmp_path: Path) -> None:
+    class Heavy(ScriptedEngines):
+        def open(self, source: Any, seed: int) -> Scripted:
+            os.abort()
+
+    given = config(tmp_path)
+    for _ in range(MOST_LOADS):
+        killed = in_a_process(lambda: evaljudge.run(given, engines=Heavy()))
+        assert killed == -signal.SIGABRT
+    with pytest.raises(GivenUp, match=f"a worker died {MOST_LOADS} times while it loaded"):
+        evaljudge.run(given, engines=Heavy())
+    assert evaljudge.run(given, engines=ScriptedEngines()).coverage == 1  # said once, then anew
+
+
+def test_in_a_notebook_s_loop(tmp_path: Path, whole: Any) -> None:
+    async def cell() -> None:
+        evaljudge.run(config(tmp_path), engines=ScriptedEngines())
+
+    asyncio.run(cell())
+    assert values(tmp_path / "out") == whole
+
+
+def test_an_interrupted_notebook_ends_the_work(tmp_path: Path) -> None:
+    """The interrupt comes to the notebook's thread, and the work is in another."""
+
+    class Slow(Scripted):
+        """But for the first two documents, which are the first shard."""
+
+        async def write(self, prompts: Any, how: Any) -> Any:
+            if not any(f"number {n}." in prompts[0].text for n in (0, 1)):
+                await asyncio.sleep(600)
+            return await super().write(prompts, how)
+
+    slow = ScriptedEngines(Slow)
+    before = threading.active_count()
+
+    async def cell() -> None:
+        evaljudge.run(config(tmp_path), engines=slow, watcher=_Interrupting())
+
+    loop = asyncio.new_event_loop()  # `asyncio.run` would keep the interrupt to itself
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(cell())
+    loop.close()
+    assert threading.active_count() == before
+    assert notes(tmp_path / "out") == []
+    assert os.listdir(tmp_path / "out/commits/judge") == ["00000.json"]
+    assert evaljudge.run(config(tmp_path), engines=ScriptedEngines()).coverage == 1
+
+
+class _Interrupting(Watcher):
+    """As Ctrl-C does, after the first commit: a signal to the main thread."""
+
+    def receipt(self, receipt: Any) -> None:
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, signal.SIGINT)
+
+
+def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
+    """However often: kill -9 comes from outside."""
+    engines = Engines(answers=lambda prompt: os.kill(os.getpid(), signal.SIGKILL))
+    given = config(tmp_path)
+    for _ in range(MOST_DEATHS + 1):
+        assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGKILL
+    outcome = evaljudge.run(given, engines=ScriptedEngines())
+    assert outcome.coverage == 1
+    assert notes(tmp_path / "out") == []
+
+
+def test_where_memory_ran_out_since_it_counts_as_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = tmp_path / "vmstat"
+    monkeypatch.setattr("evaljudge.execution.crashes._MEMORY_EVENTS", events)
+
+    def answers(prompt: Prompt) -> None:
+        if FATAL[0] in prompt.text:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    engines, given = Engines(answers=answers), config(tmp_path)
+    for count in range(3):
+        events.write_text(f"nr_free_pages 7\noom_kill {count}\n")
+        in_a_process(lambda: evaljudge.run(given, engines=engines))
+    events.write_text("oom_kill 3\n")
+    outcome = evaljudge.run(given, engines=ScriptedEngines())
+    assert "crashed (it was ended for want of memory)" in capsys.readouterr().err
+    reasons = {key[0]: why for key, (_, why) in values(tmp_path / "out").items() if why}
+    assert reasons == {"d5": "engine died"}
+    assert outcome.coverage == pytest.approx(1 - 1 / CASES)
+
+
+def test_a_crash_on_another_machine_says_nothing_here(tmp_path: Path) -> None:
+    engines = Engines(answers=lambda prompt: os.abort())
+    given = config(tmp_path)
+    assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGABRT
+    note = tmp_path / "out/attempts/process.json"
+    told = json.loads(note.read_text())
+    Path(told["faults"]).unlink()
+    precious = tmp_path / "evaljudge-precious"
+    precious.write_text("kept")
+    for changed in ({"machine": "another 1 "}, {"faults": str(precious)}):
+        note.write_text(json.dumps(told | changed))
+        attempt = json.loads((tmp_path / "out/attempts/00000.json").read_text())
+        with noting_crashes(Output(str(tmp_path / "out"))) as session:
+            assert session != attempt["session"]
+        assert precious.read_text() == "kept"
+        (tmp_path / "out/attempts").mkdir()
+        (tmp_path / "out/attempts/00000.json").write_text(json.dumps(attempt))
+
+
+def test_one_job_at_a_time(tmp_path: Path) -> None:
+    given = config(tmp_path)
+    refused: list[str] = []
+
+    def answers(prompt: Prompt) -> None:
+        if not refused:
+            with pytest.raises(UserError, match="another job is at work there") as error:
+                evaljudge.run(given, engines=ScriptedEngines())
+            refused.append(str(error.value))
+
+    evaljudge.run(given, engines=Engines(answers=answers))
+    assert refused
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """A metric that kills its process over one document, as often as there are lives to take."""
+
+    lives: str
+    name: str = "deadly"
+    version: str = "1"
+    told: dict[str, Any] = field(default_factory=dict)
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        left = int(Path(self.lives).read_text())
+        if left and any(case.document.doc_id == "deadly" for case in cases):
+            Path(self.lives).write_text(str(left - 1))
+            signal.raise_signal(signal.SIGBUS)
+        return [[1.0 for _ in case.candidates] for case in cases]
+
+
+@pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])
+def test_a_case_that_kills_what_measures_it_is_set_aside(
+    tmp_path: Path, lives: int, taken: int
+) -> None:
+    output, shard = Output(str(tmp_path / "out")), Shard(0, 3, 3)
+    names = ("before", "deadly", "after")
+    output.write_cases(shard, [Case(Document(n, "s"), (Candidate("A", "t"),)) for n in names])
+    (tmp_path / "lives").write_text(str(lives))
+    deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"}, "now")
+
+    def work() -> None:
+        LocalExecutor().measure(deadly, {shard: ["deadly"]}, lambda receipt: None)
+
+    codes = [in_a_process(work) for _ in range(taken + 1)]
+    assert codes == [-signal.SIGBUS] * taken + [0]
+    found = {s.doc_id: s.value or s.reason for s in output.measures("deadly", shard)}
+    of_deadly = "worker died" if taken == 3 else 1.0
+    assert found == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
+    assert notes(tmp_path / "out") == []
