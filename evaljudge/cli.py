@@ -38,12 +38,6 @@ Extend = Annotated[
 ]
 
 
-@app.callback()
-def _begin() -> None:
-    for number in ENDING:
-        signal.signal(number, _end)
-
-
 @app.command()
 def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
     """Everything: briefs, verdicts, scores, report. Rerun it to resume."""
@@ -295,6 +289,7 @@ def _tell(outcome: Outcome) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The entry point: a user's mistake is one line on stderr, never a traceback."""
+    before = {number: signal.signal(number, _end) for number in ENDING}
     try:
         app(arguments)
     except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
@@ -303,6 +298,9 @@ def main(arguments: list[str] | None = None) -> None:
     except GivenUp as error:
         print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(number: int, _: object) -> None:

@@ -19,9 +19,10 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
 
+from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.tiny import make_tiny_model
+from evaljudge.engines.vllm import VllmModel
 
 # The same examples every time: a run's outcome must not depend on luck. To look for new ones:
 # pytest --hypothesis-profile=search
@@ -30,22 +31,20 @@ settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile("steady")
 
 HERE = Path(__file__).parent
-LANES = {
-    "engine": (
-        *("engines/", "nano/", "end_to_end/test_e2e_engine", "end_to_end/test_e2e_entities"),
-        *("end_to_end/test_e2e_hostile", "end_to_end/test_e2e_killed_engine"),
-        *("end_to_end/test_e2e_nano", "end_to_end/test_e2e_refusals"),
-        *("end_to_end/test_e2e_roles", "end_to_end/test_e2e_submit"),
-    ),
-    "ray": ("end_to_end/", "test_measures", "test_given_references", "test_journey"),
-}
-"""Which tests go one after the other: two real engines at once take each other's cores, and what
-kills processes waits for others. These are the longest, and begin; all else is free, by file."""
+OTHERS = ("engine", "ray", "service", "browser", "long")
+"""Marks; a test that bears none of them is a `unit` test."""
+LANES = ("engine", "ray")
+"""Tests that bear one of these run one after the other: two engines at once take each other's
+cores, and what kills processes waits for others. They are the longest, and begin."""
+WANTED_BY = {
+    "start_ray": "ray", "local_ray": "ray", "shared_engines": "engine",
+    "s3_server": "service", "s3": "service", "s3_of_module": "service",
+}  # fmt: skip
+"""Fixtures, and the mark of a test that asks for one."""
 
 
-def lane_of(nodeid: str) -> str:
-    file = nodeid.partition("::")[0].removeprefix("tests/")
-    return next((name for name, starts in LANES.items() if file.startswith(starts)), "")
+def lane_of(item: pytest.Item) -> str:
+    return next((name for name in LANES if item.get_closest_marker(name)), "")
 
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -63,17 +62,20 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         print(f"\n{report.when} failed: {report.nodeid}: {said[-1][:200]}", flush=True)
 
 
-class Lanes(LoadScopeScheduling):
-    def _split_scope(self, nodeid: str) -> str:
-        return lane_of(nodeid) or nodeid.partition("::")[0]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
-    return Lanes(config, log)
-
-
+@pytest.hookimpl(tryfirst=True)  # before xdist looks which tests stay together
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not lane_of(item.nodeid))
+    unmarked = []
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in OTHERS):
+            item.add_marker("unit")
+        for fixture in getattr(item, "fixturenames", ()):
+            mark = WANTED_BY.get(fixture)
+            if mark and not any(item.get_closest_marker(name) for name in OTHERS):
+                unmarked.append(f"{item.nodeid} asks for {fixture}: mark it {mark!r}")
+        item.add_marker(pytest.mark.xdist_group(lane_of(item) or str(item.path)))
+    if unmarked:
+        raise pytest.UsageError("\n".join(unmarked))
+    items.sort(key=lambda item: not lane_of(item))
 
 
 @pytest.fixture(scope="session")
@@ -88,6 +90,42 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return made[name]
 
     return make
+
+
+class SharedEngines(VllmEngines):
+    """Loads each model once for all tests of a session; who closes one leaves it to the others."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, VllmModel] = {}
+
+    def open(self, source: ModelSource, seed: int) -> Any:
+        name = f"{source} {seed}"
+        if name not in self._opened:
+            self._opened[name] = super().open(source, seed)
+        return _Lent(self._opened[name])
+
+    def close(self) -> None:
+        """All at once: the first that is closed takes what the engines of one process share."""
+        for model in self._opened.values():
+            model.close()
+
+
+class _Lent:
+    def __init__(self, model: VllmModel) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture(scope="session")
+def shared_engines() -> Iterator[SharedEngines]:
+    """For tests that ask a model in this process; its prefix cache may hold what others asked."""
+    engines = SharedEngines()
+    yield engines
+    engines.close()
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +158,15 @@ def local_ray(start_ray: Callable[..., AbstractContextManager[None]]) -> Iterato
     """One Ray for a module's runs in this process."""
     with start_ray(num_cpus=4):
         yield
+
+
+@pytest.fixture
+def executor(request: pytest.FixtureRequest) -> str:
+    """Of a test's runs: local, unless it is parametrised over both executors."""
+    name: str = getattr(request, "param", "local")
+    if name == "ray":
+        request.getfixturevalue("local_ray")
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -125,6 +125,7 @@ def test_a_job_s_own_folder_is_no_place_for_a_run(
     assert "out: runs/first lies in the job's own folder" in said(out="runs/first")
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("key", ["corpus", "out", "briefs", "model"])
 def test_a_bucket_that_is_not_there_is_said_before_an_engine_is_loaded(
     key: str, said: Said, s3: Any
@@ -134,6 +135,7 @@ def test_a_bucket_that_is_not_there_is_said_before_an_engine_is_loaded(
     assert "there is no such bucket" in line
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("key", ["corpus", "out", "briefs", "model"])
 def test_denied_access_is_said_before_an_engine_is_loaded(
     key: str, said: Said, s3: Any, s3_proxy: Any
@@ -142,6 +144,7 @@ def test_denied_access_is_said_before_an_engine_is_loaded(
     assert "access is denied" in said(**{key: f"{s3.uri}/x.jsonl"})
 
 
+@pytest.mark.service
 @pytest.mark.parametrize(
     ("uri", "variables", "words"),
     [

@@ -306,6 +306,7 @@ def test_references_that_could_not_be_had_are_counted(folder: Path) -> None:
     assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
 
 
+@pytest.mark.service
 def test_there_and_back_on_object_storage(folder: Path, s3: Any) -> None:
     first = Run(folder, "first", out=f"{s3.uri}/first")
     first.whole()
@@ -434,9 +435,8 @@ def test_a_plan_counts_them_as_known(first: Run, folder: Path) -> None:
     assert evaljudge.plan(whole.spec, engines=ScriptedEngines()).is_exact
 
 
-@pytest.mark.usefixtures("local_ray")
-def test_over_ray_references_of_one_run_serve_another(folder: Path) -> None:
-    """Needs Ray: the whole journey there and back, one step at a time in the second run."""
+def test_references_of_one_run_serve_another(folder: Path) -> None:
+    """The whole journey there and back, one step at a time in the second run."""
     one, two = Run(folder, "one"), Run(folder, "two")
     engines = ScriptedEngines()
     evaljudge.run(one.spec, engines=engines)

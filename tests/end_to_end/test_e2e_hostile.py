@@ -1,4 +1,4 @@
-"""Content that nobody would judge gladly, through the command line and the real engine."""
+"""Content that nobody would judge gladly, on the real engine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+
+import evaljudge
+
+pytestmark = pytest.mark.engine
+COMMAND = [sys.executable, "-m", "evaljudge.cli"]
 
 ARTICLE = "The river rose after two days of rain and the town council closed the old bridge."
 SPECIALS = "<pad> <s> </s> <|user|> <|assistant|>"
@@ -37,7 +42,7 @@ CASES = [
 ]
 
 
-def run(folder: Path, model: Path, **changes: Any) -> subprocess.CompletedProcess[str]:
+def configured(folder: Path, model: Path, **changes: Any) -> Path:
     lines = [json.dumps(case) for case in CASES]
     lines[0] = lines[0].replace('"fluency": 3.0', '"fluency": NaN', 1)
     (folder / "cases.jsonl").write_text("\n".join(lines))
@@ -50,17 +55,25 @@ def run(folder: Path, model: Path, **changes: Any) -> subprocess.CompletedProces
         "judges": {"synthetic": {"levels": 2}},
     }
     (folder / "config.yaml").write_text(json.dumps(config | changes))
-    command = [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")]
-    return subprocess.run(command, capture_output=True, text=True, timeout=400)
+    return folder / "config.yaml"
 
 
 @pytest.fixture(scope="module")
-def finished(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(
+    tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory, shared_engines: Any
+) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
-    done = run(folder, tiny("bytes"))
-    assert done.returncode == 3, done.stderr  # most of it cannot be judged, and that is said
-    assert "coverage" in done.stderr
+    outcome = evaljudge.run(str(configured(folder, tiny("bytes"))), engines=shared_engines)
+    assert outcome.exit_code == 3  # most of it cannot be judged
     return folder / "out"
+
+
+def test_that_most_of_it_cannot_be_judged_is_said(finished: Path) -> None:
+    """By the command line too, which finds nothing left to ask."""
+    config = str(finished.parent / "config.yaml")
+    done = subprocess.run([*COMMAND, "report", config], capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    assert "coverage" in done.stderr
 
 
 def outcomes(out: Path) -> dict[tuple[str, str], tuple[str, str]]:
@@ -95,7 +108,9 @@ def test_no_text_becomes_markup_in_the_report(finished: Path) -> None:
 
 
 def test_an_engine_that_cannot_load_is_one_line(tiny: Callable[..., Path], tmp_path: Path) -> None:
-    done = run(tmp_path, tiny("bytes"), engine={"max_model_len": 10**9})
+    config = configured(tmp_path, tiny("bytes"), engine={"max_model_len": 10**9})
+    command = [*COMMAND, "run", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
     assert done.returncode == 2
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("evaljudge: ")]
     assert "the engine cannot load it" in line

@@ -1,4 +1,4 @@
-"""Killed with kill -9 on the real engine, once each: worker, driver, all of Ray."""
+"""The real engine killed with kill -9: a run in its own process, and worker, driver, all of Ray."""
 
 from __future__ import annotations
 
@@ -33,19 +33,30 @@ def corpus() -> list[dict[str, Any]]:
     ]
 
 
+ON_RAY = (pytest.mark.ray, pytest.mark.long)
+
+
+@pytest.mark.engine
 @pytest.mark.parametrize(
-    "victims",
+    ("executor", "victims"),
     [
-        pytest.param(("driver",), id="once"),
-        pytest.param(("worker", "driver", "all"), id="three times", marks=pytest.mark.long),
+        pytest.param("local", ("driver",), id="in its own process"),
+        pytest.param("ray", ("driver",), id="once on Ray", marks=ON_RAY),
+        pytest.param("ray", ("worker", "driver", "all"), id="three times on Ray", marks=ON_RAY),
     ],
 )
 def test_the_real_engine_killed_ends_like_one_that_was_not(
-    victims: tuple[str, ...], tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
+    executor: str,
+    victims: tuple[str, ...],
+    tmp_path: Path,
+    e2e: SimpleNamespace,
+    killing: ModuleType,
 ) -> None:
     model = make_tiny_model(tmp_path / "model", CASES.read_text(encoding="utf-8").splitlines())
     cases = e2e.write_cases(tmp_path / "cases.jsonl", corpus())
-    whole, cut = (command(tmp_path / name, model, cases, killing) for name in ("whole", "cut"))
+    whole, cut = (
+        command(tmp_path / name, model, cases, executor, killing) for name in ("whole", "cut")
+    )
     whole.start()
     whole.end()
 
@@ -66,13 +77,14 @@ def test_the_real_engine_killed_ends_like_one_that_was_not(
     cut.wait_until(lambda: not killing.workers(), "the end of every engine")
 
 
-def command(folder: Path, model: Path, cases: str, killing: ModuleType) -> Any:
+def command(folder: Path, model: Path, cases: str, executor: str, killing: ModuleType) -> Any:
     folder.mkdir()
     config = {
         "corpus": cases,
         "out": str(folder / "out"),
         "axes": ["coherence", "fluency"],
         "model": {"source": str(model), "engine": {"kv_cache_memory_bytes": 1 << 27}},
+        "workers": {"executor": executor},
     }
     (folder / "config.yaml").write_text(json.dumps(config))
     line = [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")]

@@ -14,6 +14,8 @@ import pytest
 from evaljudge import run
 from evaljudge.model.scripted import Scripted, ScriptedEngines
 
+pytestmark = pytest.mark.ray
+
 KILLS = {"d5": "writing", "d11": "comparing"}
 """Documents, and what of them the engine does not survive."""
 
@@ -42,7 +44,7 @@ def fatal_engines(log: Path) -> ScriptedEngines:
     return ScriptedEngines(Fatal)
 
 
-@pytest.mark.parametrize("writer", ["another", pytest.param(None, marks=pytest.mark.long)])
+@pytest.mark.parametrize("writer", [None, pytest.param("another", marks=pytest.mark.long)])
 def test_cases_that_kill_are_set_aside(
     writer: str | None, local_ray: None, e2e: SimpleNamespace, tmp_path: Path
 ) -> None:

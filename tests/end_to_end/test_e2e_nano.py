@@ -23,6 +23,7 @@ from evaljudge.tasks import load_task
 from evaljudge.world import AXES
 from evaljudge.world.corpus import SYSTEMS
 
+pytestmark = [pytest.mark.engine, pytest.mark.ray]
 DOCUMENTS = 12
 CLEARLY = 0.5
 """Chance is 0, give or take 0.13: twelve documents of six candidates."""

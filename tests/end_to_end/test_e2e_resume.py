@@ -22,15 +22,18 @@ NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 Row = dict[str, Any]
 
-pytestmark = pytest.mark.usefixtures("local_ray")
+BOTH = pytest.mark.parametrize(
+    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+)
 
 
 class Desk:
     """A folder with a corpus, a configuration over it, and a model that notes what it is asked."""
 
-    def __init__(self, folder: Path, e2e: SimpleNamespace) -> None:
+    def __init__(self, folder: Path, e2e: SimpleNamespace, executor: str = "local") -> None:
         folder.mkdir(exist_ok=True)
         self.folder, self.out, self._e2e = folder, folder / "out", e2e
+        self._workers = {"executor": executor}
         self.write(e2e.cases(6, axes=AXES))
 
     def write(self, rows: list[Row]) -> None:
@@ -48,6 +51,7 @@ class Desk:
             "model": "scripted",
             "judges": {"synthetic": {"levels": 3, "checks": NONE}},
             "select": [{"name": "best", "all": [best]}],
+            "workers": self._workers,
         }
         log = self.folder / "asks"
         log.unlink(missing_ok=True)
@@ -76,8 +80,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, e2e: SimpleNamespace) -> Desk:
-    return Desk(tmp_path / "desk", e2e)
+def desk(tmp_path: Path, e2e: SimpleNamespace, executor: str) -> Desk:
+    return Desk(tmp_path / "desk", e2e, executor)
 
 
 @pytest.fixture
@@ -86,17 +90,14 @@ def another(tmp_path: Path, e2e: SimpleNamespace) -> Desk:
 
 
 @pytest.fixture(scope="module")
-def finished(
-    tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace, local_ray: None
-) -> Desk:
+def finished(tmp_path_factory: pytest.TempPathFactory, e2e: SimpleNamespace) -> Desk:
     made = Desk(tmp_path_factory.mktemp("finished"), e2e)
     made.run()
     return made
 
 
-@pytest.mark.parametrize(
-    "most", [20, *(pytest.param(most, marks=pytest.mark.long) for most in (1, 60))]
-)
+@BOTH
+@pytest.mark.parametrize("most", [1, 20, 60])
 def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: int) -> None:
     desk.cut_short(most)
     assert desk.state() == "begun"
@@ -106,6 +107,7 @@ def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: i
     assert desk.state() == "done"
 
 
+@pytest.mark.ray
 def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finished: Desk) -> None:
     """Killed while it was cut, for more workers: more shards than there will be."""
     desk.write(desk._e2e.cases(24, axes=AXES))

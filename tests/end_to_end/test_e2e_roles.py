@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,6 +31,7 @@ from evaljudge.model.scripted import Scripted, ScriptedEngines
 from evaljudge.planning import make_plan
 from evaljudge.tasks import load_task
 
+pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32}
 SYSTEMS = 3
@@ -51,7 +52,7 @@ JUDGES = {
 }
 
 
-def helped_engines(opened: Path) -> VllmEngines:
+def helped_engines(opened: Path, shared: VllmEngines) -> VllmEngines:
     """Engines that note each opening, and are told who reads a document."""
 
     class Helped:
@@ -74,7 +75,7 @@ def helped_engines(opened: Path) -> VllmEngines:
         def open(self, source: ModelSource, seed: int) -> Any:
             with opened.open("a") as log:
                 log.write("opened\n")
-            return Helped(super().open(source, seed))
+            return Helped(shared.open(source, seed))
 
     return Engines()
 
@@ -97,7 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def finished(folder: Path, tiny: Callable[..., Path], local_ray: None) -> Outcome:
+def finished(folder: Path, tiny: Callable[..., Path], shared_engines: Any) -> Outcome:
     config = {
         "corpus": str(folder / "three.jsonl"),
         "out": str(folder / "out"),
@@ -106,7 +107,7 @@ def finished(folder: Path, tiny: Callable[..., Path], local_ray: None) -> Outcom
         "judges": JUDGES,
         "coverage_floor": 0.0,
     }
-    return run(config, engines=helped_engines(folder / "opened"))
+    return run(config, engines=helped_engines(folder / "opened", shared_engines))
 
 
 def evidence(folder: Path) -> list[dict[str, Any]]:
@@ -161,15 +162,11 @@ def test_absolute_pearson_is_in_the_agreement_table(finished: Outcome, folder: P
     assert r"\|Pearson\|" in (folder / "out/report/agreement.md").read_text()
 
 
-@pytest.fixture(scope="module")
-def engine(finished: Outcome, tiny: Callable[..., Path]) -> Iterator[Engine]:
-    opened = VllmEngines().open(ModelSource(str(tiny("bytes")), engine=ENGINE), 0)
-    yield opened
-    opened.close()
-
-
-def test_without_ray_the_probabilities_are_the_same(engine: Engine, folder: Path) -> None:
-    """One candidate before the static roles, on an engine in this process."""
+def test_by_itself_its_probabilities_are_the_same(
+    finished: Outcome, folder: Path, tiny: Callable[..., Path], shared_engines: Any
+) -> None:
+    """One candidate before the static roles, and no run around the judge."""
+    engine = shared_engines.open(ModelSource(str(tiny("bytes")), engine=ENGINE), 0)
     (judge,) = make_judges({"roles": ROLES | {"dynamic": 0}}, load_task("summary"))
     with open_corpus(CorpusSource(str(folder / "three.jsonl"))) as corpus:
         case = next(iter(corpus))
@@ -208,7 +205,7 @@ def listing_engines() -> ScriptedEngines:
 
 
 def test_asks_are_those_of_the_plan_and_briefs_survive_other_candidates(
-    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
+    e2e: SimpleNamespace, tmp_path: Path
 ) -> None:
     def config(name: str, systems: str) -> dict[str, Any]:
         rows = [row | {"references": ["The river rose."]} for row in e2e.cases(5, systems)]
@@ -233,9 +230,7 @@ def test_asks_are_those_of_the_plan_and_briefs_survive_other_candidates(
     assert found["second"] == {"prepare": 0, "judge": 5 * 2 * 2}
 
 
-def test_ablations_share_their_briefs(
-    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
-) -> None:
+def test_ablations_share_their_briefs(e2e: SimpleNamespace, tmp_path: Path) -> None:
     """Table 2 and figure 6: five ways to ask, one set of readers."""
     rows = [row | {"references": ["The river rose."]} for row in e2e.cases(3, "AB")]
     ways: dict[str, dict[str, Any]] = {
@@ -265,7 +260,7 @@ def test_ablations_share_their_briefs(
 
 
 def test_an_encoder_that_cannot_be_had_is_refused_before_anything_is_asked(
-    local_ray: None, e2e: SimpleNamespace, tmp_path: Path
+    e2e: SimpleNamespace, tmp_path: Path
 ) -> None:
     class Without(Scripted):
         def prepare_encoder(self, encoder: str) -> None:

@@ -21,6 +21,9 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.service
+
+
 CASES, LEVELS = 8, 3
 NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""

@@ -76,6 +76,7 @@ def of_run(folder: Path, stage: str | None = None) -> Counter[str]:
     return total
 
 
+@pytest.mark.engine
 def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
     _, folder, printed = planned_and_run
     found = json.loads((folder / "out/study.json").read_text())["Methods"]
@@ -97,6 +98,7 @@ def test_one_command_one_table(planned_and_run: tuple[Plan, Path, str]) -> None:
     assert all(column["value"] > 0.5 for column in taught)
 
 
+@pytest.mark.engine
 def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str]) -> None:
     """Further requests apart: an option that the model spells in several tokens takes more."""
     plan, folder, _ = planned_and_run
@@ -106,6 +108,7 @@ def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str
     assert plan.total.prompt == pytest.approx(asked["prompt"] - asked["further"], rel=0.1)
 
 
+@pytest.mark.engine
 def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, str]) -> None:
     _, folder, _ = planned_and_run
     again = spec(folder, out=str(folder / "other"), briefs=str(folder / "out/briefs"))
@@ -118,6 +121,7 @@ def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, st
     assert (done.done, done.total.asks) == (3, 0)
 
 
+@pytest.mark.engine
 def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path, str]) -> None:
     """References of nine levels serve all; sampling asks nothing that probabilities had not."""
     _, folder, _ = planned_and_run
@@ -131,6 +135,7 @@ def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path
     assert all(asks["judge", f"synthetic-sampled-{n}"] == 0 for n in (2, 3, 5, 9))
 
 
+@pytest.mark.engine
 def test_sampled_judgements_come_to_the_probabilities(
     planned_and_run: tuple[Plan, Path, str],
 ) -> None:
@@ -170,6 +175,7 @@ def command(folder: Path, e2e: SimpleNamespace, killing: ModuleType, pause: floa
     return killing.Command(line, folder, folder / "out/scripted", {})
 
 
+@pytest.mark.service
 def test_killed_and_resumed_it_ends_the_same(
     tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
 ) -> None:
@@ -196,6 +202,7 @@ def test_killed_and_resumed_it_ends_the_same(
     assert set(e2e.asks(killed / "asks")) == set(asks)
 
 
+@pytest.mark.service
 def test_writers_and_judges_may_be_other_models(
     tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
 ) -> None:

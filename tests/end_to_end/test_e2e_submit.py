@@ -180,6 +180,8 @@ def refused(head: Head, token: str) -> int:
         return reply.code
 
 
+@pytest.mark.ray
+@pytest.mark.engine
 def test_a_path_a_bucket_and_a_job_give_the_same(
     head: Head, s3: Any, tiny: Callable[..., Path], e2e: SimpleNamespace, tmp_path: Path
 ) -> None:

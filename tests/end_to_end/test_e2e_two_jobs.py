@@ -10,6 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
+pytestmark = pytest.mark.service
+
+
 NONE = {"neighbours": 0, "exchanged": 0}
 """No checks: asks are easily counted."""
 
@@ -28,7 +31,7 @@ def test_one_works_and_the_other_is_refused(
         "judges": {"synthetic": {"levels": 2, "checks": NONE}},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    command = [sys.executable, e2e.script, "config.json", "asks", "0.1"]
+    command = [sys.executable, e2e.script, "config.json", "asks", "1"]
 
     jobs = [
         subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) for _ in "ab"

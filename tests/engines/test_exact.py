@@ -17,6 +17,9 @@ import pytest
 from evaljudge.asks import Chosen, Options, Prompt, Weighed
 from evaljudge.engines.vllm import VllmModel
 
+pytestmark = pytest.mark.engine
+
+
 ARTICLE = (
     "The river rose after two days of rain and the town council closed the old bridge. "
     "Boats were sent from the city, and the weather forecast for the week was worse. "

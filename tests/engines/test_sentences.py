@@ -14,6 +14,9 @@ from evaljudge.engines.sentences import DIGITS, Encoders
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
 
+pytestmark = pytest.mark.engine
+
+
 ROLES = [
     "General Public: wants to know what happened",
     "Ordinary readers: follow the news of the day",

@@ -16,6 +16,9 @@ from evaljudge.engines.tokens import Tokeniser, full_blocks
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.tasks import load_task
 
+pytestmark = pytest.mark.engine
+
+
 COMPARISON = Options(("Better", "Worse", "Similar"))
 PIECES = ["bytes", "words"]
 

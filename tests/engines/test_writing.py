@@ -16,6 +16,9 @@ from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
 from evaljudge.model.counting import Counting
 
+pytestmark = pytest.mark.engine
+
+
 ASK = [Prompt((f"Write about the {thing}.",)) for thing in ("river", "bridge", "town", "rain")]
 GREEDY = Writing(max_tokens=24)
 

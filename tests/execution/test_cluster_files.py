@@ -85,6 +85,7 @@ def test_the_head_has_no_gpu_and_holds_no_engine(cluster: dict[str, Any]) -> Non
     assert "GPU" not in head["resources"]
 
 
+@pytest.mark.service
 def test_the_cloud_has_such_machines(
     cluster: dict[str, Any], s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,9 @@ from transformers import (
 from evaljudge.metrics.encoder import Encoder, opened
 from evaljudge.metrics.windows import Windows
 
+pytestmark = pytest.mark.engine
+
+
 CLS, SEP = 101, 102
 ROOM = 512 - 2
 TEXTS = [

@@ -20,7 +20,7 @@ from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import Candidate, Case, Document
 
 # POT's docstrings hold escapes that Python warns of when it first compiles them.
-pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")
+pytestmark = [pytest.mark.engine, pytest.mark.filterwarnings("ignore:invalid escape sequence")]
 
 MINILM = str(MODEL_DIR)
 KINDS = ["bertscore", "mover"]

@@ -32,12 +32,15 @@ def weights(training: Training) -> list[float]:
     return [float(p.detach().abs().sum()) for p in training.network.parameters()]
 
 
+@pytest.mark.engine
 def test_same_seed_same_weights_and_another_seed_others(tmp_path: Path) -> None:
     one, again = (trained(tmp_path / name, SHORT) for name in ("one", "again"))
     other = trained(tmp_path / "other", replace(SHORT, seed=1))
     assert weights(one) == weights(again) != weights(other)
 
 
+@pytest.mark.engine
+@pytest.mark.long
 def test_a_training_that_was_cut_ends_like_one_that_was_not(tmp_path: Path) -> None:
     whole = trained(tmp_path / "whole", SHORT)
     cut = Training(SHORT, tmp_path / "cut")
@@ -49,6 +52,7 @@ def test_a_training_that_was_cut_ends_like_one_that_was_not(tmp_path: Path) -> N
     assert weights(resumed) == weights(whole)
 
 
+@pytest.mark.engine
 def test_another_recipes_state_is_not_taken_up(tmp_path: Path) -> None:
     trained(tmp_path, SHORT)
     with pytest.raises(SystemExit, match="of another recipe"):
@@ -88,6 +92,8 @@ def test_what_is_sought_in_the_report_is_found_there() -> None:
     assert any(there is not None for _, there in sought)
 
 
+@pytest.mark.engine
+@pytest.mark.long
 def test_the_script_trains_resumes_and_says_what_it_has_learnt(tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "jobs" / "train_nano.py"
     command = [sys.executable, str(script), str(tmp_path), "--steps", "2"]

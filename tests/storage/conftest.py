@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import pytest
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
-from evaljudge.storage import Output, Place, Shard
+from evaljudge.storage import Output, Place, Shard, claim
+from evaljudge.storage import patience as waiting
 
 
 class Ground(Protocol):
@@ -56,7 +57,7 @@ class S3:
         self._bucket.put(f"{self._folder}/{name}", content)
 
 
-@pytest.fixture(params=["disk", "s3"])
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.service)])
 def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Ground:
     if request.param == "disk":
         return Disk(tmp_path / "runs/first")
@@ -71,6 +72,19 @@ def place(ground: Ground) -> Place:
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return lambda seconds: monkeypatch.setenv("EVALJUDGE_STORAGE_PATIENCE", f"{seconds:g}")
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that runs ten times as fast: claims are renewed and looked at, and storage is tried
+    again, after a tenth of the time."""
+    for module, name in (
+        (claim, "BEAT"),
+        (claim, "LOOK"),
+        (waiting, "FIRST_WAIT"),
+        (waiting, "LONGEST_WAIT"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name) / 10)
 
 
 @pytest.fixture

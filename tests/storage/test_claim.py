@@ -17,11 +17,13 @@ from evaljudge.storage import Place, claim, claimed
 
 HOLD = """
 import sys, time
-from evaljudge.storage import claimed
+from evaljudge.storage import claim, claimed
+claim.BEAT, claim.LOOK = claim.BEAT / 10, claim.LOOK / 10  # as the fixture `hasty` does here
 with claimed(sys.argv[1]):
     print("held", flush=True)
     time.sleep(600)
 """
+pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
 AT_WORK = r"another job is at work there \(process \d+ on .+\); wait for it, or stop it"
 
 

@@ -12,6 +12,9 @@ import pytest
 
 from evaljudge.errors import UserError
 from evaljudge.storage import claimed
+from evaljudge.storage.claim import BEAT
+
+pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
 
 TRANSIENT = ("error", "slow down", "reset before", "reset after", "torn upload", "torn answer")
 
@@ -58,8 +61,8 @@ def test_a_holder_outlives_an_outage(s3: Any, s3_proxy: Any, refused: Any) -> No
     """In which nobody else could take the folder either."""
     uri = f"{s3.uri}/run"
     with claimed(uri) as claim:
-        s3_proxy.outage(12)
-        time.sleep(13)
+        s3_proxy.outage(2.4 * BEAT / 10)
+        time.sleep(2.6 * BEAT / 10)
         claim.check()
         refused(lambda: hold(uri), UserError, uri)
     assert s3_proxy.counts["outage"] and s3.keys() == set()

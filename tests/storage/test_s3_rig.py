@@ -13,6 +13,9 @@ from typing import Any, Protocol
 
 import pytest
 
+pytestmark = pytest.mark.service
+
+
 CONTENT = bytes(range(256)) * 4096  # a megabyte, told apart from its halves
 ANSWERED = ("error", "slow down", "denied")
 LOST = ("reset before", "reset after", "torn upload")

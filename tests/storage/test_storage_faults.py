@@ -16,6 +16,9 @@ import pytest
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.storage import Output, Place, Shard, expand, open_to_read
 
+pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
+
+
 BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
 TRANSIENT = ("error", "slow down", "reset before", "reset after", "torn upload", "torn answer")
 TABLE = pa.table({"doc_id": ["a", "b"], "value": [1.5, None]})
@@ -198,10 +201,10 @@ def test_a_use_that_fails_for_too_long_is_given_up(
 def test_an_outage_is_waited_out(s3: Any, s3_proxy: Any) -> None:
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)
-    s3_proxy.outage(5)
+    s3_proxy.outage(1)
     assert place.read("there/a.json") == b"[1]"
     assert s3_proxy.counts["outage"]
-    s3_proxy.outage(2)
+    s3_proxy.outage(0.5)
     place.write("new", b"x")
     assert s3.read("runs/first/new") == b"x"
 

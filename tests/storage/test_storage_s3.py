@@ -16,6 +16,9 @@ import pytest
 from evaljudge.errors import UserError
 from evaljudge.storage import Output, Place, Shard, expand, open_to_read
 
+pytestmark = pytest.mark.service
+
+
 BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
 ODD = "a b+c%25&=ü~(1).json"
 TABLE = pa.table({"doc_id": ["a", "b"], "value": [1.5, None]})

@@ -1,0 +1,402 @@
+"""Single faults planted in the modules that matter: do the nearest tests notice them?
+
+    python benches/mutants.py [--mutants 160] [--seed 0] [--only agreement/] [--at-once 2]
+
+A mutant is a module with one fault: a sign turned, a number off by one, two operands swapped, a
+condition dropped, an error swallowed. As many are drawn by seed from each area of TARGETS as it has
+a share of all faults there could be. For each, the nearest tests run in a process of their own,
+forked from this one after the slow imports, so that a mutant takes seconds. Those that no test
+notices are printed, and benches/mutants.json has them all. EXPLAINED says of the survivors that are
+known why no test can or should notice them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import importlib.abc
+import importlib.util
+import json
+import os
+import platform
+import random
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+PACKAGE = ROOT / "evaljudge"
+SLOW = ("numpy", "scipy.stats", "scipy.optimize", "sklearn.cluster", "pyarrow.parquet",
+        "pydantic", "jinja2", "yaml", "hypothesis", "pytest", "matplotlib.figure", "typer", "rich",
+        "sacrebleu", "psutil", "regex")  # fmt: skip
+"""What the tests import besides evaljudge, loaded once."""
+PATIENCE = 150
+"""Seconds: a mutant that runs longer does not end, and that is noticed, too."""
+
+TARGETS: dict[str, tuple[str, ...]] = {
+    "judges/synthetic.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
+    "judges/anchored.py": ("judges/test_anchored.py", "judges/test_synthetic.py"),
+    "judges/comparing.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
+    "judges/scale.py": ("judges/test_geval.py", "judges/test_direct.py"),
+    "judges/soundness.py": ("judges/test_soundness.py",),
+    "judges/voting.py": ("judges/test_roles.py", "judges/test_ballots.py"),
+    "judges/modelled.py": ("judges/test_modelled.py",),
+    "judges/sheet.py": ("judges/test_entities.py",),
+    "agreement/accuracy.py": ("agreement/",),
+    "agreement/averaged.py": ("agreement/",),
+    "agreement/calibration.py": ("agreement/",),
+    "agreement/ceiling.py": ("agreement/",),
+    "agreement/coefficients.py": ("agreement/",),
+    "agreement/compare.py": ("agreement/",),
+    "agreement/flips.py": ("agreement/",),
+    "agreement/krippendorff.py": ("agreement/",),
+    "agreement/labels.py": ("agreement/",),
+    "agreement/precision.py": ("agreement/",),
+    "agreement/preference.py": ("agreement/",),
+    "agreement/sample.py": ("agreement/",),
+    "agreement/significance.py": ("agreement/",),
+    "agreement/system.py": ("agreement/",),
+    "agreement/voters.py": ("agreement/",),
+    "agreement/williams.py": ("agreement/",),
+    "engines/labels.py": ("engines/test_labels.py",),
+    "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
+    "storage/whole.py": ("storage/test_storage.py",),
+    "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
+    "execution/crashes.py": ("execution/test_local.py",),
+    "execution/deaths.py": ("execution/test_local.py",),
+    "execution/local.py": ("execution/test_local.py",),
+    "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
+    "execution/room.py": ("execution/test_attempts.py", "execution/test_local.py"),
+    "execution/shards.py": ("execution/test_shards.py", "execution/test_local.py"),
+    "stages.py": ("test_journey.py",),
+    "cutting.py": ("test_journey.py",),
+    "report/selecting.py": ("report/test_report_selecting.py",),
+    "report/sieve.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
+    "report/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
+}
+"""Modules, and the tests that are to notice a fault in them."""
+
+EXPLAINED: dict[str, str] = {}
+"""By mutant: why it is no fault, or why none of these tests can notice it."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    module: str
+    function: str
+    fault: str
+    source: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.module} {self.function}: {self.fault}"
+
+
+# the faults
+
+Fault = Callable[[Any], Iterator[tuple[str, ast.AST]]]
+"""For one node of the tree: what could stand in its place, and what to call that."""
+
+
+def _signs(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    opposite = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+    is_sum = isinstance(node, ast.BinOp) and not _is_text(node.left) and not _is_text(node.right)
+    if is_sum and (other := opposite.get(type(node.op))):
+        yield "sign", ast.BinOp(node.left, other(), node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield "sign", node.operand
+
+
+def _off_by_one(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    edges = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        yield "off by one", ast.Constant(node.value + 1)
+    if isinstance(node, ast.Compare) and (other := edges.get(type(node.ops[0]))):
+        yield "off by one", ast.Compare(node.left, [other(), *node.ops[1:]], node.comparators)
+
+
+def _swapped(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.Div | ast.FloorDiv):
+        yield "operands swapped", ast.BinOp(node.right, node.op, node.left)
+    ordered = ast.Lt | ast.LtE | ast.Gt | ast.GtE
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ordered):
+        yield "operands swapped", ast.Compare(node.comparators[0], node.ops, [node.left])
+
+
+def _dropped(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.If | ast.IfExp):
+        changed = copy.copy(node)
+        changed.test = ast.Constant(value=False)
+        yield "condition dropped", changed
+    if isinstance(node, ast.BoolOp):
+        yield "condition dropped", node.values[0]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield "condition dropped", node.operand
+    if isinstance(node, ast.comprehension) and node.ifs:
+        yield "condition dropped", ast.comprehension(node.target, node.iter, [], node.is_async)
+
+
+def _swallowed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    if isinstance(node, ast.Raise):
+        yield "error swallowed", ast.Pass()
+
+
+FAULTS: tuple[Fault, ...] = (_signs, _off_by_one, _swapped, _dropped, _swallowed)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+def mutants_of(module: str) -> list[Mutant]:
+    """Every fault that could be planted in it, in the order of its text."""
+    tree = ast.parse((PACKAGE / module).read_text())
+    found, seen = [], Counter[str]()
+    for place, field, function in _places(tree):
+        node = _get(place, field)
+        for kind, other in (one for fault in FAULTS for one in fault(node)):
+            before = _words(node)
+            _set(place, field, ast.fix_missing_locations(ast.copy_location(other, node)))
+            told = f"{kind}: {before} -> {_words(other)}"
+            seen[f"{function} {told}"] += 1
+            again = seen[f"{function} {told}"]
+            told += f" ({again})" if again > 1 else ""
+            found.append(Mutant(module, function, told, ast.unparse(tree)))
+            _set(place, field, node)
+    return found
+
+
+Field = tuple[str, int | None]
+
+
+def _places(tree: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, Field, str]]:
+    """Each node below, by the one that holds it; annotations and docstrings are left out."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list", "type_ignores"):
+            continue
+        many = value if isinstance(value, list) else [value]
+        for number, node in enumerate(many):
+            if isinstance(node, ast.AST) and not _is_docstring(node):
+                inside = getattr(node, "name", "") if isinstance(node, _NAMED) else ""
+                where = ".".join(filter(None, (function, inside)))
+                yield tree, (name, number if isinstance(value, list) else None), where
+                yield from _places(node, where)
+
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _get(place: ast.AST, field: Field) -> Any:
+    name, number = field
+    value = getattr(place, name)
+    return value if number is None else value[number]
+
+
+def _set(place: ast.AST, field: Field, node: ast.AST) -> None:
+    name, number = field
+    if number is None:
+        setattr(place, name, node)
+    else:
+        getattr(place, name)[number] = node
+
+
+def _words(node: ast.AST) -> str:
+    if isinstance(node, ast.If):
+        return f"if {ast.unparse(node.test)}"
+    if isinstance(node, ast.comprehension):
+        return " ".join(["for …", *(f"if {ast.unparse(test)}" for test in node.ifs)])
+    words = ast.unparse(node)
+    return words if len(words) <= 90 else f"{words[:90]}…"
+
+
+def drawn(areas: Sequence[str], most: int, seed: int) -> list[Mutant]:
+    """So many of all, by seed; from each module in proportion to what could go wrong in it."""
+    everything = [mutant for module in areas for mutant in mutants_of(module)]
+    chosen = random.Random(seed).sample(range(len(everything)), min(most, len(everything)))
+    return [everything[number] for number in sorted(chosen)]
+
+
+# the tests before a mutant
+
+
+class Planted(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Has one module of evaljudge imported from a text of our own."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        name = mutant.module.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        self._name, self._mutant = f"evaljudge.{name}", mutant
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != self._name:
+            return None
+        file = str(PACKAGE / self._mutant.module)
+        return importlib.util.spec_from_file_location(name, file, loader=self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(compile(self._mutant.source, str(PACKAGE / self._mutant.module), "exec"),
+             module.__dict__)  # fmt: skip
+
+
+Verdict = Literal["noticed", "survived", "did not end"]
+NOTICED, UNNOTICED = {1, 2}, 0
+"""Exit codes of pytest: tests failed, or could not even be collected; all passed."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The tests that are to notice a mutant; or to pass, where there is none."""
+
+    mutant: Mutant | None
+    tests: tuple[str, ...]
+
+
+def verdicts_on(
+    trials: Sequence[Trial], at_once: int, tell: Callable[[int, Verdict], None]
+) -> list[Verdict]:
+    """So many at once, each in a process of its own; in the order of the trials."""
+    found: dict[int, Verdict] = {}
+    running: dict[int, tuple[int, float]] = {}
+    waiting = iter(enumerate(trials))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        while len(found) < len(trials):
+            while len(running) < at_once and (begun := next(waiting, None)):
+                number, trial = begun
+                process = _begin(trial, Path(folder, str(number)))
+                running[process] = number, time.monotonic() + PATIENCE
+            time.sleep(0.02)
+            for process, (number, give_up) in list(running.items()):
+                if verdict := _verdict(process, give_up):
+                    del running[process]
+                    found[number] = verdict
+                    tell(number, verdict)
+    return [found[number] for number in range(len(trials))]
+
+
+def _begin(trial: Trial, folder: Path) -> int:
+    process = os.fork()
+    if process == 0:
+        os.setsid()
+        _run_tests(trial.mutant, trial.tests, folder)
+    return process
+
+
+def _verdict(process: int, give_up: float) -> Verdict | None:
+    ended, status = os.waitpid(process, os.WNOHANG)
+    if not ended:
+        if time.monotonic() < give_up:
+            return None
+        os.killpg(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        return "did not end"
+    code = os.waitstatus_to_exitcode(status)
+    if code == UNNOTICED:
+        return "survived"
+    if code in NOTICED or code < 0:
+        return "noticed"
+    raise SystemExit(f"pytest ended with {code}")
+
+
+def _run_tests(mutant: Mutant | None, tests: Sequence[str], folder: Path) -> None:
+    code = 70
+    try:
+        import pytest
+
+        silent = os.open(os.devnull, os.O_WRONLY)
+        for stream in (1, 2):
+            os.dup2(silent, stream)
+        os.chdir(ROOT)
+        if mutant:
+            sys.meta_path.insert(0, Planted(mutant))
+        how = ["-x", "-q", "-n0", "-m", "not long and not ray", "-p", "no:cacheprovider",
+               f"--basetemp={folder}"]  # fmt: skip
+        code = int(pytest.main([*how, *(f"tests/{test}" for test in tests)]))
+    finally:
+        os._exit(code)
+
+
+# the command
+
+
+def main() -> int:
+    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    given.add_argument("--mutants", type=int, default=160)
+    given.add_argument("--seed", type=int, default=0)
+    given.add_argument("--only", default="", help="modules whose path begins so")
+    given.add_argument("--at-once", type=int, default=os.cpu_count() or 1)
+    how = given.parse_args()
+    modules = [module for module in TARGETS if module.startswith(how.only)]
+    chosen = drawn(modules, how.mutants, how.seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in SLOW:
+            importlib.import_module(name)
+    _refuse_red_tests(modules, how.at_once)
+    began = time.monotonic()
+
+    def tell(number: int, verdict: Verdict) -> None:
+        print(f"{number + 1:>4}/{len(chosen)}  {verdict:<11}  {chosen[number].name}", flush=True)
+
+    trials = [Trial(mutant, TARGETS[mutant.module]) for mutant in chosen]
+    verdicts = verdicts_on(trials, how.at_once, tell)
+    _tell(chosen, verdicts, how, time.monotonic() - began)
+    return int(any(m.name not in EXPLAINED for m in survivors(chosen, verdicts)))
+
+
+def _refuse_red_tests(modules: Sequence[str], at_once: int) -> None:
+    """Tests that fail without any fault would notice every one."""
+    groups = sorted({TARGETS[module] for module in modules})
+    trials = [Trial(None, tests) for tests in groups]
+    for tests, verdict in zip(groups, verdicts_on(trials, at_once, _say_nothing), strict=True):
+        if verdict != "survived":
+            raise SystemExit(f"without any fault: {' '.join(tests)}: {verdict}")
+
+
+def _say_nothing(number: int, verdict: Verdict) -> None: ...
+
+
+def survivors(chosen: Sequence[Mutant], verdicts: Sequence[Verdict]) -> list[Mutant]:
+    return [m for m, verdict in zip(chosen, verdicts, strict=True) if verdict == "survived"]
+
+
+def _tell(chosen: Sequence[Mutant], verdicts: Sequence[Verdict], how: Any, seconds: float) -> None:
+    left = survivors(chosen, verdicts)
+    killed = len(chosen) - len(left)
+    print(f"\n{killed} of {len(chosen)} noticed ({killed / len(chosen):.1%}), {seconds:.0f} s")
+    for mutant in left:
+        print(f"survived: {mutant.name}\n          {EXPLAINED.get(mutant.name, 'NOT EXPLAINED')}")
+    rows = [
+        {k: v for k, v in asdict(mutant).items() if k != "source"}
+        | {"verdict": verdict}
+        | ({"explained": EXPLAINED[mutant.name]} if mutant.name in EXPLAINED else {})
+        for mutant, verdict in zip(chosen, verdicts, strict=True)
+    ]
+    found = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "seed": how.seed,
+        "mutants": len(chosen),
+        "noticed": killed,
+        "seconds": round(seconds),
+        "rows": rows,
+    }
+    (HERE / "mutants.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
