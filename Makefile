@@ -1,7 +1,9 @@
 # Everything is set up from nothing in .venv, once; a second call installs nothing.
-#   make demo      the whole journey on a small corpus      make test    every test but the long
-#   make test-all  these too                                make lint    what CI checks besides
-#   make clean     forget the set-up
+#   make demo      the whole journey on a small corpus
+#   make check     while working: linters, types, and the tests of one process; a few minutes
+#   make test      every test but the long; make test TESTS=tests/judges for some of them
+#   make test-all  the long ones too                 make lint    the linters and types alone
+#   make format    mend what the linters can mend    make clean   forget the set-up
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -12,17 +14,26 @@ export VLLM_NO_USAGE_STATS = 1
 export DO_NOT_TRACK = 1
 export RAY_USAGE_STATS_ENABLED = 0
 
-.PHONY: demo test test-all lint format clean
+SLOWEST := --durations=20 --durations-min=1
+
+.PHONY: demo check test test-all test-some-long lint format clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
 	@$(BIN)/evaljudge demo --out runs/demo
 
+check: lint
+	@$(BIN)/pytest -m unit $(TESTS)
+
 test: $(READY)
-	@$(BIN)/pytest $(TESTS)
+	@$(BIN)/pytest $(SLOWEST) $(TESTS)
 
 test-all: $(READY)
-	@$(BIN)/pytest -m "" $(TESTS)
+	@$(BIN)/pytest $(SLOWEST) -m "" $(TESTS)
+
+# One in ten of the long tests: which ones, a commit's hash says. CI runs these.
+test-some-long: $(READY)
+	@$(BIN)/pytest $(SLOWEST) -m long --one-in-ten $$(git rev-parse HEAD) $(TESTS)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

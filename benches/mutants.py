@@ -37,11 +37,11 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PACKAGE = ROOT / "evaljudge"
 SLOW = ("numpy", "scipy.stats", "scipy.optimize", "sklearn.cluster", "pyarrow.parquet",
-        "pydantic", "jinja2", "yaml", "hypothesis", "pytest", "matplotlib.figure", "typer", "rich",
+        "pydantic", "jinja2", "yaml", "pytest", "matplotlib.figure", "typer", "rich",
         "sacrebleu", "psutil", "regex")  # fmt: skip
 """What the tests import besides evaljudge, loaded once."""
-PATIENCE = 150
-"""Seconds: a mutant that runs longer does not end, and that is noticed, too."""
+SLOWER = 4
+"""A mutant whose tests take so many times as long as without it does not end: noticed, too."""
 
 TARGETS: dict[str, tuple[str, ...]] = {
     "judges/synthetic.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
@@ -264,13 +264,21 @@ class Trial:
 
     mutant: Mutant | None
     tests: tuple[str, ...]
+    patience: float = 600
+    """Seconds."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    verdict: Verdict
+    seconds: float
 
 
 def verdicts_on(
     trials: Sequence[Trial], at_once: int, tell: Callable[[int, Verdict], None]
-) -> list[Verdict]:
+) -> list[Ended]:
     """So many at once, each in a process of its own; in the order of the trials."""
-    found: dict[int, Verdict] = {}
+    found: dict[int, Ended] = {}
     running: dict[int, tuple[int, float]] = {}
     waiting = iter(enumerate(trials))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
@@ -278,12 +286,13 @@ def verdicts_on(
             while len(running) < at_once and (begun := next(waiting, None)):
                 number, trial = begun
                 process = _begin(trial, Path(folder, str(number)))
-                running[process] = number, time.monotonic() + PATIENCE
+                running[process] = number, time.monotonic()
             time.sleep(0.02)
-            for process, (number, give_up) in list(running.items()):
-                if verdict := _verdict(process, give_up):
+            for process, (number, since) in list(running.items()):
+                seconds = time.monotonic() - since
+                if verdict := _verdict(process, seconds > trials[number].patience):
                     del running[process]
-                    found[number] = verdict
+                    found[number] = Ended(verdict, seconds)
                     tell(number, verdict)
     return [found[number] for number in range(len(trials))]
 
@@ -296,10 +305,10 @@ def _begin(trial: Trial, folder: Path) -> int:
     return process
 
 
-def _verdict(process: int, give_up: float) -> Verdict | None:
+def _verdict(process: int, is_late: bool) -> Verdict | None:
     ended, status = os.waitpid(process, os.WNOHANG)
     if not ended:
-        if time.monotonic() < give_up:
+        if not is_late:
             return None
         os.killpg(process, signal.SIGKILL)
         os.waitpid(process, 0)
@@ -346,25 +355,30 @@ def main() -> int:
         warnings.simplefilter("ignore")
         for name in SLOW:
             importlib.import_module(name)
-    _refuse_red_tests(modules, how.at_once)
+    usual = _seconds_without_fault(modules, how.at_once)
     began = time.monotonic()
 
     def tell(number: int, verdict: Verdict) -> None:
         print(f"{number + 1:>4}/{len(chosen)}  {verdict:<11}  {chosen[number].name}", flush=True)
 
-    trials = [Trial(mutant, TARGETS[mutant.module]) for mutant in chosen]
-    verdicts = verdicts_on(trials, how.at_once, tell)
+    trials = [
+        Trial(mutant, TARGETS[mutant.module], 10 + SLOWER * usual[TARGETS[mutant.module]])
+        for mutant in chosen
+    ]
+    verdicts = [ended.verdict for ended in verdicts_on(trials, how.at_once, tell)]
     _tell(chosen, verdicts, how, time.monotonic() - began)
     return int(any(m.name not in EXPLAINED for m in survivors(chosen, verdicts)))
 
 
-def _refuse_red_tests(modules: Sequence[str], at_once: int) -> None:
-    """Tests that fail without any fault would notice every one."""
+def _seconds_without_fault(modules: Sequence[str], at_once: int) -> dict[tuple[str, ...], float]:
+    """Of each group of tests; those that fail without any fault would notice every one."""
     groups = sorted({TARGETS[module] for module in modules})
     trials = [Trial(None, tests) for tests in groups]
-    for tests, verdict in zip(groups, verdicts_on(trials, at_once, _say_nothing), strict=True):
-        if verdict != "survived":
-            raise SystemExit(f"without any fault: {' '.join(tests)}: {verdict}")
+    ended = dict(zip(groups, verdicts_on(trials, at_once, _say_nothing), strict=True))
+    for tests, one in ended.items():
+        if one.verdict != "survived":
+            raise SystemExit(f"without any fault: {' '.join(tests)}: {one.verdict}")
+    return {tests: one.seconds for tests, one in ended.items()}
 
 
 def _say_nothing(number: int, verdict: Verdict) -> None: ...

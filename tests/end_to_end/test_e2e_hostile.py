@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
+from evaljudge.cli import main
 
 pytestmark = pytest.mark.engine
 COMMAND = [sys.executable, "-m", "evaljudge.cli"]
@@ -107,11 +108,14 @@ def test_no_text_becomes_markup_in_the_report(finished: Path) -> None:
     assert "<script" not in (finished / "report" / "index.html").read_text()
 
 
-def test_an_engine_that_cannot_load_is_one_line(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_engine_that_cannot_load_is_one_line(
+    tiny: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = configured(tmp_path, tiny("bytes"), engine={"max_model_len": 10**9})
-    command = [*COMMAND, "run", str(config)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
-    assert done.returncode == 2
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("evaljudge: ")]
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(config)])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    (line,) = [line for line in said.splitlines() if line.startswith("evaljudge: ")]
     assert "the engine cannot load it" in line
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in said

@@ -21,6 +21,8 @@ from typing import Any
 
 import pytest
 
+import evaljudge
+
 pytestmark = pytest.mark.ray
 
 ASKS = 24 * (5 + 3 * 5)
@@ -74,7 +76,7 @@ class Run:
         self._bucket, self._prefix = (bucket if chain.on_s3 else None), f"{folder.name}/out"
         corpus = e2e.write_cases(folder / "cases.jsonl", e2e.cases(24))
         best = {"scorer": "synthetic.level", "axis": "coherence", "top_fraction": 0.25}
-        config = {
+        self.config = config = {
             "corpus": corpus,
             "out": f"{bucket.uri}/{self._prefix}" if chain.on_s3 else str(self._out),
             "axes": ["coherence"],
@@ -170,13 +172,14 @@ def begin(
 def uninterrupted(
     begin: Callable[[Chain], Run], e2e: SimpleNamespace
 ) -> Callable[[str | None], dict[str, Any]]:
-    """What a run comes to that nobody disturbs; one for each writer."""
+    """What a run comes to that nobody disturbs, in this process; one for each writer."""
 
     @cache
     def of(writer: str | None) -> dict[str, Any]:
         run = begin(Chain(writer=writer, on_s3=False))
-        run.start()
-        run.command.end()
+        engines = e2e.noting_engines(run.log)
+        config = run.config | {"workers": {"executor": "local"}}
+        evaljudge.run(config, engines=engines)
         prompts = [ask.prompt for ask in run.asks]
         assert len(prompts) == len(set(prompts)) == ASKS
         tables: dict[str, Any] = e2e.tables(run.out)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import evaljudge
 from evaljudge.engines.tiny import make_tiny_model
 
 CASES = Path(__file__).parents[1] / "prose.jsonl"
@@ -51,14 +52,12 @@ def test_the_real_engine_killed_ends_like_one_that_was_not(
     tmp_path: Path,
     e2e: SimpleNamespace,
     killing: ModuleType,
+    shared_engines: Any,
 ) -> None:
     model = make_tiny_model(tmp_path / "model", CASES.read_text(encoding="utf-8").splitlines())
     cases = e2e.write_cases(tmp_path / "cases.jsonl", corpus())
-    whole, cut = (
-        command(tmp_path / name, model, cases, executor, killing) for name in ("whole", "cut")
-    )
-    whole.start()
-    whole.end()
+    cut = command(tmp_path / "cut", model, cases, executor, killing)
+    evaljudge.run(config(tmp_path / "whole", model, cases, "local"), engines=shared_engines)
 
     cut.start()
     for number, victim in enumerate(victims):
@@ -79,16 +78,19 @@ def test_the_real_engine_killed_ends_like_one_that_was_not(
 
 def command(folder: Path, model: Path, cases: str, executor: str, killing: ModuleType) -> Any:
     folder.mkdir()
-    config = {
+    (folder / "config.yaml").write_text(json.dumps(config(folder, model, cases, executor)))
+    line = [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")]
+    return killing.Command(line, folder, folder / "out", {})
+
+
+def config(folder: Path, model: Path, cases: str, executor: str) -> dict[str, Any]:
+    return {
         "corpus": cases,
         "out": str(folder / "out"),
         "axes": ["coherence", "fluency"],
         "model": {"source": str(model), "engine": {"kv_cache_memory_bytes": 1 << 27}},
         "workers": {"executor": executor},
     }
-    (folder / "config.yaml").write_text(json.dumps(config))
-    line = [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")]
-    return killing.Command(line, folder, folder / "out", {})
 
 
 class Ended:

@@ -53,7 +53,7 @@ def test_cases_that_kill_are_set_aside(
         config = {"corpus": corpus, "out": str(tmp_path / name), "axes": ["coherence"]}
         return config | {"model": "scripted", "writer": writer, "coverage_floor": 0.5}
 
-    run(of("whole"), engines=ScriptedEngines())
+    run(of("whole") | {"workers": {"executor": "local"}}, engines=ScriptedEngines())
     outcome = run(of("cut"), engines=fatal_engines(tmp_path / "deaths"))
 
     deaths = (tmp_path / "deaths").read_text().split()

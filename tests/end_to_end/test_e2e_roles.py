@@ -33,7 +33,7 @@ from evaljudge.tasks import load_task
 
 pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
-ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32}
+ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27, "block_size": 32}
 SYSTEMS = 3
 COARSE = (
     "1. General readers: what happened, told plainly\n"

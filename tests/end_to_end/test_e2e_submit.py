@@ -24,6 +24,8 @@ from typing import Any
 import psutil
 import pytest
 
+import evaljudge
+
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 STARTING, RUNNING, STOPPING = 90, 300, 5
@@ -183,13 +185,15 @@ def refused(head: Head, token: str) -> int:
 @pytest.mark.ray
 @pytest.mark.engine
 def test_a_path_a_bucket_and_a_job_give_the_same(
-    head: Head, s3: Any, tiny: Callable[..., Path], e2e: SimpleNamespace, tmp_path: Path
-) -> None:
+    head: Head, s3: Any, tiny: Callable[..., Path], e2e: SimpleNamespace, tmp_path: Path,
+    shared_engines: Any,
+) -> None:  # fmt: skip
     model = tiny("bytes")
     corpus = Path(e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(2)))
     s3.put("corpus/cases.jsonl", corpus.read_bytes())
 
-    run(write_config(tmp_path / "path.json", str(corpus), str(tmp_path / "path"), model))
+    on_path = write_config(tmp_path / "path.json", str(corpus), str(tmp_path / "path"), model)
+    evaljudge.run(on_path, engines=shared_engines)
     there = f"{s3.uri}/corpus/cases.jsonl"
     run(write_config(tmp_path / "bucket.json", there, f"{s3.uri}/runs/bucket", model))
     as_job = write_config(tmp_path / "job.json", there, f"{s3.uri}/runs/job", model)
