@@ -33,6 +33,9 @@ settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile("steady")
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+"""Two processes share the cores; threads of tiny models would wait for each other, and spin."""
+
 HERE = Path(__file__).parent
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
@@ -235,22 +238,28 @@ def _end_ray() -> None:
     ray.shutdown()
 
 
-@pytest.fixture(scope="session")
-def rays() -> Iterator[Rays]:
-    made = Rays()
-    yield made
-    made.end()
+RAYS = Rays()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """In a process that is connected to Ray, runs would take it."""
+    if not item.get_closest_marker("ray"):
+        RAYS.end()
+
+
+def pytest_sessionfinish() -> None:
+    RAYS.end()
 
 
 @pytest.fixture(scope="session")
-def start_ray(rays: Rays) -> Callable[..., AbstractContextManager[None]]:
-    return rays.start
+def start_ray() -> Callable[..., AbstractContextManager[None]]:
+    return RAYS.start
 
 
 @pytest.fixture(scope="module")
-def local_ray(rays: Rays) -> None:
+def local_ray() -> None:
     """For the runs of this process, and for drivers that are told its address."""
-    rays.share()
+    RAYS.share()
 
 
 @pytest.fixture

@@ -213,6 +213,7 @@ def wait_for_port(port: int) -> None:
     raise AssertionError(f"no Ray at port {port}")
 
 
+@pytest.mark.long
 def test_workers_follow_the_load(
     autoscaled: Nodes,
     begin: Callable[[str, float, Row], Run],

@@ -136,6 +136,7 @@ def test_two_workers_share_a_gpu(desk: Desk) -> None:
 
 
 @on_ray_with(2)
+@pytest.mark.long
 def test_two_workers_have_one_gpu_each(
     desk: Desk, e2e: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
