@@ -98,6 +98,7 @@ class WorkersConfig(Settings):
     def needs_ray(self) -> str:
         """The first setting that only workers of Ray can meet; empty where there is none."""
         wishes = {
+            f"`min: {self.min}`": self.min > 1,
             f"`max: {self.max}`": self.max > 1,
             f"`gpus: {self.gpus}`": self.gpus not in ("auto", 0),
             f"`accelerator_type: {self.accelerator_type}`": self.accelerator_type is not None,

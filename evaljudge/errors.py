@@ -20,6 +20,14 @@ class StorageLost(GivenUp):
     """Where the run lies could not be reached for too long: nothing can be noted there either."""
 
 
+class ClaimLost(GivenUp):
+    """Another job works on the folder now: what is noted there is no longer ours."""
+
+
+class Crashed(GivenUp):
+    """The engine died and this process cannot load another; the next run counts the death."""
+
+
 class EngineDead(Exception):
     """The engine itself failed, not a reply: its cases must be done by another."""
 

@@ -205,7 +205,8 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
         do_stages(job, output, stages, _seen(watcher, claim))
     finally:
         watcher.done()
-    output.tidy()
+    if lacking:  # else the notes there are of measuring
+        output.tidy()
 
 
 def _measure(

@@ -40,8 +40,9 @@ HERE = Path(__file__).parent
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
 LANES = ("engine", "ray")
-"""Tests that bear one of these run one after the other: two engines at once take each other's
-cores, and what kills processes waits for others. They are the longest, and begin."""
+"""Tests that bear one of these run one after the other, each lane in one of the two processes: two
+engines at once take each other's cores, and what kills processes waits for others. They are the
+longest, and begin."""
 TOLD_LANES = "EVALJUDGE_TEST_LANES"
 """The variable that names the file of lanes."""
 WANTED_BY = {
@@ -77,7 +78,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def one_in_ten(items: list[pytest.Item], commit: str) -> list[pytest.Item]:
     """By name, so that ten commits in a row of all endings have them all."""
-    turn = int(commit, 16) % 10
+    turn = int(commit, 16) % max(1, min(10, len(items)))
     return sorted(items, key=lambda item: item.nodeid)[turn::10]
 
 

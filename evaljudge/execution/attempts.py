@@ -103,8 +103,8 @@ class Attempt:
             times = self._note.deaths + sum(self._note.killed.values())
             raise GivenUp(
                 f"{output.uri}: shard {name}: its worker died {times} times, so the work was given "
-                "up; what was committed is kept, and a rerun resumes. Ray's logs of the workers "
-                "say why they died"
+                "up; what was committed is kept, and a rerun resumes. The log (on "
+                "Ray, the workers' own) says why it died"
             )
         self._write()
 
@@ -146,15 +146,15 @@ class Attempt:
 
 
 class Loading:
-    """A worker that dies while it loads its engine is restarted by Ray, but not for ever."""
+    """A worker that dies while it loads its engine is replaced, but not for ever."""
 
     def __init__(self, output: Output, actor: str, here: Here) -> None:
         self._output, self._name = output, f"loading-{actor}"
         note = here.succeed(here.predecessor(output, self._name))
         if note.deaths >= MOST_LOADS:
             raise GivenUp(
-                f"{output.uri}: a worker died {MOST_LOADS} times while it loaded its model; Ray's "
-                "logs of the workers say why (too little memory is the first suspect)"
+                f"{output.uri}: a worker died {MOST_LOADS} times while it loaded its model; the "
+                "log (on Ray, the workers' own) says why; too little memory is the first suspect"
             )
         output.note_attempt(self._name, asdict(note))
 

@@ -8,7 +8,9 @@ run leaves a note, which names a file to which Python writes when a fatal signal
                             "faults": "/tmp/evaljudge-x1.crash"}
 
 It crashed if that file holds anything, or if the system has ended processes for want of memory
-since. Then the next run continues its session, in which deaths are counted (see attempts.py).
+since; or if it says so itself, because it could not load another engine after one had died. Then
+the next run continues its session, in which deaths are counted (see attempts.py). A run that ends
+in any other way begins the count anew.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from evaljudge.errors import StorageLost
+from evaljudge.errors import ClaimLost, Crashed, StorageLost
 from evaljudge.storage import Output, this_machine
 
 NOTE, PREFIX = "process", "evaljudge-"
@@ -31,15 +33,21 @@ _MEMORY_EVENTS = Path("/proc/vmstat")
 
 @contextmanager
 def noting_crashes(output: Output) -> Iterator[str]:
-    """Gives the session of this run, and forgets its notes unless the process dies."""
+    """Gives the session in which this run's deaths are counted: its own, or that of a run that
+    crashed before it. In the end the notes of all attempts are forgotten, unless they are evidence
+    (of a crash), out of reach, or another job's."""
     session = _session(output.attempt(NOTE))
     with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=".crash") as faults:
         note = {"session": session, "machine": this_machine(), "faults": faults.name}
-        output.note_attempt(NOTE, note | {"out_of_memory": _out_of_memory()})
+        note |= {"out_of_memory": _out_of_memory()}
+        output.note_attempt(NOTE, note)
         try:
             with _writing_faults(faults):
                 yield session
-        except StorageLost:  # the notes are out of reach, too
+        except Crashed as error:
+            output.note_attempt(NOTE, note | {"crashed": str(error)})
+            raise
+        except (StorageLost, ClaimLost):
             raise
         except BaseException:
             output.forget_attempts()
@@ -51,7 +59,7 @@ def _session(before: Mapping[str, Any]) -> str:
     """That of the run before, if it crashed on this machine; else one of its own."""
     if before.get("machine") != this_machine():
         return uuid.uuid4().hex
-    said = _said(before["faults"])
+    said = before.get("crashed") or _said(before["faults"])
     if not said and _out_of_memory() <= before["out_of_memory"]:
         return uuid.uuid4().hex
     why = said or "it was ended for want of memory"

@@ -1,8 +1,9 @@
 """Shards done in this process, over one engine: for laptops, notebooks and tests. No Ray.
 
 The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
-that dies is opened again here. Where the whole process crashes, the next run takes its place and
-counts its death (crashes.py): a case that crashes it each time is set aside by the third rerun.
+that dies is opened again here; where that fails (a GPU may be lost to the whole process), or where
+the process crashes, the next run takes its place and counts the death (crashes.py). So a case that
+is the cause each time is set aside by the third rerun.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import sys
 import uuid
 from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.opening import CUDA_BUILD, installed_build
-from evaljudge.errors import EngineDead
+from evaljudge.errors import Crashed, EngineDead, GivenUp, UserError, first_words
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.crashes import noting_crashes
 from evaljudge.execution.executor import Receipt, Watch
@@ -29,6 +30,7 @@ from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
 from evaljudge.metrics.protocol import Part
 from evaljudge.storage import Output, Shard
 
+R = TypeVar("R")
 ENGINE = "engine"
 """The name under which the loading of the one engine is noted."""
 
@@ -45,7 +47,7 @@ class LocalExecutor:
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         with noting_crashes(assignment.open_output()) as session:
-            _run(_Asking(assignment, session, orders, watch).all_orders())
+            _Asking(assignment, session, orders, watch).do_all()
 
     def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
         work = CountingWork(counting)
@@ -69,16 +71,37 @@ class _Asking:
         self._assignment, self._deaths_within, self._watch = assignment, deaths_within, watch
         self._left = {order.shard: order for order in orders}
 
-    async def all_orders(self) -> None:
+    def do_all(self) -> None:
+        """Engines are opened outside the loop, where an interrupt finds them."""
+        dead: EngineDead | None = None
         while self._left:
-            work = _open(self._assignment, self._deaths_within)
+            work = self._open(dead)
             try:
-                dead = await self._do_while_it_lives(work)
-            finally:
-                work.close()
+                dead = _run(self._do_while_it_lives(work))
+            except BaseException:
+                with suppress(Exception):  # what ended the work says more
+                    work.close()
+                raise
+            self._close(work, dead)
+
+    def _open(self, dead: EngineDead | None) -> ShardWork:
+        try:
+            return _open(self._assignment, self._deaths_within)
+        except Exception as error:
+            if dead and not isinstance(error, GivenUp):
+                raise _crashed(dead, error) from error
+            raise
+
+    def _close(self, work: ShardWork, dead: EngineDead | None) -> None:
+        try:
+            work.close()
+        except Exception as error:
             if dead:
-                said = f"the engine died and is loaded again: {dead}"
-                print(said, file=sys.stderr, flush=True)
+                raise _crashed(dead, error) from error
+            raise
+        if dead and self._left:
+            said = f"the engine died and is loaded again: {dead}"
+            print(said, file=sys.stderr, flush=True)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, once all that was begun has come to its end."""
@@ -109,14 +132,25 @@ def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
     """An engine, unless the ones before it died while they were loaded."""
     here = Here(assignment.session, _worker_name(), "", lambda _: True, deaths_within)
     loading = Loading(assignment.open_output(), ENGINE, here)
-    work = ShardWork(assignment, here, gpus=_gpus(assignment.source))
-    loading.end()
-    return work
+    try:
+        return ShardWork(assignment, here, gpus=_gpus(assignment.source))
+    finally:  # not reached by a process that dies
+        loading.end()
+
+
+def _crashed(dead: EngineDead, error: Exception) -> Crashed:
+    return Crashed(
+        f"the engine died ({dead}), and another cannot be loaded in this process "
+        f"({first_words(error)}); what was committed is kept: run it again to go on"
+    )
 
 
 def _gpus(source: ModelSource) -> float:
     """How many GPUs the engine holds, for what the run costs."""
-    return source.gpus_per_engine if installed_build() == CUDA_BUILD else 0
+    try:
+        return source.gpus_per_engine if installed_build() == CUDA_BUILD else 0
+    except UserError:  # no vLLM here: the engines are somebody's own
+        return 0
 
 
 def _worker_name() -> str:
@@ -124,29 +158,28 @@ def _worker_name() -> str:
     return f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
-def _run(work: Coroutine[Any, Any, None]) -> None:
+def _run(work: Coroutine[Any, Any, R]) -> R:
     """To its end: in this thread, or in one of its own where this one has a notebook's loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(work)
-    else:
-        _run_in_a_thread(work)
+        return asyncio.run(work)
+    return _run_in_a_thread(work)
 
 
-def _run_in_a_thread(work: Coroutine[Any, Any, None]) -> None:
+def _run_in_a_thread(work: Coroutine[Any, Any, R]) -> R:
     """An interrupt of this thread ends the work in that one."""
-    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = Future()
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[R]]] = Future()
 
-    async def noted() -> None:
+    async def noted() -> R:
         task = asyncio.ensure_future(work)
         begun.set_result((asyncio.get_running_loop(), task))
-        await task
+        return await task
 
     with ThreadPoolExecutor(1) as thread:
         ending = thread.submit(asyncio.run, noted())
         try:
-            ending.result()
+            return ending.result()
         except BaseException:
             if not ending.done():
                 loop, task = begun.result()

@@ -33,12 +33,19 @@ class Assignment:
 
     def open_engine(self) -> Engine:
         engine = self.engines.open(self.source, self.seed)
+        try:
+            self._prepare(engine)
+        except BaseException:  # in a notebook it would hold its memory on
+            engine.close()
+            raise
+        return engine
+
+    def _prepare(self, engine: Engine) -> None:
         offered: dict[Options, None] = {o: None for judge in self.judges for o in judge.options}
         for options in offered:
             engine.prepare(options)
         for encoder in dict.fromkeys(e for judge in self.judges for e in judge.encoders):
             engine.prepare_encoder(encoder)
-        return engine
 
 
 @dataclass(frozen=True)

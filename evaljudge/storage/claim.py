@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import ClaimLost, GivenUp, UserError
 from evaljudge.storage.place import Place
 from evaljudge.storage.s3 import SCHEME, Held, Objects
 
@@ -106,7 +106,7 @@ class _Lease:
 
     def check(self) -> None:
         if self._lost is not None:
-            raise GivenUp(f"{self._uri}: another job has taken it over ({self._lost})")
+            raise ClaimLost(f"{self._uri}: another job has taken it over ({self._lost})")
 
     def release(self) -> None:
         """In haste, and without a word where it fails: it would hide what ended the work."""

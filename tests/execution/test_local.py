@@ -29,6 +29,7 @@ from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.measuring import Measuring
 from evaljudge.journey import Watcher
 from evaljudge.metrics import Value
+from evaljudge.metrics.length import Length
 from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard
@@ -137,6 +138,7 @@ def test_auto_is_ray_where_one_process_is_not_enough(
     ("workers", "said"),
     [
         ({"max": 4}, "`max: 4` needs `ray`"),
+        ({"min": 2}, "`min: 2` needs `ray`"),
         ({"gpus": 2}, "`gpus: 2.0` needs `ray`"),
         ({"accelerator_type": "L4"}, "`accelerator_type: L4` needs `ray`"),
     ],
@@ -200,6 +202,49 @@ def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
     assert engines.opened == engines.closed
     assert "the engine died and is loaded again: it was too much" in capsys.readouterr().err
     assert notes(tmp_path / "out") == []
+
+
+def test_an_engine_that_cannot_be_loaded_again_ends_the_run_and_its_deaths_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a GPU whose context is lost to the whole process."""
+
+    def answers(prompt: Prompt) -> None:
+        if FATAL[0] in prompt.text:
+            raise EngineDead("an illegal memory access")
+
+    class Lost(Engines):
+        def open(self, source: Any, seed: int) -> Scripted:
+            if self.opened:
+                raise RuntimeError("CUDA error: an illegal memory access")
+            return super().open(source, seed)
+
+    for _ in range(3):
+        with pytest.raises(GivenUp, match="the engine died .* run it again to go on"):
+            evaljudge.run(config(tmp_path), engines=Lost(answers=answers))
+    assert notes(tmp_path / "out")
+    evaljudge.run(config(tmp_path), engines=Lost(answers=answers))
+    assert "the run before crashed (the engine died" in capsys.readouterr().err
+    reasons = {key[0]: why for key, (_, why) in values(tmp_path / "out").items() if why}
+    assert reasons == {"d5": "engine died"}
+    assert notes(tmp_path / "out") == []
+
+
+def test_an_engine_that_is_refused_after_it_was_opened_is_closed(tmp_path: Path) -> None:
+    class Picky(Engines):
+        def open(self, source: Any, seed: int) -> Scripted:
+            model = super().open(source, seed)
+
+            def prepare(options: Options) -> None:
+                raise UserError("these options cannot be told apart")
+
+            model.prepare = prepare  # type: ignore[method-assign]
+            return model
+
+    engines = Picky()
+    with pytest.raises(UserError, match="cannot be told apart"):
+        evaljudge.run(config(tmp_path), engines=engines)
+    assert (engines.opened, engines.closed) == (1, 1)
 
 
 class Fatal(ScriptedEngines):
@@ -429,6 +474,27 @@ class Deadly:
             Path(self.lives).write_text(str(left - 1))
             signal.raise_signal(signal.SIGBUS)
         return [[1.0 for _ in case.candidates] for case in cases]
+
+
+def test_a_metric_that_crashes_a_run_with_judges_is_found_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left to ask by then; the notes of measuring stay all the same."""
+
+    def crashing(self: Length, cases: Sequence[Case]) -> list[list[Value]]:
+        if any(case.document.doc_id == "d5" for case in cases):
+            os.abort()
+        return before(self, cases)
+
+    before = Length.measure
+    monkeypatch.setattr(Length, "measure", crashing)
+    given = config(tmp_path, metrics=["words"])
+    codes = [
+        in_a_process(lambda: evaljudge.run(given, engines=ScriptedEngines())) for _ in range(4)
+    ]
+    assert codes == [-signal.SIGABRT] * 3 + [0]
+    reasons = {key: why for key, (_, why) in values(tmp_path / "out").items() if why}
+    assert reasons == {("d5", system, "words"): "worker died" for system in "AB"}
 
 
 @pytest.mark.parametrize(("lives", "taken"), [(1, 1), (50, 3)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -77,6 +78,16 @@ def placement(workers: WorkersConfig, engine_size: int) -> Placement:
 
 
 def _connect(workers: WorkersConfig) -> None:
+    """Ray would end the process at SIGTERM in its own way: without a word, with another code."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        _connect_as_ray_does(workers)
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+
+
+def _connect_as_ray_does(workers: WorkersConfig) -> None:
     import ray
 
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
