@@ -38,8 +38,8 @@ def noting_crashes(output: Output) -> Iterator[str]:
     (of a crash), out of reach, or another job's."""
     session = _session(output.attempt(NOTE))
     with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=".crash") as faults:
-        note = {"session": session, "machine": this_machine(), "faults": faults.name}
-        note |= {"out_of_memory": _out_of_memory()}
+        note: dict[str, Any] = {"session": session, "machine": this_machine()}
+        note |= {"faults": faults.name, "out_of_memory": _out_of_memory()}
         output.note_attempt(NOTE, note)
         try:
             with _writing_faults(faults):
