@@ -153,11 +153,18 @@ def adopting(killing: ModuleType) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
+def own_ray(adopting: None, start_ray: Any) -> Iterator[None]:
+    """Not the one that other tests share: what is adopted is killed in the end."""
+    with start_ray(num_cpus=4):
+        yield
+
+
+@pytest.fixture(scope="module")
 def begin(
     tmp_path_factory: pytest.TempPathFactory,
     adopting: None,
     s3_of_module: Any,
-    local_ray: None,
+    own_ray: None,
     e2e: SimpleNamespace,
     killing: ModuleType,
 ) -> Callable[[Chain], Run]:

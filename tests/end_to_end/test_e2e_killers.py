@@ -51,6 +51,7 @@ def test_cases_that_kill_are_set_aside(
     def of(name: str) -> dict[str, Any]:
         corpus = e2e.write_cases(tmp_path / "cases.jsonl", e2e.cases(16))
         config = {"corpus": corpus, "out": str(tmp_path / name), "axes": ["coherence"]}
+        config |= {"workers": {"executor": "ray"}}
         return config | {"model": "scripted", "writer": writer, "coverage_floor": 0.5}
 
     run(of("whole") | {"workers": {"executor": "local"}}, engines=ScriptedEngines())
