@@ -52,22 +52,46 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "judges/voting.py": ("judges/test_roles.py", "judges/test_ballots.py"),
     "judges/modelled.py": ("judges/test_modelled.py",),
     "judges/sheet.py": ("judges/test_entities.py",),
-    "agreement/accuracy.py": ("agreement/",),
-    "agreement/averaged.py": ("agreement/",),
-    "agreement/calibration.py": ("agreement/",),
-    "agreement/ceiling.py": ("agreement/",),
-    "agreement/coefficients.py": ("agreement/",),
-    "agreement/compare.py": ("agreement/",),
-    "agreement/flips.py": ("agreement/",),
-    "agreement/krippendorff.py": ("agreement/",),
-    "agreement/labels.py": ("agreement/",),
-    "agreement/precision.py": ("agreement/",),
-    "agreement/preference.py": ("agreement/",),
-    "agreement/sample.py": ("agreement/",),
-    "agreement/significance.py": ("agreement/",),
-    "agreement/system.py": ("agreement/",),
-    "agreement/voters.py": ("agreement/",),
-    "agreement/williams.py": ("agreement/",),
+    "agreement/accuracy.py": (
+        "agreement/test_agreement_literals.py",
+        "agreement/test_agreement_published.py",
+        "agreement/test_agreement_by_definition.py",
+    ),
+    "agreement/averaged.py": ("agreement/test_averaged.py",),
+    "agreement/calibration.py": ("agreement/test_calibration.py",),
+    "agreement/ceiling.py": ("agreement/test_ceiling_by_definition.py",),
+    "agreement/coefficients.py": (
+        "agreement/test_agreement_literals.py",
+        "agreement/test_significance_exchange.py",
+        "agreement/test_agreement_by_definition.py",
+    ),
+    "agreement/compare.py": (
+        "agreement/test_significance_best.py",
+        "agreement/test_significance_exchange.py",
+    ),
+    "agreement/flips.py": (
+        "agreement/test_averaged.py",
+        "agreement/test_significance_exchange.py",
+    ),
+    "agreement/krippendorff.py": ("agreement/test_labels_by_definition.py",),
+    "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
+    "agreement/precision.py": ("agreement/test_calibration_precision.py",),
+    "agreement/preference.py": ("agreement/test_preference_votes.py",),
+    "agreement/sample.py": (
+        "agreement/test_agreement_literals.py",
+        "agreement/test_agreement_bootstrap.py",
+        "agreement/test_agreement_by_definition.py",
+    ),
+    "agreement/significance.py": (
+        "agreement/test_significance_best.py",
+        "agreement/test_averaged.py",
+    ),
+    "agreement/system.py": (
+        "agreement/test_agreement_literals.py",
+        "agreement/test_agreement_by_definition.py",
+    ),
+    "agreement/voters.py": ("agreement/test_voters.py",),
+    "agreement/williams.py": ("agreement/test_significance_best.py",),
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
     "storage/whole.py": ("storage/test_storage.py",),
@@ -84,7 +108,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "report/sieve.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
     "report/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
 }
-"""Modules, and the tests that are to notice a fault in them."""
+"""Modules, and the tests that are to notice a fault in them, the quickest first."""
 
 EXPLAINED: dict[str, str] = {}
 """By mutant: why it is no fault, or why none of these tests can notice it."""
@@ -332,7 +356,7 @@ def _run_tests(mutant: Mutant | None, tests: Sequence[str], folder: Path) -> Non
         os.chdir(ROOT)
         if mutant:
             sys.meta_path.insert(0, Planted(mutant))
-        how = ["-x", "-q", "-n0", "-m", "not long and not ray", "-p", "no:cacheprovider",
+        how = ["-x", "-q", "-n0", "-m", "unit", "-p", "no:cacheprovider",
                f"--basetemp={folder}"]  # fmt: skip
         code = int(pytest.main([*how, *(f"tests/{test}" for test in tests)]))
     finally:
