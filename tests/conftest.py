@@ -159,27 +159,21 @@ class SharedEngines(VllmEngines):
 
     def __init__(self) -> None:
         self._opened: dict[str, VllmModel] = {}
+        self._ends: list[Callable[[], None]] = []
 
-    def open(self, source: ModelSource, seed: int) -> Any:
+    def open(self, source: ModelSource, seed: int) -> VllmModel:
         name = f"{source} {seed}"
         if name not in self._opened:
-            self._opened[name] = super().open(source, seed)
-        return _Lent(self._opened[name])
+            model = super().open(source, seed)
+            self._ends.append(model.close)
+            model.close = lambda: None  # type: ignore[method-assign]
+            self._opened[name] = model
+        return self._opened[name]
 
     def close(self) -> None:
         """All at once: the first that is closed takes what the engines of one process share."""
-        for model in self._opened.values():
-            model.close()
-
-
-class _Lent:
-    def __init__(self, model: VllmModel) -> None:
-        self._model = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def close(self) -> None: ...
+        for end in self._ends:
+            end()
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.engine
+
 CLOSED = """
 import sys
 from evaljudge.engines import ModelSource, VllmEngines
@@ -18,9 +22,6 @@ opened = VllmEngines().open(
     ModelSource(sys.argv[1], engine={"kv_cache_memory_bytes": 1 << 27}), seed=0
 )
 from vllm.distributed.parallel_state import model_parallel_is_initialized as shared
-
-pytestmark = pytest.mark.engine
-
 before = shared()
 opened.close()
 sys.exit(0 if (before, shared()) == (True, False) else f"{before} {shared()}")
