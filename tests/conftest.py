@@ -34,13 +34,13 @@ settings.register_profile("search", max_examples=2000, deadline=None)
 settings.load_profile("steady")
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-"""Two processes share the cores; threads of tiny models would wait for each other, and spin."""
+"""Some processes share the cores; threads of tiny models would wait for each other, and spin."""
 
 HERE = Path(__file__).parent
 OTHERS = ("engine", "ray", "service", "browser", "long")
 """Marks; a test that bears none of them is a `unit` test."""
 LANES = ("engine", "ray")
-"""Tests that bear one of these run one after the other, each lane in one of the two processes: two
+"""Tests that bear one of these run one after the other, each lane in a process of its own: two
 engines at once take each other's cores, and what kills processes waits for others. They are the
 longest, and begin."""
 TOLD_LANES = "EVALJUDGE_TEST_LANES"

@@ -11,12 +11,15 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from scipy.stats import spearmanr
 
+import evaljudge
 from evaljudge.judges import make_judges
 from evaljudge.records import Verdict
 from evaljudge.tasks import load_task
@@ -123,6 +126,29 @@ def test_the_report_has_what_was_recomputed_here(demo: tuple[Path, str]) -> None
     for axis in AXES:
         mine = spearman(scored(verdicts(out), axis), true_levels(out, axis))
         assert told[axis] == pytest.approx(mine, abs=1e-9)
+
+
+def test_without_ray_it_comes_to_the_same(
+    demo: tuple[Path, str], shared_engines: Any, e2e: SimpleNamespace
+) -> None:
+    """To the last digit: the demo ran on Ray."""
+    out, _ = demo
+    config = yaml.safe_load((out / "config.yaml").read_text())
+    assert config["workers"] == {"executor": "ray"}
+    here = {"out": str(out / "here"), "workers": {"executor": "local"}}
+    evaljudge.run(config | here, engines=shared_engines)
+    there, here = ((rows(e2e.tables(out / name))) for name in ("run", "here"))
+    assert len(here["verdicts"]) == DOCUMENTS * len(SYSTEMS) * len(AXES)
+    assert not e2e.differences(there, here)
+
+
+def rows(tables: dict[str, Any]) -> dict[str, Any]:
+    """All but what depends on the hour: which requests met in a batch, and so in the cache."""
+    lasting = ("asks", "prompt", "generated")
+    for name in ("briefs", "verdicts", "checks"):
+        found = [json.loads(row) for row in tables[name]]
+        tables[name] = [r | {"tokens": {k: r["tokens"][k] for k in lasting}} for r in found]
+    return tables
 
 
 def test_its_references_rise_in_truth(demo: tuple[Path, str]) -> None:

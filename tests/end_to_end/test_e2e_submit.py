@@ -161,11 +161,6 @@ def write_config(file: Path, corpus: str, out: str, model: Path) -> str:
     return str(file)
 
 
-def run(config: str) -> None:
-    done = call([sys.executable, "-m", "evaljudge.cli", "run", config], os.environ)
-    assert done.returncode == 0, done.stderr
-
-
 def rows(tables: dict[str, Any]) -> dict[str, Any]:
     """All but what depends on the hour: which requests met in a batch, and so in the cache."""
     lasting = ("asks", "prompt", "generated")
@@ -195,7 +190,8 @@ def test_a_path_a_bucket_and_a_job_give_the_same(
     on_path = write_config(tmp_path / "path.json", str(corpus), str(tmp_path / "path"), model)
     evaljudge.run(on_path, engines=shared_engines)
     there = f"{s3.uri}/corpus/cases.jsonl"
-    run(write_config(tmp_path / "bucket.json", there, f"{s3.uri}/runs/bucket", model))
+    on_bucket = write_config(tmp_path / "bucket.json", there, f"{s3.uri}/runs/bucket", model)
+    evaljudge.run(on_bucket, engines=shared_engines)
     as_job = write_config(tmp_path / "job.json", there, f"{s3.uri}/runs/job", model)
     log = head.submit("python", "jobs/run.py", as_job)
 
