@@ -15,6 +15,7 @@ import psutil
 
 Victim = Literal["driver", "worker", "all"]
 PATIENCE = 240
+SHARED = "s3/serve.py"
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -88,12 +89,13 @@ def workers() -> list[psutil.Process]:
 def adopting() -> Iterator[None]:
     """Orphans become this process' children meanwhile, so that none is overlooked.
 
-    What is left in the end is killed: Ray's own agents need a minute to notice that it is gone.
+    What is left in the end is killed, but for the S3 server that all tests share: Ray's own agents
+    need a minute to notice that it is gone.
     """
     libc, before = ctypes.CDLL(None), set(_descendants())
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     yield
-    left = [process for process in _descendants() if process not in before]
+    left = [p for p in _descendants() if p not in before and SHARED not in _title(p)]
     for process in left:
         process.kill()
     psutil.wait_procs(left, timeout=10)

@@ -387,10 +387,15 @@ def test_an_interrupted_notebook_ends_the_work(tmp_path: Path) -> None:
 class _Interrupting(Watcher):
     """As Ctrl-C does, after the first commit: a signal to the main thread."""
 
+    def __init__(self) -> None:
+        self._has = False
+
     def receipt(self, receipt: Any) -> None:
         main = threading.main_thread().ident
         assert main is not None
-        signal.pthread_kill(main, signal.SIGINT)
+        if not self._has:
+            self._has = True
+            signal.pthread_kill(main, signal.SIGINT)
 
 
 def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
