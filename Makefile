@@ -13,6 +13,9 @@ export HF_HUB_OFFLINE ?= 1
 export VLLM_NO_USAGE_STATS = 1
 export DO_NOT_TRACK = 1
 export RAY_USAGE_STATS_ENABLED = 0
+# Images of containers often set this; then every process, and each of Ray's workers, compiles
+# thousands of modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 SLOWEST := --durations=20 --durations-min=1
 

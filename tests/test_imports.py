@@ -160,6 +160,7 @@ DOORS = [
 ]
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("said", DOORS)
 def test_nothing_heavy_is_loaded_at_the_door(said: str) -> None:
     script = f"""

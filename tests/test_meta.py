@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaljudge.cli import main
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
@@ -275,17 +274,19 @@ needs_shared = pytest.mark.skipif(
 )
 
 
-def commanded(*arguments: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "evaljudge.cli", "agree", "--json", *arguments]
-    done = subprocess.run(command, capture_output=True, check=True)
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
+def commanded(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    with pytest.raises(SystemExit) as ending:
+        main(["agree", "--json", *arguments])
+    assert not ending.value.code
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return rows
 
 
 @needs_shared
-def test_unieval_on_topicalchat() -> None:
+def test_unieval_on_topicalchat(capsys: pytest.CaptureFixture[str]) -> None:
     pair = (SHARED / "topicalchat.jsonl", SHARED / "topicalchat_unieval.jsonl")
-    rows = commanded("--cases", str(pair[0]), "--scores", str(pair[1]), "--resamples", "10")
+    given = ("--cases", str(pair[0]), "--scores", str(pair[1]), "--resamples", "10")
+    rows = commanded(capsys, *given)
     found = {(r["axis"], r["level"]): r for r in rows if r["coefficient"] == "spearman"}
     summary = {
         "naturalness": 0.514,
@@ -340,9 +341,10 @@ MEASURED = {
 
 
 @needs_shared
-def test_published_and_measured_metrics_on_summeval() -> None:
+def test_published_and_measured_metrics_on_summeval(capsys: pytest.CaptureFixture[str]) -> None:
     no_stops = "no-stops: {metric: importance, drop_stop_words: true}"
     rows = commanded(
+        capsys,
         *("--cases", str(SHARED / "summeval.jsonl")),
         *("--scores", str(SHARED / "summeval_metrics.jsonl"), "--axis", "relevance"),
         *("--metrics", f"{{importance: , rouge1: , rouge2: , chrf: , {no_stops}}}"),

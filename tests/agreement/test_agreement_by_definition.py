@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from math import isfinite, nan, sqrt
+from math import isfinite, lcm, nan, sqrt
 from typing import get_args
 
 import numpy as np
@@ -16,7 +16,10 @@ from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
 
-Number = float | Fraction
+Number = float | int
+ONE = 10**4 * lcm(*range(1, 101))
+"""Numbers are counted in parts so small that decimals, and means of a hundred, are whole: exact,
+so that ties are ties, and quick."""
 Row = tuple[int, int, float, float]  # document, system, score, human
 
 
@@ -94,7 +97,7 @@ def mean_accuracy(level: str, rows: Sequence[Row], epsilon: Number) -> Fraction 
 
 def best_epsilon(level: str, rows: Sequence[Row]) -> Number:
     """Of all distances there are, the smallest that none beats."""
-    epsilons = {abs(a - b) for x, _ in lists(level, rows) for a in x for b in x} | {Fraction(0)}
+    epsilons = {abs(a - b) for x, _ in lists(level, rows) for a in x for b in x} | {0}
     return max(sorted(epsilons), key=lambda epsilon: mean_accuracy(level, rows, epsilon))
 
 
@@ -111,14 +114,19 @@ def lists(level: str, rows: Sequence[Row]) -> Iterator[tuple[list[Number], list[
             yield [exact(row[2]) for row in own], [exact(row[3]) for row in own]
 
 
-def exact(value: float) -> Number:
-    return int(value) if value.is_integer() else Fraction(str(value))
+def exact(value: float) -> int:
+    """The decimals as printed, so that what a reader would call ties are ties."""
+    return whole(Fraction(str(value)) * ONE)
 
 
-def exact_mean(rows: Sequence[Row], system: int, side: int) -> Fraction:
-    """Of the decimals as printed, so that ties of means are what a reader would call ties."""
-    values = [Fraction(str(row[side])) for row in rows if row[1] == system]
-    return sum(values, Fraction(0)) / len(values)
+def exact_mean(rows: Sequence[Row], system: int, side: int) -> int:
+    values = [exact(row[side]) for row in rows if row[1] == system]
+    return whole(Fraction(sum(values), len(values)))
+
+
+def whole(value: Fraction) -> int:
+    assert value.denominator == 1
+    return value.numerator
 
 
 def resampled(rows: Sequence[Row], draws: Draws) -> Iterator[list[Row]]:
@@ -167,7 +175,7 @@ def test_values(seed: int) -> None:
             expected, abs=1e-9, nan_ok=True
         ), one
         if one.coefficient == "accuracy" and one.value is not None:
-            assert one.epsilon == pytest.approx(float(epsilon), rel=1e-6)
+            assert one.epsilon == pytest.approx(epsilon / ONE, rel=1e-6)
         else:
             assert one.epsilon is None
 
@@ -217,7 +225,7 @@ def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> 
     assert len({row[1] for row in built}) >= 256
     for estimate in estimates(pairs, resample)[:2]:
         # In single precision; the next distance is further off.
-        epsilon = estimate.epsilon * 2**pairs.exponent * (1 + 1e-6)
+        epsilon = estimate.epsilon * 2**pairs.exponent * (1 + 1e-6) * ONE
         for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws), strict=True):
             expected = statistic(estimate.level, coefficient, built, epsilon)
             np.testing.assert_allclose(found, [expected], atol=1e-9)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from evaljudge.errors import UserError
 
 FIELDS = ["doc_id", "source", "references", "context", "candidates", "system", "text", "ratings"]
+plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    plain,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=3), inner, max_size=6)
@@ -58,16 +59,23 @@ NAMES = {
 texts = st.sampled_from(["GovReport", "bart", "4", "", "a\nb"])
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(sorted(NAMES)), st.data())
-def test_any_json_in_a_published_form(read, form, chance):
-    names = st.sampled_from(NAMES[form].split()) | st.just("x\ny")
+def rows_with(names):
+    names = st.sampled_from(names) | st.just("x\ny") | st.text(max_size=3)
     values = st.recursive(
-        texts | anything,
+        texts | plain,
         lambda inner: st.dictionaries(names, inner) | st.lists(inner, max_size=3),
-        max_leaves=8,
+        max_leaves=12,
     )
-    found = chance.draw(st.lists(st.dictionaries(names, values), max_size=4))
+    return st.lists(st.dictionaries(names, values), max_size=4)
+
+
+ROWS = {form: rows_with(names.split()) for form, names in NAMES.items()}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(sorted(ROWS)), st.data())
+def test_any_json_in_a_published_form(read, form, chance):
+    found = chance.draw(ROWS[form])
     read_or_refuse(read, "c.jsonl", "\n".join(map(json.dumps, found)).encode(), form)
 
 

@@ -81,10 +81,16 @@ HUB = "nobody/nothing"
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"modle": "x"}, "configuration: unknown key 'modle': did you mean 'model'?"),
+        pytest.param(
+            {"modle": "x"},
+            "configuration: unknown key 'modle': did you mean 'model'?",
+            marks=pytest.mark.service,
+        ),
         ({"workers": {"mix": 2}}, "workers: unknown key 'mix': did you mean 'min'?"),
         (JUDGED | {"model": "./no/such/model"}, "model ./no/such/model: no such folder"),
-        (JUDGED | {"model": HUB}, "not in the local hub cache"),
+        pytest.param(
+            JUDGED | {"model": HUB}, "not in the local hub cache", marks=pytest.mark.service
+        ),
         ({"corpus": "config.yaml"}, "config.yaml: unknown ending"),
     ],
 )
@@ -109,7 +115,9 @@ def test_a_mistake_among_the_changes(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (lambda row: row.pop("doc_id"), "cases.jsonl:1: no `doc_id`"),
+        pytest.param(
+            lambda row: row.pop("doc_id"), "cases.jsonl:1: no `doc_id`", marks=pytest.mark.service
+        ),
         (
             lambda row: row.update(doc_id="d1"),
             "`source` of document 'd1' is another",
@@ -137,6 +145,7 @@ def test_a_ray_that_does_not_answer_is_not_waited_for(shell: Shell, tiny: Any) -
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.service
 def test_under_the_floor_is_another_code_with_everything_written(shell: Shell) -> None:
     rows = shell.e2e.cases(4)
     rows[0]["candidates"][0]["text"] = ""

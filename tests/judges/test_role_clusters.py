@@ -196,6 +196,7 @@ def test_everyone_stays_or_is_dropped(fixed: int, places: list[int], keep: int) 
     assert bool(found.note) == (len(found.roles) - fixed < keep)
 
 
+@pytest.mark.engine
 def test_by_sentences_of_an_encoder() -> None:
     """all-MiniLM-L6-v2: what says the same falls together, and with a static role is dropped."""
     static = [

@@ -148,6 +148,7 @@ def test_a_metric_travels(kind: str) -> None:
     assert there.measure([case(*TEXTS)]) == close(metric.measure([case(*TEXTS)]))
 
 
+@pytest.mark.service
 def test_making_one_loads_nothing() -> None:
     script = f"""
 import sys

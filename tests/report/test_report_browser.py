@@ -17,9 +17,12 @@ QUIET = (
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
 )
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed: the page is checked by parsing only"
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="chromium is not installed: the page is checked by parsing only"
+    ),
+]
 
 
 def opened(findings: Findings, folder: Path) -> str:
