@@ -7,23 +7,29 @@ after it would be taken for the cause. Those who still wait get the same error.
 from __future__ import annotations
 
 from asyncio import Condition
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 
 class Room:
     """Those who came first enter first; who wants to be alone lets nobody in before him."""
 
     def __init__(self, size: int) -> None:
-        self._size, self._inside, self._wanting, self._alone = size, 0, 0, False
+        self._size, self._taken, self._wanting_all = size, 0, 0
         self._changed = Condition()
         self._error: BaseException | None = None
 
+    def among_others(self) -> AbstractAsyncContextManager[None]:
+        return self._taking(1)
+
+    def alone(self) -> AbstractAsyncContextManager[None]:
+        return self._taking(self._size)
+
     @asynccontextmanager
-    async def among_others(self) -> AsyncIterator[None]:
+    async def _taking(self, places: int) -> AsyncIterator[None]:
         async with self._changed:
-            await self._turn(self._is_free)
-            self._inside += 1
+            await self._turn(places)
+            self._taken += places
         try:
             yield
         except BaseException as error:
@@ -31,30 +37,19 @@ class Room:
             raise
         finally:
             async with self._changed:
-                self._inside -= 1
+                self._taken -= places
                 self._changed.notify_all()
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
-        async with self._changed:
-            self._wanting += 1
-            await self._turn(lambda: not self._inside and not self._alone)
-            self._wanting -= 1
-            self._alone = True
+    async def _turn(self, places: int) -> None:
+        wants_all = places == self._size
+        self._wanting_all += wants_all
         try:
-            yield
-        except BaseException as error:
-            self._error = self._error or error
-            raise
+            await self._changed.wait_for(lambda: self._error or self._has(places, wants_all))
         finally:
-            async with self._changed:
-                self._alone = False
-                self._changed.notify_all()
-
-    async def _turn(self, is_free: Callable[[], bool]) -> None:
-        await self._changed.wait_for(lambda: self._error is not None or is_free())
-        if self._error is not None:
+            self._wanting_all -= wants_all
+        if self._error:
             raise self._error
 
-    def _is_free(self) -> bool:
-        return not self._alone and not self._wanting and self._inside < self._size
+    def _has(self, places: int, wants_all: bool) -> bool:
+        is_next = wants_all or not self._wanting_all
+        return is_next and self._taken + places <= self._size
