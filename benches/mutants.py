@@ -44,12 +44,17 @@ SLOWER = 4
 """A mutant whose tests take so many times as long as without it does not end: noticed, too."""
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "judges/synthetic.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
+    "judges/synthetic.py": (
+        "judges/test_synthetic.py",
+        "judges/test_soundness.py",
+        "judges/test_predictions.py",
+    ),
     "judges/anchored.py": ("judges/test_anchored.py", "judges/test_synthetic.py"),
     "judges/comparing.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
-    "judges/scale.py": ("judges/test_geval.py", "judges/test_direct.py"),
+    "judges/scale.py": ("judges/test_synthetic.py", "judges/test_predictions.py"),
     "judges/soundness.py": ("judges/test_soundness.py",),
-    "judges/voting.py": ("judges/test_roles.py", "judges/test_ballots.py"),
+    "judges/ballots.py": ("judges/test_ballots.py", "judges/test_entities.py"),
+    "judges/voting.py": ("judges/test_entities.py", "judges/test_structured.py"),
     "judges/modelled.py": ("judges/test_modelled.py",),
     "judges/sheet.py": ("judges/test_entities.py",),
     "agreement/accuracy.py": (
@@ -91,19 +96,19 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "agreement/test_agreement_by_definition.py",
     ),
     "agreement/voters.py": ("agreement/test_voters.py",),
-    "agreement/williams.py": ("agreement/test_significance_best.py",),
+    "agreement/williams.py": ("agreement/test_significance_exchange.py",),
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
-    "storage/whole.py": ("storage/test_storage.py",),
+    "storage/whole.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
     "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/crashes.py": ("execution/test_local.py",),
-    "execution/deaths.py": ("execution/test_local.py",),
+    "execution/deaths.py": ("execution/test_deaths.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),
     "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
     "execution/room.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/shards.py": ("execution/test_shards.py", "execution/test_local.py"),
-    "stages.py": ("test_journey.py",),
-    "cutting.py": ("test_journey.py",),
+    "stages.py": ("test_journey.py", "execution/test_local.py"),
+    "cutting.py": ("test_journey.py", "test_cli.py"),
     "report/selecting.py": ("report/test_report_selecting.py",),
     "report/sieve.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
     "report/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
@@ -356,7 +361,7 @@ def _run_tests(mutant: Mutant | None, tests: Sequence[str], folder: Path) -> Non
         os.chdir(ROOT)
         if mutant:
             sys.meta_path.insert(0, Planted(mutant))
-        how = ["-x", "-q", "-n0", "-m", "unit", "-p", "no:cacheprovider",
+        how = ["-x", "-q", "-n0", "-m", "unit or service", "-p", "no:cacheprovider",
                f"--basetemp={folder}"]  # fmt: skip
         code = int(pytest.main([*how, *(f"tests/{test}" for test in tests)]))
     finally:

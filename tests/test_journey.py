@@ -162,6 +162,21 @@ def test_another_run_into_the_same_folder_is_refused(
     assert bench.asked() == {}
 
 
+def test_of_many_differences_three_are_named_and_the_others_counted(bench: Bench) -> None:
+    bench.asked()
+    for model, told in (("m", "here. Take another"), ("other", "(and 2 more). Take another")):
+        with pytest.raises(UserError, match="is bound to another run") as refused:
+            bench.asked(axes=["fluency"], seed=1, judges=synthetic(5), model=model)
+        assert str(refused.value).count("; ") == 2
+        assert told in str(refused.value)
+
+
+def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:
+    bench.asked()
+    listed = json.loads((bench.out / "shards.json").read_text())["shards"]
+    assert len(listed) == 4
+
+
 def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) for n in range(5)])

@@ -110,14 +110,12 @@ def _p(
     permutations: int,
     seed: int,
 ) -> float | None:
-    seen = _defined(both, level, coefficient)
-    if seen.size == 0:
-        return None
     swaps = random_swaps(both[0], exchange, permutations, seed)
     by_chance = exchanged(*both, level, coefficient, swaps)
     defined = int(np.isfinite(by_chance).sum())
     if not defined or 2 * defined < permutations:
         return None
+    seen = _defined(both, level, coefficient)
     difference = abs(float(np.subtract(*seen.mean(axis=1))))
     extreme = int(np.count_nonzero(np.abs(by_chance) > difference - EQUAL))
     return (1 + extreme) / (1 + defined)

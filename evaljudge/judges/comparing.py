@@ -58,7 +58,7 @@ class Comparing:
         self.prompts = task.pack.hash([form.template])
 
     async def ask(
-        self, document: Document, pairs: Sequence[Pair], model: Model, samples: int = 0
+        self, document: Document, pairs: Sequence[Pair], model: Model, samples: int
     ) -> list[Replies]:
         """Of each pair the replies to the form's questions."""
         words = self.form.words

@@ -51,7 +51,7 @@ class Soundness:
         ]
         usual = [pair for _, _, pair in chosen]
         asked = [*neighbours, *usual, *(pair.exchanged for pair in usual)]
-        replies = await self._comparing.ask(case.document, asked, model)
+        replies = await self._comparing.ask(case.document, asked, model, samples=0)
         told = iter([whole(reply) for reply in replies])
         below = [next(told) for _ in steps]
         here, there = [next(told) for _ in chosen], list(told)

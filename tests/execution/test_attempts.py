@@ -169,3 +169,7 @@ def test_a_room_holds_some_together_or_one_alone() -> None:
     assert len(seen) == 12
     assert max(map(len, seen)) == 2
     assert all(len(names) == 1 for names in seen if "alone" in names or "alone too" in names)
+
+
+def test_the_limits_are_those_of_the_readme() -> None:
+    assert (MOST_DEATHS, MOST_LOADS) == (10, 3)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -436,21 +437,26 @@ def test_where_memory_ran_out_since_it_counts_as_a_crash(
     assert outcome.coverage == pytest.approx(1 - 1 / CASES)
 
 
-def test_a_crash_on_another_machine_says_nothing_here(tmp_path: Path) -> None:
+def test_a_crash_on_another_machine_says_nothing_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engines = Engines(answers=lambda prompt: os.abort())
     given = config(tmp_path)
     assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGABRT
     note = tmp_path / "out/attempts/process.json"
     told = json.loads(note.read_text())
     Path(told["faults"]).unlink()
-    precious = tmp_path / "evaljudge-precious"
-    precious.write_text("kept")
-    for changed in ({"machine": "another 1 "}, {"faults": str(precious)}):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    precious = [tmp_path / name for name in ("evaljudge-precious", "temporary/precious")]
+    for file in precious:
+        file.write_text("kept")
+    for changed in ({"machine": "another 1 "}, *({"faults": str(file)} for file in precious)):
         note.write_text(json.dumps(told | changed))
         attempt = json.loads((tmp_path / "out/attempts/00000.json").read_text())
         with noting_crashes(Output(str(tmp_path / "out"))) as session:
             assert session != attempt["session"]
-        assert precious.read_text() == "kept"
+        assert [file.read_text() for file in precious] == ["kept", "kept"]
         (tmp_path / "out/attempts").mkdir()
         (tmp_path / "out/attempts/00000.json").write_text(json.dumps(attempt))
 
@@ -522,6 +528,9 @@ def test_a_case_that_kills_what_measures_it_is_set_aside(
 
     codes = [in_a_process(work) for _ in range(taken + 1)]
     assert codes == [-signal.SIGBUS] * taken + [0]
+    receipt = output.receipt("measure", shard)
+    assert receipt is not None
+    assert (receipt["unscored"], receipt["gpus"]) == (taken == 3, 0)
     found = {s.doc_id: s.value or s.reason for s in output.measures("deadly", shard)}
     of_deadly = "worker died" if taken == 3 else 1.0
     assert found == {"before": 1.0, "deadly": of_deadly, "after": 1.0}

@@ -82,6 +82,7 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     }
     assert [r["stage"] for r in receipts] == ["prepare", "judge"]
     assert [r["asked"]["synthetic"]["tokens"]["asks"] for r in receipts] == [2 * 3, 3 * 3]
+    assert [r["gpus"] for r in receipts] == [0, 0]
     assert json.loads((out / "commits/judge/00003.json").read_text()) == receipts[1]
     output = Output(str(out), run="run1")
     assert len(list(output.verdicts("synthetic", SHARD))) == 3

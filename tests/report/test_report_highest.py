@@ -32,6 +32,17 @@ def test_half_of_four() -> None:
     assert found([1.0, 4.0, 2.0, 3.0], 0.5)[0].value == 3.0
 
 
+def test_a_stream_that_got_shorter_is_refused() -> None:
+    highest = Highest(0.75, limit=2)
+    for value in (1.0, 2.0, 3.0, 4.0):
+        highest.see(value)
+    highest.narrow()
+    assert not highest.found
+    highest.see(2.0)
+    with pytest.raises(ValueError, match="held fewer numbers than the first"):
+        highest.narrow()
+
+
 def test_nothing_has_no_highest() -> None:
     assert found([], 0.5)[0].value is None
 

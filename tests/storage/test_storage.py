@@ -103,6 +103,14 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["b.txt"]
 
 
+def test_who_comes_second_creates_nothing(tmp_path: Path) -> None:
+    place = Place(str(tmp_path))
+    assert place.create_json("claim.json", "first")
+    assert not place.create_json("claim.json", "second")
+    assert place.find_json("claim.json") == "first"
+    assert [p.name for p in tmp_path.iterdir()] == ["claim.json"]
+
+
 def test_names_of_what_is_not_there(tmp_path: Path) -> None:
     place = Place(str(tmp_path / "none"))
     assert place.names("x") == []
@@ -118,6 +126,32 @@ def test_commits(tmp_path: Path) -> None:
     assert list(output.receipts("judge")) == [{"asks": 3}]
     assert output.run() is None
     assert output.shards() == []
+
+
+def test_briefs_are_reused_but_for_those_of_shards_that_are_at_work(tmp_path: Path) -> None:
+    output = Output(str(tmp_path), run="mine")
+    names = [
+        "00000-mine.parquet",
+        "00001-mine.parquet",
+        "00002-mine.parquet",
+        "00002-other.parquet",
+    ]
+    for name in names:
+        Place(str(tmp_path)).write(f"briefs/roles/{name}", b"")
+    for cuts, reused in (
+        ([0], names[3:]),
+        ([0, 1], [names[0], names[3]]),
+        ([0, 1, 2], names[:2] + names[3:]),
+    ):
+        output.write_listing({"cuts": cuts})
+        assert sorted(output.reusable_briefs("roles")) == sorted(reused)
+
+
+def test_a_folder_for_briefs_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    Output(str(tmp_path / "out"), str(tmp_path / "briefs")).try_briefs()
+    with pytest.raises(UserError, match="file/briefs.*: cannot be written"):
+        Output(str(tmp_path / "out"), str(tmp_path / "file/briefs")).try_briefs()
 
 
 def test_expand(tmp_path: Path) -> None:
