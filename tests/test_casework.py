@@ -42,6 +42,7 @@ JUDGES: dict[str, dict[str, Any]] = {
     "turned": {"judge": "synthetic", "levels": 3, "swap": "both"},
     "geval": {},
     "direct": {},
+    "short": {"judge": "direct", "steps": False},
 }
 CANDIDATES, DOCUMENTS = 3, 2
 
@@ -106,7 +107,8 @@ def test_every_question_is_asked_once_and_accounted_for(out: Path) -> None:
         "finer": DOCUMENTS * 4,  # the halves
         "asked": 0, "drawn": 0, "turned": 0,
         "geval": 1,  # for both documents
-        "direct": 0,
+        "direct": 0,  # and `geval` asked for the same steps
+        "short": 0,
     }  # fmt: skip
     output = Output(str(out), run="run1")
     briefs = list(output.briefs("synthetic", [output.brief_file(FIRST)]))
@@ -121,8 +123,9 @@ def test_every_question_is_asked_once_and_accounted_for(out: Path) -> None:
         "turned": 0,  # and `coarse` had looked at both orders
         "geval": CANDIDATES,
         "direct": CANDIDATES,
+        "short": CANDIDATES,
     }
-    assert sum(asks(prepared).values()) + sum(asks(judged).values()) == len(model.heard) == 135
+    assert sum(asks(prepared).values()) + sum(asks(judged).values()) == len(model.heard) == 138
 
 
 def test_what_each_axis_cost_adds_up(out: Path) -> None:

@@ -83,11 +83,12 @@ def test_one_model_is_one_run() -> None:
 
 def test_every_pair_of_a_model_and_a_writer_is_a_run_those_of_a_writer_together() -> None:
     pair = ["hub/one", "two"]
-    study = {"judges": ["direct", "synthetic"], "models": pair, "writers": pair}
+    short = {"judge": "direct", "name": "short", "steps": False}
+    study = {"judges": [short, "synthetic"], "models": pair, "writers": pair}
     found = study_runs(load_config(STUDY | {"study": study}))
-    # who writes is nothing to `direct`: it stands with the first writer of each model
+    # who writes is nothing to a judge without briefs: it stands with the first writer of each model
     assert [list(one.config.judges) for one in found] == [
-        ["direct", "synthetic"], ["direct", "synthetic"], ["synthetic"], ["synthetic"],
+        ["short", "synthetic"], ["short", "synthetic"], ["synthetic"], ["synthetic"],
     ]  # fmt: skip
     assert runs(study=study) == [
         ("one", "s3://bucket/study/one", "hub/one", None),

@@ -1,5 +1,9 @@
 """Direct scoring: the model is asked for a rating from 1 to 5, and its reply is read.
 
+It is asked with the prompt of G-Eval, steps of evaluation included (steps.py), as in
+"Direct-Scoring NLG Evaluators Can Use Pairwise Comparisons Too": the two baselines differ only in
+how the answer is read. `steps: false` asks a short question without steps, and prepares nothing.
+
     asked on `fluency`                          direct
     "4"  "**4**"  "Rating: 4/5"  "Four."        4
     "I would give it a 4.5."                    4.5
@@ -22,11 +26,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evaljudge.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.judges.hurdle import hurdle
 from evaljudge.judges.protocol import Part
+from evaljudge.judges.steps import MOST_TOKENS, RatingBySteps
 from evaljudge.model import Model
 from evaljudge.model.counting import cost
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
@@ -39,13 +44,21 @@ MOST_SHOWN = 60
 
 
 class DirectSettings(Settings):
+    steps: bool = True
+    steps_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
     max_tokens: Annotated[int, Field(gt=0)] = 16
     temperature: Annotated[float, Field(ge=0)] = 0.0
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> DirectSettings:
+        if not self.steps and "steps_tokens" in self.model_fields_set:
+            raise ValueError("steps_tokens goes with `steps: true`")
+        return self
 
 
 class Direct:
     kind = "direct"
-    version = "1"
+    version = "2"
     asks_by_replies = False
     encoders = ()
     options: Sequence[Options] = ()
@@ -53,14 +66,19 @@ class Direct:
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = read_settings(DirectSettings, settings, f"judges.{name}")
-        self._axes, self._pack = task.axes, task.pack
-        self._pack.check("direct.rate", ["target"], axis="axis", description="what it is")
-        self._how = Writing(self._settings.max_tokens, self._settings.temperature)
-        self._hash = task.pack.hash(["direct.rate"])
+        given, self._axes = self._settings, task.axes
+        self._how = Writing(given.max_tokens, given.temperature)
+        self._question: RatingBySteps | ShortQuestion = (
+            RatingBySteps(self.kind, task, given.steps_tokens)
+            if given.steps
+            else ShortQuestion(task)
+        )
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        return self._settings.model_dump() | {"prompts": {"rating": self._hash}}
+        unused = set() if self._settings.steps else {"steps_tokens"}
+        told = self._settings.model_dump(exclude=unused)
+        return told | {"prompts": self._question.prompts}
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -74,30 +92,20 @@ class Direct:
         return self.axes
 
     def parts(self) -> list[Part]:
-        return []
+        return self._question.parts()
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        return []
+        return await self._question.brief(document, known, model)
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        hurdles = [hurdle(case.document, candidate) for _, candidate in pairs]
-        prompts = [
-            self._prompt(case.document, axis, candidate)
-            for (axis, candidate), reason in zip(pairs, hurdles, strict=True)
-            if not reason
-        ]
+        asked = [self._question.prompt(case.document, a, c, briefs) for a, c in pairs]
+        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
         replies = iter(await model.write(prompts, self._how))
         return [
-            self._verdict(case, axis, candidate, Failed(reason) if reason else next(replies))
-            for (axis, candidate), reason in zip(pairs, hurdles, strict=True)
+            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
+            for (axis, c), one in zip(pairs, asked, strict=True)
         ]
-
-    def _prompt(self, document: Document, axis: Axis, candidate: Candidate) -> Prompt:
-        context = document.context if axis.context else None
-        given = {"source": document.source, "context": context, "target": candidate.text}
-        words = {"axis": axis.name, "description": axis.description}
-        return self._pack.render("direct.rate", given, **words)
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Written | Failed
@@ -115,6 +123,30 @@ class Direct:
         value = verdict.evidence["rating"] if verdict.status == "ok" else None
         known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
         return [Score(*known, value, verdict.reason)]
+
+
+class ShortQuestion:
+    """The question without steps; nothing is prepared for it."""
+
+    def __init__(self, task: Task) -> None:
+        self._pack = task.pack
+        self._pack.check("direct.rate", ["target"], axis="axis", description="what it is")
+        self.prompts = {"rating": task.pack.hash(["direct.rate"])}
+
+    def parts(self) -> list[Part]:
+        return []
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        return []
+
+    def prompt(
+        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
+    ) -> Prompt | Failed:
+        if reason := hurdle(document, candidate):
+            return Failed(reason)
+        context = document.context if axis.context else None
+        given = {"source": document.source, "context": context, "target": candidate.text}
+        return self._pack.render("direct.rate", given, axis=axis.name, description=axis.description)
 
 
 # the parser: where a number stands as a rating, and what it says
@@ -139,10 +171,10 @@ _NOT_BEFORE = r"(?!\s*%|[.:,/]\d|-\w|\s*[-–—/]\s*\Z)"
 _BEFORE = r"(?=\s*(?:\Z|\n|[^\w\s]|(?:stars?|points?|because|as|since|for|in|on|with)\b))"
 
 
-def rating_of(reply: Sample, axis: str) -> float | Failed:
-    """The one rating that the reply gives, or why there is none."""
+def rating_of(reply: Sample, *names: str) -> float | Failed:
+    """The one rating that the reply gives, or why there is none; `names`: of the axis."""
     said = f"the reply: {_shown(reply.text)}"
-    standing = _standing(axis).finditer(_bared(reply.text))
+    standing = _standing(names).finditer(_bared(reply.text))
     found = [m for m in standing if reply.finish == "stop" or _is_finished(m)]
     values = {_value(m[end]) for m in found for end in ("low", "high") if m[end]}
     if not found:
@@ -174,8 +206,8 @@ def _bared(text: str) -> str:
 
 
 @cache
-def _standing(axis: str) -> re.Pattern[str]:
-    labels = "|".join(re.escape(label) for label in (*_LABELS, axis))
+def _standing(names: tuple[str, ...]) -> re.Pattern[str]:
+    labels = "|".join(re.escape(label) for label in (*_LABELS, *names))
     before = rf"(?:{_OPENING}|\b(?:{labels})\b[^\d.!?]{{0,60}}?)"
     return re.compile(before + _RATING + _NOT_BEFORE + _BEFORE, re.IGNORECASE)
 

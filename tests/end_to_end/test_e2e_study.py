@@ -27,7 +27,7 @@ from evaljudge.world.corpus import as_jsonl, make_cases
 GRID: list[Any] = [
     {"judge": "synthetic", "predict": ["probabilities", "yes-no", "sampled"],
      "levels": [2, 3, 5, 9], "max_tokens": 96},
-    "direct",
+    {"judge": "direct", "steps_tokens": 96},
     {"judge": "geval", "samples": 20, "max_tokens": 96},
 ]  # fmt: skip
 AXES = ["fluency", "relevance"]
@@ -130,7 +130,7 @@ def test_what_two_settings_share_is_asked_once(planned_and_run: tuple[Plan, Path
     rows = json.loads((folder / "out/nano/run.json").read_text())["asked"]
     asks = {(row["stage"], row["judge"]): row["asks"] for row in rows}
     assert sum(n for (stage, name), n in asks.items() if stage == "prepare") == (
-        len(references) + len(AXES)  # and the steps of geval, once for each axis
+        len(references) + len(AXES)  # and the steps of direct and geval, once for each axis
     )
     assert all(asks["judge", f"synthetic-sampled-{n}"] == 0 for n in (2, 3, 5, 9))
 
@@ -206,11 +206,11 @@ def test_killed_and_resumed_it_ends_the_same(
 def test_writers_and_judges_may_be_other_models(
     tmp_path: Path, e2e: SimpleNamespace, killing: ModuleType
 ) -> None:
-    """Each reference is written once, by its writer; `direct`, which has none, stands once."""
+    """Each reference is written once, by its writer; a judge without briefs stands once."""
     folder = tmp_path / "pairs"
     config = scripted(folder, e2e)
     pair = [{"source": "one", "revision": "1"}, {"source": "two", "revision": "2"}]
-    judges = [{"judge": "synthetic", "levels": [3, 5]}, "direct"]
+    judges = [{"judge": "synthetic", "levels": [3, 5]}, {"judge": "direct", "steps": False}]
     config["study"] = {"judges": judges, "models": pair, "writers": pair}
     (folder / "config.json").write_text(json.dumps(config))
     line = [sys.executable, e2e.script, "config.json", "asks", 0.0]

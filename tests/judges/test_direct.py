@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from evaljudge.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.errors import UserError
 from evaljudge.judges.direct import Direct, rating_of
+from evaljudge.judges.geval import Geval
+from evaljudge.judges.protocol import Judge
 from evaljudge.model.scripted import Scripted
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.tasks import BUILT_IN, load_task
@@ -24,7 +27,13 @@ CASE = Case(
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Direct:
-    return Direct(settings, load_task(task, axes or (["fluency"] if task == "summary" else None)))
+    """With the short question, unless the settings say otherwise."""
+    chosen = axes or (["fluency"] if task == "summary" else None)
+    return Direct({"steps": False} | settings, load_task(task, chosen))
+
+
+def by_steps(axes: list[str] | None = None, **settings: Any) -> Direct:
+    return Direct(settings, load_task("summary", axes or ["fluency"]))
 
 
 def verdicts_of(judge: Direct, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
@@ -163,6 +172,69 @@ def test_each_candidate_is_asked_about_once_per_axis() -> None:
     assert scores[2].reason == "empty text"
 
 
+# with the prompt of G-Eval, which is the default
+
+
+class Hearing(Scripted):
+    """Hears every question, and answers it by what it is asked for."""
+
+    def __init__(self, steps: str = "1. Read.", rating: str = "4") -> None:
+        self.heard: list[tuple[str, Writing | None]] = []
+        super().__init__(
+            writes=lambda p, how: self._hears(p, how, steps if p.is_common else rating),
+            chooses=lambda p, options: self._hears(
+                p, None, dict.fromkeys(options.names, log(1 / len(options.names)))
+            ),
+        )
+
+    def _hears(self, prompt: Prompt, how: Writing | None, reply: Any) -> Any:
+        self.heard.append((prompt.text, how))
+        return reply
+
+
+def asked_by(judge: Judge) -> tuple[Hearing, list[Verdict]]:
+    model = Hearing()
+    briefs = asyncio.run(judge.brief(CASE.document, [], model))
+    return model, asyncio.run(judge.verdicts(CASE, briefs, model))
+
+
+def test_it_asks_what_geval_asks() -> None:
+    """Word for word, in both stages; only how the answer is taken differs."""
+    axes = ["fluency", "relevance"]
+    ours, verdicts = asked_by(by_steps(axes))
+    theirs, _ = asked_by(Geval({}, load_task("summary", axes)))
+    assert [text for text, _ in ours.heard] == [text for text, _ in theirs.heard]
+    assert [how for _, how in ours.heard[:2]] == [how for _, how in theirs.heard[:2]]
+    assert {how for _, how in ours.heard[2:]} == {Writing(max_tokens=16, temperature=0.0)}
+    assert "<steps>\n1. Read.\n</steps>" in ours.heard[2][0]
+    rated = {(v.system, v.axis): v.evidence for v in verdicts if v.status == "ok"}
+    assert rated.keys() == {(s, a) for s in "AB" for a in axes}
+    assert rated["A", "fluency"] == {"reply": "4", "rating": 4.0}
+
+
+def test_steps_are_the_default_and_a_brief_of_each_axis() -> None:
+    one = by_steps(["fluency", "relevance"])
+    assert [(part.axis, part.name) for part in one.parts()] == [
+        ("fluency", "steps"), ("relevance", "steps"),
+    ]  # fmt: skip
+    briefs = asyncio.run(one.brief(CASE.document, [], Hearing()))
+    assert {(brief.judge, brief.content["text"]) for brief in briefs} == {("direct", "1. Read.")}
+    assert by_steps(steps_tokens=99).parts() != by_steps().parts()
+
+
+def test_without_steps_a_candidate_is_unscored_with_the_reason() -> None:
+    found = verdicts_of(by_steps(), Hearing())
+    assert found["A"].reason == "no steps for fluency: never written"
+    assert found["C"].reason == "empty text"
+
+
+def test_what_it_asks_by_steps_is_bound() -> None:
+    asking = by_steps().asking
+    assert asking["prompts"] == Geval({}, load_task("summary", ["fluency"])).asking["prompts"]
+    assert (asking["steps"], asking["steps_tokens"]) == (True, 512)
+    assert (judge().asking["steps"], "steps_tokens" in judge().asking) == (False, False)
+
+
 def test_settings_reach_the_model() -> None:
     seen: list[Writing] = []
     model = Scripted(writes=lambda prompt, how: (seen.append(how), "3")[1])
@@ -194,7 +266,7 @@ def test_an_empty_source_asks_nothing() -> None:
     assert {v.reason for v in found.values()} == {"empty source"}
 
 
-def test_it_needs_no_brief() -> None:
+def test_the_short_question_needs_no_brief() -> None:
     one = judge()
     assert list(one.parts()) == []
     assert asyncio.run(one.brief(CASE.document, [], saying("4"))) == []
@@ -239,12 +311,12 @@ def test_every_pack_has_the_slots_in_order(task: str, prompts: str | None) -> No
 def test_a_template_without_the_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "direct.rate.j2").write_text("{{ source }}")
     with pytest.raises(UserError, match=r"direct\.rate: has no place for {{ target }}"):
-        Direct({}, load_task("summary", prompts=str(tmp_path)))
+        Direct({"steps": False}, load_task("summary", prompts=str(tmp_path)))
 
 
 def test_what_it_asks_is_bound(tmp_path: Path) -> None:
     (tmp_path / "direct.rate.j2").write_text("{{ target }}: 1 to 5?")
-    own = Direct({}, load_task("summary", prompts=str(tmp_path)))
+    own = Direct({"steps": False}, load_task("summary", prompts=str(tmp_path)))
     assert own.asking["prompts"] != judge().asking["prompts"]
     assert {k: judge().asking[k] for k in ("max_tokens", "temperature")} == {
         "max_tokens": 16, "temperature": 0.0,
@@ -257,6 +329,8 @@ def test_what_it_asks_is_bound(tmp_path: Path) -> None:
         ({"max_token": 5}, r"unknown key 'max_token': did you mean 'max_tokens'\?"),
         ({"max_tokens": 0}, "judges.direct.max_tokens"),
         ({"temperature": -1}, "judges.direct.temperature"),
+        ({"steps": "short"}, "judges.direct.steps"),
+        ({"steps_tokens": 9}, "steps_tokens goes with `steps: true`"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
