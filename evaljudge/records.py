@@ -31,6 +31,14 @@ class Axis:
     name: str
     description: str
     context: bool = False
+    phrase: str = ""
+    """What prompts call it (`overall quality`); empty: its name, in words."""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What prompts say of it."""
+        phrase = self.phrase or self.name.replace("_", " ")
+        return {"axis": phrase, "description": self.description}
 
 
 @dataclass(frozen=True, slots=True)

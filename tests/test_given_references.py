@@ -152,7 +152,7 @@ def test_a_row_by_hand(first: Run, folder: Path) -> None:
     assert one["source_sha256"] == SOURCE_0
     assert one["text"].startswith("first text ")
     assert one["writer"] == "m@scripted"
-    assert one["signature"].startswith("synthetic@2 | m@scripted | ")
+    assert one["signature"].startswith("synthetic@3 | m@scripted | ")
 
 
 def test_there_and_back_asks_for_no_writing_and_scores_alike(first: Run, folder: Path) -> None:

@@ -69,8 +69,7 @@ class Comparing:
     def _prompt(self, document: Document, pair: Pair, words: Mapping[str, str]) -> Prompt:
         axis, texts = pair.axis, {"reference": pair.reference, "target": pair.target}
         given = {"source": document.source, "context": shown_context(document, axis), **texts}
-        told = {"axis": axis.name, "description": axis.description}
-        prompt = self._pack.render(self.form.template, given, **told, **words)
+        prompt = self._pack.render(self.form.template, given, **axis.told, **words)
         return replace(prompt, about=pair.about)
 
     def placing(

@@ -114,7 +114,7 @@ class Direct:
         tokens = cost([reply])
         if isinstance(reply, Failed):
             return Verdict(*known, {}, "unscored", reply.reason, tokens)
-        rating = rating_of(reply.samples[0], axis.name)
+        rating = rating_of(reply.samples[0], axis.name, axis.told["axis"])
         if isinstance(rating, Failed):
             return Verdict(*known, {"reply": reply.text}, "unscored", rating.reason, tokens)
         return Verdict(*known, {"reply": reply.text, "rating": rating}, tokens=tokens)
@@ -146,7 +146,7 @@ class ShortQuestion:
             return Failed(reason)
         context = document.context if axis.context else None
         given = {"source": document.source, "context": context, "target": candidate.text}
-        return self._pack.render("direct.rate", given, axis=axis.name, description=axis.description)
+        return self._pack.render("direct.rate", given, **axis.told)
 
 
 # the parser: where a number stands as a rating, and what it says

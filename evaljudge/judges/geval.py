@@ -1,7 +1,7 @@
 """G-Eval: steps of evaluation written once for an axis, then the model's distribution of ratings.
 
 After Liu et al. 2023, as the baseline of "Direct-Scoring NLG Evaluators Can Use Pairwise
-Comparisons Too". For `fluency`, told its name and description alone, the writer replies
+Comparisons Too". For `fluency`, told its phrase and description alone, the writer replies
 
     1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
 
@@ -41,7 +41,7 @@ class GevalSettings(Settings):
 
 class Geval:
     kind = "geval"
-    version = "1"
+    version = "2"
     asks_by_replies = False
     encoders = ()
     options = (RATINGS,)

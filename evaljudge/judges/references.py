@@ -57,8 +57,8 @@ class References:
         how = self._how
         settings = {"max_tokens": how.max_tokens, "temperature": how.temperature}
         given = {"references": self._origin} if self._origin else {}
-        return {"axis": axis.name, "description": axis.description, "rating": rating,
-                "prompts": self.prompts, "top_p": how.top_p} | settings | given  # fmt: skip
+        of_level = {"name": axis.name, "rating": rating, "prompts": self.prompts}
+        return of_level | axis.told | {"top_p": how.top_p} | settings | given
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         mine = await gather(
@@ -132,9 +132,7 @@ class References:
         **words: str,
     ) -> Prompt:
         told = {"source": document.source, "context": shown_context(document, axis), **given}
-        prompt = self._pack.render(
-            name, told, axis=axis.name, description=axis.description, **words
-        )
+        prompt = self._pack.render(name, told, **axis.told, **words)
         return replace(prompt, about=named(rating))
 
 

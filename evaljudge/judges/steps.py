@@ -1,6 +1,6 @@
 """The prompt of G-Eval: steps of evaluation written once for an axis, and a rating by these steps.
 
-For `fluency`, told its name and description alone, the writer replies
+For `fluency`, told its phrase and description alone, the writer replies
 
     1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
 
@@ -51,7 +51,7 @@ class RatingBySteps:
 
     def _told(self, axis: Axis) -> dict[str, Any]:
         how = {"prompts": self.prompts["writing"], "max_tokens": self._how.max_tokens}
-        return {"axis": axis.name, "description": axis.description} | how
+        return {"name": axis.name} | axis.told | how
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         there = {brief.axis for brief in known}
@@ -62,7 +62,7 @@ class RatingBySteps:
         return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
 
     def _writing_prompt(self, axis: Axis) -> Prompt:
-        return self._pack.render("geval.steps", {}, axis=axis.name, description=axis.description)
+        return self._pack.render("geval.steps", {}, **axis.told)
 
     def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
         known, tokens = (document.doc_id, "", self._judge, axis.name, STEPS), cost([reply])
@@ -85,7 +85,7 @@ class RatingBySteps:
         context = document.context if axis.context else None
         texts = {"source": document.source, "context": context}
         given = texts | {"steps": steps, "target": candidate.text}
-        return self._pack.render("geval.rate", given, axis=axis.name, description=axis.description)
+        return self._pack.render("geval.rate", given, **axis.told)
 
 
 def _check_steps(pack: Pack) -> None:

@@ -88,7 +88,7 @@ class SyntheticSettings(Settings):
 
 class Synthetic:
     kind = "synthetic"
-    version = "2"
+    version = "3"
     asks_by_replies = False
     encoders = ()
 

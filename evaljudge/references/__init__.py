@@ -4,7 +4,7 @@
     judges: {synthetic: {references: references.jsonl}}
 
 {"doc_id": "d1", "source_sha256": "9f86…", "axis": "fluency", "level": 3.0, "text": "A flood …",
- "writer": "Qwen/Qwen3-8B@b968…", "signature": "synthetic@2 | Qwen/Qwen3-8B@b968… | …"}
+ "writer": "Qwen/Qwen3-8B@b968…", "signature": "synthetic@3 | Qwen/Qwen3-8B@b968… | …"}
 
 What a file holds of a run's documents, axes and levels is not asked for; the rest is written. The
 file's digest stands for its path in all that is asked, so that another file is another run.

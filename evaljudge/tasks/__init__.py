@@ -1,8 +1,12 @@
 """Tasks: what is judged, on which axes, with which prompts. One YAML file and one pack each.
 
-name: summary
+name: dialogue
 axes:
-  coherence: {description: how well the sentences fit together …}
+  coherence: {description: whether the response is a valid continuation …}
+  overall: {description: the overall impression …, phrase: overall quality}
+
+An axis' `phrase` is what prompts call it, in sentences such as "rate the response with respect to
+overall quality"; without one they call it by its name, `_` read as a space.
 
 A pack is laid out in one of two ways. `paper`: every prompt in the order of its paper, mostly the
 axis first. `shared`: the document first, then the axis, then the texts, so that an engine which
@@ -34,7 +38,7 @@ NANO = "nano"
 _TASK_KEYS = {"name", "axes", "prompts", "nouns", "roles"}
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
-_AXIS_KEYS = {"description", "context"}
+_AXIS_KEYS = {"description", "context", "phrase"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,10 @@ class Task:
     """Who votes on every document, and what each of them looks for."""
 
     def as_fingerprint(self) -> dict[str, Any]:
-        return {axis.name: [axis.description, axis.context] for axis in self.axes}
+        return {
+            axis.name: [axis.description, axis.context, *filter(None, [axis.phrase])]
+            for axis in self.axes
+        }
 
 
 def load_task(
@@ -122,7 +129,17 @@ def _axis(file: Path, name: str, spec: Any) -> Axis:
     if not isinstance(spec, dict) or not isinstance(spec.get("description"), str):
         raise UserError(f"task {file}: axes.{name} needs a `description`")
     _refuse_unknown(file, f"key of axes.{name}", spec, _AXIS_KEYS)
-    return Axis(name, " ".join(spec["description"].split()), bool(spec.get("context", False)))
+    phrase = spec.get("phrase", name)
+    if not isinstance(phrase, str) or not phrase.strip():
+        raise UserError(
+            f"task {file}: axes.{name}: `phrase` needs words: what prompts call the axis"
+        )
+    return Axis(
+        name,
+        " ".join(spec["description"].split()),
+        bool(spec.get("context", False)),
+        " ".join(phrase.split()) if "phrase" in spec else "",
+    )
 
 
 def _refuse_unknown(file: Path, kind: str, spec: Mapping[str, Any], known: set[str]) -> None:

@@ -154,7 +154,7 @@ def test_the_signature_tells_judges_of_one_kind_apart() -> None:
     })  # fmt: skip
     lines = {n: score_signature(j, WRITER, WRITER, "e 1", 0) for n, j in judges.items()}
     assert len(set(lines.values())) == 3
-    assert lines["finer"].startswith("finer@2 | ")
+    assert lines["finer"].startswith("finer@3 | ")
     assert '"judge": "synthetic"' in lines["finer"] and '"levels": 9' in lines["finer"]
     assert '"judge"' not in lines["synthetic"]
 

@@ -7,6 +7,9 @@ writes the files anew; read what `git diff` says of them. The texts are those of
 The templates that serve every task (common/) are asked in up to three modes, and some without a
 text that they may lack: golden/TASK/LAYOUT/NAME.choose.without-truth.txt. Those of them that others
 inherit from are not asked themselves, and have no file.
+
+golden/TASK/axes/AXIS.txt shows each axis of the task in sentences: the comparison whole, then the
+lines of all other prompts that name the axis, each once.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import get_args
 
 import yaml
 
+from evaljudge.records import Axis
 from evaljudge.tasks import BUILT_IN, COMMON, PACKS, Layout, Pack, Task, load_task
 from evaljudge.tasks.pack import read_pack
 
@@ -53,16 +58,42 @@ def prompts() -> Iterator[tuple[str, str]]:
             common = loaded.pack.templates.keys() & read_pack([COMMON]).templates.keys()
             yield from _prompts(f"{task}/{layout}", loaded, EXAMPLES[task], common)
             yield from _common(f"{task}/{layout}", loaded, EXAMPLES[task], common)
+        yield from _axes(task, common)
     nano = load_task("summary", prompts="nano")
     others = nano.pack.templates.keys() - read_pack([PACKS / "nano"]).templates.keys()
     yield from _prompts("nano", nano, EXAMPLES["nano"], others)
 
 
+def _axes(name: str, common: Set[str]) -> Iterator[tuple[str, str]]:
+    layouts = {layout: load_task(name, layout=layout) for layout in get_args(Layout)}
+    for axis in layouts["paper"].axes:
+        texts = EXAMPLES[name] if axis.context else {**EXAMPLES[name], "context": None}
+        named, unnamed = (
+            {
+                path: text
+                for layout, task in layouts.items()
+                for path, text in _prompts(layout, task, texts, common, told)
+            }
+            for told in (axis, replace(axis, phrase="…"))
+        )
+        whole = named.pop("paper/synthetic.compare.txt")
+        lines = [line for path in named for line in _other_lines(named[path], unnamed[path])]
+        yield f"{name}/axes/{axis.name}.txt", "\n".join([whole, *dict.fromkeys(lines), ""])
+
+
+def _other_lines(text: str, other: str) -> list[str]:
+    return [line for line in text.splitlines() if line not in other.splitlines()]
+
+
 def _prompts(
-    folder: str, task: Task, texts: Mapping[str, str], others: Set[str]
+    folder: str,
+    task: Task,
+    texts: Mapping[str, str | None],
+    others: Set[str],
+    axis: Axis | None = None,
 ) -> Iterator[tuple[str, str]]:
-    (axis,) = (axis for axis in task.axes if axis.name == texts["axis"])
-    told = {"axis": axis.name, "description": axis.description}
+    """On this axis, or on that of the example."""
+    told = (axis or next(one for one in task.axes if one.name == texts["axis"])).told
     slots = ("source", "target", "reference", "worse", "better", "steps")
     given = {slot: texts[slot] for slot in slots} | {"context": texts.get("context")}
     for name in sorted(task.pack.templates.keys() - others):
@@ -203,7 +234,7 @@ def test_each_prompt_carries_its_texts_in_their_fences() -> None:
     carrying = [
         (path, text)
         for path, text in prompts()
-        if not re.search(r"/(entities|roles)\.|geval\.steps\.txt$", path)
+        if not re.search(r"/axes/|/(entities|roles)\.|geval\.steps\.txt$", path)
     ]
     assert len(carrying) == 8 * (3 * 2 + 1)
     for path, text in carrying:

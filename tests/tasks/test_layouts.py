@@ -103,8 +103,8 @@ def test_what_more_prompts_share_comes_first(task: str, name: str, order: str) -
         ("synthetic.extreme", "TOLD", 9),  # Write the worst summary that you can think of.
         ("synthetic.between", "</better>", 2),  # In-between summary:
         ("synthetic.compare", "</target>", 1),  # Answer:
-        ("synthetic.yes-no", "</second>", 11),  # Is the first … better than the second in its …?
-        ("direct.rate", "</target>", 7),  # Rating in …, from 1 to 5:
+        ("synthetic.yes-no", "</second>", 12),  # Is the first … better … with respect to …?
+        ("direct.rate", "</target>", 7),  # Rating for …, from 1 to 5:
         ("geval.rate", "</target>", 7),
     ],
 )

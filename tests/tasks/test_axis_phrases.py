@@ -1,0 +1,104 @@
+"""What an axis is called in prompts: its phrase, which every judge uses in every question."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from evaljudge.asks import Prompt
+from evaljudge.errors import UserError
+from evaljudge.judges import make_judges
+from evaljudge.model.scripted import Scripted
+from evaljudge.records import Candidate, Case, Document
+from evaljudge.tasks import load_task
+
+CASE = Case(
+    Document("d1", "A: Which animal?", context="Three hearts.", references=("The octopus.",)),
+    (Candidate("A", "An octopus."),),
+)
+OWN = """
+name: talk
+prompts: dialogue
+nouns: {source: conversation, target: response}
+roles: {Critic: the wording alone}
+axes:
+  zzz: {description: what it is, phrase: use of sources}
+  on_topic: {description: keeps to it}
+"""
+JUDGES = {
+    "synthetic": {},
+    "asked": {"judge": "synthetic", "predict": "yes-no"},
+    "geval": {},
+    "direct": {},
+    "short": {"judge": "direct", "steps": False},
+    "roles": {"reference": "level", "dynamic": 0, "clustering": False},
+}
+
+
+def asked(task: str, axis: str, name: str) -> list[str]:
+    """All that a judge asks about the case on this axis."""
+    heard: list[str] = []
+
+    def hears(prompt: Prompt) -> None:
+        heard.append(prompt.text)
+
+    model = Scripted(
+        writes=lambda p, how: (hears(p), f"reply {len(heard)}")[1],
+        chooses=lambda p, options: (hears(p), dict.fromkeys(options.names, -1.0))[1],
+    )
+    (judge,) = make_judges({name: JUDGES[name]}, load_task(task, [axis]))
+
+    async def both() -> None:
+        await judge.verdicts(CASE, await judge.brief(CASE.document, [], model), model)
+
+    asyncio.run(both())
+    return heard
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    (tmp_path / "talk.yaml").write_text(OWN)
+    return str(tmp_path / "talk.yaml")
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_every_judge_uses_the_phrase_and_not_the_name(own: str, judge: str) -> None:
+    prompts = asked(own, "zzz", judge)
+    about_axis = [text for text in prompts if "what it is" in text]
+    assert about_axis
+    assert all("use of sources" in text for text in about_axis)
+    assert not any("zzz" in text for text in prompts)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+def test_without_a_phrase_the_name_is_said_in_words(own: str, judge: str) -> None:
+    about_axis = [text for text in asked(own, "on_topic", judge) if "keeps to it" in text]
+    assert about_axis
+    assert all("on topic" in text and "on_topic" not in text for text in about_axis)
+
+
+@pytest.mark.parametrize("judge", [name for name in JUDGES if name != "roles"])
+def test_overall_is_overall_quality_and_sees_only_the_conversation(judge: str) -> None:
+    prompts = asked("dialogue", "overall", judge)
+    assert all("overall quality" in text for text in prompts)
+    assert not any("Three hearts." in text for text in prompts)
+    assert any("Three hearts." in text for text in asked("dialogue", "groundedness", judge))
+
+
+def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own: str, tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(OWN.replace("use of sources", "good use of sources"))
+    here, there = load_task(own), load_task(str(tmp_path / "other.yaml"))
+    assert here.as_fingerprint() != there.as_fingerprint()
+    for name in ("synthetic", "geval", "direct"):
+        (mine,), (theirs,) = (make_judges({name: {}}, task) for task in (here, there))
+        assert mine.parts()[0].told != theirs.parts()[0].told
+        assert mine.parts()[-1].told == theirs.parts()[-1].told
+
+
+@pytest.mark.parametrize("phrase", ["[]", "' '", "3"])
+def test_a_phrase_must_be_words(tmp_path: Path, phrase: str) -> None:
+    (tmp_path / "talk.yaml").write_text(OWN.replace("use of sources", phrase))
+    with pytest.raises(UserError, match="axes.zzz: `phrase` needs words"):
+        load_task(str(tmp_path / "talk.yaml"))
