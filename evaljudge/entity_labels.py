@@ -58,6 +58,7 @@ def question_rows(text: JudgedText) -> Iterator[dict[str, Any]]:
             "heading": question.heading or None,
             "words": question.words,
             "verdict": question.verdict,
+            "rule": question.rule,
             "label": None,
         }
 

@@ -6,8 +6,8 @@
                entities=(TextEntity("The river rose", (0, 15), None, …),), …)
 
     questions(judged, "The river rose.")
-    ->  Question("completeness", "The bridge closed", None, None, "no")
-        Question("correctness", "The river rose", None, "The river rose.", "yes"), …
+    ->  Question("completeness", "The bridge closed", None, None, "no", "majority")
+        Question("correctness", "The river rose", None, "The river rose.", "yes", "majority"), …
 
 Ballots are ruled on here as they are for scores, from the answers that are there. An aspect that
 was not asked of an entity (it has no votes, not even failed ones) is no question.
@@ -127,6 +127,8 @@ class Question:
     words: str | None
     """Of the text, that support the entity."""
     verdict: Answer | None
+    rule: Rule | None = None
+    """By which its prompts came to the verdict: `no` may be denied, or divided."""
 
 
 def read_judged(verdict: Verdict) -> Judged:
@@ -157,8 +159,8 @@ def questions(judged: Judged, text: str) -> Iterator[Question]:
     """All that was asked, in the order of the rubric and of the text."""
     for wanted in judged.rubric:
         if wanted.completeness.votes:
-            verdict = wanted.completeness.verdict
-            yield Question("completeness", wanted.text, None, None, verdict)
+            found = wanted.completeness
+            yield Question("completeness", wanted.text, None, None, found.verdict, found.rule)
     for entity in judged.entities:
         yield from _of_text_entity(entity, text)
     for sentence in judged.sentences:
@@ -175,7 +177,7 @@ def _of_text_entity(entity: TextEntity, text: str) -> Iterator[Question]:
     )
     for aspect, one in ruled:
         if one.votes:
-            yield Question(aspect, entity.text, entity.heading, words, one.verdict)
+            yield Question(aspect, entity.text, entity.heading, words, one.verdict, one.rule)
 
 
 def _words(text: str, span: Span) -> str:

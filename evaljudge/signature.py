@@ -11,6 +11,7 @@ import evaljudge
 from evaljudge.asks import Prompt, Writing
 from evaljudge.engines.opening import Identity
 from evaljudge.judges import Judge, Part
+from evaljudge.judges.protocol import Reading
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.records import Document
 
@@ -87,7 +88,8 @@ def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
 
 def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:
     """The line that says how a number was made."""
-    settings = json.dumps(_asking(judge), sort_keys=True)
+    reading = judge.reading if isinstance(judge, Reading) else {}
+    settings = json.dumps(_asking(judge) | dict(reading), sort_keys=True)
     by = f"{model}" if model == writer else f"{model} writer {writer}"
     return (
         f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "

@@ -55,15 +55,15 @@ EVIDENCE: dict[str, Any] = {
 }
 ROWS: list[Row] = [
     {"aspect": "completeness", "entity": "The bridge closed", "heading": None, "words": None,
-     "verdict": "no"},
+     "verdict": "no", "rule": "majority"},
     {"aspect": "completeness", "entity": "Boats", "heading": None, "words": None,
-     "verdict": None},
+     "verdict": None, "rule": None},
     {"aspect": "correctness", "entity": "A river  rose", "heading": "Events",
-     "words": "The river rose", "verdict": "yes"},
+     "words": "The river rose", "verdict": "yes", "rule": "majority"},
     {"aspect": "alignment", "entity": "A river  rose", "heading": "Events",
-     "words": "The river rose", "verdict": "no"},
+     "words": "The river rose", "verdict": "no", "rule": "divided"},
     {"aspect": "readability", "entity": "It rain.", "heading": None, "words": "It rain.",
-     "verdict": "yes"},
+     "verdict": "yes", "rule": None},
 ]  # fmt: skip
 """What is asked of every candidate of the run."""
 
@@ -120,7 +120,7 @@ def test_an_export_by_hand(tmp_path: Path) -> None:
         for doc_id, system in named
         for row in ROWS
     ]
-    keys = ["doc_id", "system", "aspect", "entity", "heading", "words", "verdict", "label"]
+    keys = ["doc_id", "system", "aspect", "entity", "heading", "words", "verdict", "rule", "label"]
     assert list(found[0]) == keys
 
 

@@ -19,8 +19,12 @@ leaves open is read so:
 - A prompt whose reply failed has no ballot, and the majority is of those that are there. Where
   these are divided the lost one might have decided: the entity is unscored, as one without any
   ballot is. It is left out above and below the line of every share, and counted.
-- An entity is incorrect where its verdict is `no`, by whichever rule. `unknown` and `partially`
-  are not, though worth less: correctness asks what is confirmed, consistency what is not denied.
+- An entity is incorrect where its verdict is `no`, by whichever rule: denied by the majority, or
+  its prompts are divided. In `consistency`, which is equation (3), `unknown` is not incorrect, so
+  three times `unknown` costs nothing and `yes, partially, unknown` costs a whole entity. `supported`
+  asks the other way round: an entity counts where it is confirmed, if only in part, and neither what
+  is unknown nor what the prompts are divided on is. Every entity is one of supported, unknown,
+  denied and divided.
 - What is contradicted is not found.
 - The paper once adds up all errors of readability and once (formula 4) counts sentences that have
   any: only the second is a share.
@@ -148,6 +152,23 @@ def correctness(target: Tally) -> float | Failed:
 def consistency(target: Tally) -> float | Failed:
     """Formula (3), of the verdicts on correctness; what is unknown is `unknown_share`."""
     return _hurdle(target, "the text has no entities") or 1 - target.share("no")
+
+
+def supported(target: Tally) -> float | Failed:
+    """The share that is confirmed, at least in part: what cannot be confirmed is not consistent."""
+    return _hurdle(target, "the text has no entities") or target.share("yes", "partially")
+
+
+def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
+    """Of each entity: is it incorrect by this rule? Denied: `majority`; or `divided`."""
+    return tally(
+        one if isinstance(one, Failed) else "yes" if one == Ruling("no", rule) else "no"
+        for one in rulings
+    )
+
+
+def rejected(found: Tally) -> float | Failed:
+    return _hurdle(found, "the text has no entities") or found.share("yes")
 
 
 def unknown_share(target: Tally) -> float | Failed:

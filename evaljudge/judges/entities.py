@@ -11,12 +11,18 @@ of a candidate are found in its own words (extraction.py). Several prompts vote 
 
 and their ballots become verdicts and shares by the rules and formulas of ballots.py:
 
-    entities.completeness 0.63   entities.correctness 0.80   entities.unknown 0.10
-    entities.alignment    0.90   entities.readability 0.75
+    entities.completeness 0.63   entities.alignment 0.90   entities.readability 0.75
+    entities.correctness  0.70   entities.supported 0.75   entities.consistency 0.85
+    entities.unknown      0.10   entities.denied    0.05   entities.divided     0.10
 
-`entities` stands on the axes that SummEval's experts rated, each from 1 to 5: consistency (what is
-not wrong), relevance (what is found of the rubric, and not beside the point), coherence (sentences
-that flow) and fluency (sentences without errors of grammar or spelling).
+`entities` stands on the axes that SummEval's experts rated, each from 1 to 5: consistency (see
+below), relevance (what is found of the rubric, and not beside the point), coherence (sentences that
+flow) and fluency (sentences without errors of grammar or spelling).
+
+On consistency it stands on `entities.consistency`, what is not found incorrect, by default
+(`consistency: equation-3`): the paper's figures are by it, and an invented fact costs nothing there
+as long as it is only unknown. `consistency: supported` takes `entities.supported`, what is
+confirmed, which is nearer to SummEval's definition: every statement follows from the source.
 
 `votes: modelled` adds `entities.completeness.modelled` and the like: each prompt's vote weighed by
 how far it turned out to be reliable over the whole run (modelled.py); nothing is asked for it.
@@ -47,15 +53,17 @@ from evaljudge.judges.ballots import (
     correctness,
     issues,
     readability,
+    rejected,
+    rejections,
     relevance,
-    ruling,
     scaled,
+    supported,
     tally,
     unknown_share,
 )
 from evaljudge.judges.extraction import Extraction
 from evaljudge.judges.hurdle import hurdle
-from evaljudge.judges.modelled import VoteModel, Votes, answers, model_votes, patterns
+from evaljudge.judges.modelled import VoteModel, model_votes, patterns
 from evaljudge.judges.protocol import Fitted, Part
 from evaljudge.judges.rubric import (
     COVERED,
@@ -68,7 +76,15 @@ from evaljudge.judges.rubric import (
 )
 from evaljudge.judges.sheet import Sheet
 from evaljudge.judges.structured import Bill
-from evaljudge.judges.voting import PROMPTS, Vote, Voting, options_of, templates
+from evaljudge.judges.voting import (
+    PROMPTS,
+    Vote,
+    Votes,
+    Voting,
+    options_of,
+    ruling_of,
+    templates,
+)
 from evaljudge.model import Model
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
@@ -76,8 +92,10 @@ from evaljudge.tasks import Task
 
 Rule = Callable[[Aspect, Votes], Answer | Failed]
 """How the votes on one entity or sentence become its verdict."""
-Shares = Mapping[str, float | Failed]
-SHARES = ("completeness", "correctness", "alignment", "readability", "unknown")
+Shares = Mapping[tuple[str, str], float | Failed]
+"""By the share, or "" where a human axis has the number, and the axis."""
+SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
+          "alignment", "readability")  # fmt: skip
 AXES = ("consistency", "relevance", "coherence", "fluency")
 """SummEval's, which `entities` stands on where the task has them."""
 SUMMARY = "summary"
@@ -86,6 +104,12 @@ MODELLED_SHARES = ("completeness", "correctness")
 MODELLED_AXES = ("consistency", "relevance")
 """What of these rests on more than two prompts."""
 RUBRIC = "rubric"
+Consistency = Literal["equation-3", "supported"]
+CONSISTENCY: Mapping[Consistency, Callable[[Tally], float | Failed]] = {
+    "equation-3": consistency,
+    "supported": supported,
+}
+"""What a summary's consistency is taken from."""
 Count = Annotated[int, Field(ge=1)]
 
 
@@ -101,6 +125,7 @@ class EntitiesSettings(Settings):
     votes: Literal["majority", "modelled"] = "majority"
     axes: Sequence[Literal["consistency", "relevance", "coherence", "fluency"]] | None = None
     """On which `entities` stands, where the task means what SummEval means; None: a summary's."""
+    consistency: Consistency = "equation-3"
     sections: Mapping[str, str] = {}
     """What belongs under a heading, where its name does not say it all."""
     most_entities: Annotated[int, Field(ge=1, le=200)] = 40
@@ -117,7 +142,7 @@ class EntitiesSettings(Settings):
 
 class Entities:
     kind = "entities"
-    version = "1"
+    version = "2"
     asks_by_replies = True
     axes: Sequence[str] = (ANY_AXIS,)
 
@@ -143,8 +168,12 @@ class Entities:
     def asking(self) -> Mapping[str, Any]:
         prompts = {"writing": self._writing_hash, "voting": self._voting_hash}
         unused = set() if self._settings.match == "embedding" else {"encoder", "similar"}
-        told = self._settings.model_dump(exclude={"votes", "axes"} | unused)
+        told = self._settings.model_dump(exclude={"votes", "axes", "consistency"} | unused)
         return told | {"prompts": prompts, "nouns": self._nouns}
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        return self._settings.model_dump(include={"consistency"})
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -241,7 +270,8 @@ class Entities:
         return _ByModel(self._scores, model_votes(patterns(verdicts)))
 
     def _scores(self, verdict: Verdict, modelled: Rule) -> list[Score]:
-        voted, weighed = shares_of(verdict, majority), shares_of(verdict, modelled)
+        consistent = CONSISTENCY[self._settings.consistency]
+        voted, weighed = (shares_of(verdict, rule, consistent) for rule in (majority, modelled))
         return [
             self._score(verdict, scorer, axis, weighed if scorer.endswith(MODELLED) else voted)
             for scorer in self.scorers
@@ -250,7 +280,7 @@ class Entities:
 
     def _score(self, verdict: Verdict, scorer: str, axis: str, shares: Shares) -> Score:
         share = scorer.removeprefix(self.name).removesuffix(MODELLED).removeprefix(".")
-        value = shares[share or axis]
+        value = shares[share, axis]
         known = (verdict.doc_id, verdict.system, scorer, axis)
         if isinstance(value, Failed):
             return Score(*known, None, value.reason)
@@ -278,15 +308,17 @@ class _ByModel:
 
 
 def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
-    given = list(answers(aspect, votes).values())
-    ruled = ruling(given, lost=len(votes) - len(given))
+    ruled = ruling_of(aspect, votes)
     return ruled if isinstance(ruled, Failed) else ruled.verdict
 
 
-def shares_of(verdict: Verdict, rule: Rule) -> Shares:
-    """Every number that a verdict gives, by the share's or the human axis' name."""
+def shares_of(
+    verdict: Verdict, rule: Rule, consistent: Callable[[Tally], float | Failed] = consistency
+) -> Shares:
+    """Every number that a verdict gives; `consistent`: what the axis consistency is taken from."""
+    known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
     if verdict.status == "unscored":
-        return dict.fromkeys([*SHARES, *AXES], Failed(verdict.reason))
+        return dict.fromkeys(known, Failed(verdict.reason))
     evidence = verdict.evidence
     found = _tally(
         evidence, "rubric", (rule("completeness", e["votes"]) for e in evidence["rubric"])
@@ -295,19 +327,37 @@ def shares_of(verdict: Verdict, rule: Rule) -> Shares:
         _tally(evidence, "entities", (rule(aspect, e[aspect]) for e in evidence["entities"]))
         for aspect in ("correctness", "alignment")
     )
+    denied, divided = _rejections(evidence)
     ruled = [_kinds(sentence["votes"], rule) for sentence in evidence["sentences"]]
     sound, flowing, correct = (issues(ruled, kinds) for kinds in (KINDS, COHERENCE, FLUENCY))
-    return {
+    shares = {
         "completeness": _of(completeness, found),
         "correctness": _of(correctness, right),
+        "consistency": _of(consistency, right),
+        "supported": _of(supported, right),
         "unknown": _of(unknown_share, right),
+        "denied": _of(rejected, denied),
+        "divided": _of(rejected, divided),
         "alignment": _of(alignment, placed),
         "readability": readability(sound),
-        "consistency": scaled(_of(consistency, right)),
-        "relevance": scaled(_of(relevance, found, placed)),
-        "coherence": scaled(readability(flowing)),
-        "fluency": scaled(readability(correct)),
     }
+    on_axes = {
+        "consistency": _of(consistent, right),
+        "relevance": _of(relevance, found, placed),
+        "coherence": readability(flowing),
+        "fluency": readability(correct),
+    }
+    return {(share, ANY_AXIS): value for share, value in shares.items()} | {
+        ("", axis): scaled(value) for axis, value in on_axes.items()
+    }
+
+
+def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
+    """What the majority denies, and what the prompts are divided on: of the ballots in any case."""
+    if reason := evidence["failed"].get("entities"):
+        return [Failed(reason)] * 2
+    rulings = [ruling_of("correctness", e["correctness"]) for e in evidence["entities"]]
+    return [rejections(rulings, "majority"), rejections(rulings, "divided")]
 
 
 def _tally(

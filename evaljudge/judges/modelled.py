@@ -36,13 +36,12 @@ from typing import TYPE_CHECKING, Any
 
 from evaljudge.asks import Failed
 from evaljudge.judges.ballots import OPTIONS, Answer, Aspect, Chances, ruling
+from evaljudge.judges.voting import Votes, answers
 from evaljudge.records import Verdict
 
 if TYPE_CHECKING:
     from evaljudge.agreement import Voters
 
-Votes = Mapping[str, Mapping[str, Any]]
-"""Of an entity, as the evidence has them, by prompt: `{"presence": {"answer": "yes", …}, …}`."""
 Pattern = tuple[Answer | None, ...]
 """What each prompt answered of an entity; None where it failed or was not asked."""
 
@@ -123,16 +122,6 @@ class VoteModel:
     def of(self, aspect: Aspect, votes: Votes) -> Modelled | Failed:
         """The most probable verdict on an entity; Failed where no prompt gave an answer."""
         return self.aspects[aspect].of(answers(aspect, votes))
-
-
-def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
-    """Of the prompts that gave one of the aspect's answers."""
-    return {
-        prompt: answer
-        for prompt, vote in votes.items()
-        for answer in OPTIONS[aspect]
-        if vote.get("answer") == answer
-    }
 
 
 def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:

@@ -67,6 +67,15 @@ class Judge(Protocol):
         """No model, no await: from the evidence alone."""
 
 
+@runtime_checkable
+class Reading(Judge, Protocol):
+    """A judge with a choice of arithmetic: told in signatures, and binding no run."""
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """Which of its readings its scores are by, as settings."""
+
+
 class Fitted(Protocol):
     """What a judge learnt from all verdicts of a run, and scores them by."""
 

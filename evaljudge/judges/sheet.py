@@ -18,7 +18,7 @@ from evaljudge.judges.ballots import KINDS
 from evaljudge.judges.extraction import Entity, Extracted
 from evaljudge.judges.passages import Sentence, same_heading, sentences
 from evaljudge.judges.structured import Bill
-from evaljudge.judges.voting import PROMPTS, Question, Vote
+from evaljudge.judges.voting import PROMPTS, Question, Vote, told_ruling
 from evaljudge.records import Candidate, Document
 
 
@@ -100,10 +100,7 @@ class Sheet:
         """`votes`: one for each of `questions`, in their order."""
         told = iter(zip(self.questions, votes, strict=True))
         evidence = {
-            "rubric": [
-                {"entity": entity, "votes": _next(told, len(PROMPTS["completeness"]))}
-                for entity in self._rubric
-            ],
+            "rubric": [self._told_wanted(entity, told) for entity in self._rubric],
             "entities": [self._told(entity, told) for entity in self._entities],
             "sentences": [
                 {"span": [place.start, place.end], "votes": _next(told, len(KINDS))}
@@ -116,13 +113,23 @@ class Sheet:
         assert next(told, None) is None, "every vote has its place"
         return evidence
 
+    def _told_wanted(self, entity: str, told: Iterator[tuple[Question, Vote]]) -> dict[str, Any]:
+        votes = _next(told, len(PROMPTS["completeness"]))
+        return {"entity": entity, "votes": votes, "ruling": told_ruling("completeness", votes)}
+
     def _told(self, entity: Entity, told: Iterator[tuple[Question, Vote]]) -> dict[str, Any]:
+        correctness = _next(told, len(PROMPTS["correctness"]))
+        alignment = _next(told, len(PROMPTS["alignment"]) if self.truth else 1)
         return {
             "entity": entity.text,
             "span": [entity.start, entity.end],
             "heading": entity.heading or None,
-            "correctness": _next(told, len(PROMPTS["correctness"])),
-            "alignment": _next(told, len(PROMPTS["alignment"]) if self.truth else 1),
+            "correctness": correctness,
+            "alignment": alignment,
+            "rulings": {
+                "correctness": told_ruling("correctness", correctness),
+                "alignment": told_ruling("alignment", alignment),
+            },
         }
 
     def _failed(self) -> dict[str, str]:

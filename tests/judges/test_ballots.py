@@ -27,9 +27,12 @@ from evaljudge.judges.ballots import (
     correctness,
     issues,
     readability,
+    rejected,
+    rejections,
     relevance,
     ruling,
     scaled,
+    supported,
     tally,
     unknown_share,
     verdict_chances,
@@ -139,6 +142,7 @@ def test_formulas() -> None:
     assert correctness(TARGET) == 4 / 8
     assert consistency(TARGET) == 7 / 8
     assert unknown_share(TARGET) == 2 / 8
+    assert supported(TARGET) == 5 / 8  # yes or partially; what is unknown is not
     assert alignment(PLACED) == 3 / 4
     # found: 3 of 4, the partial one too, but not what is contradicted
     assert relevance(RUBRIC, PLACED) == (3 / 4 + 3 / 4) / 2
@@ -162,6 +166,22 @@ def test_chances_are_tallied_as_what_to_expect() -> None:
     assert found.verdicts == {Y: 0.5, P: 1, N: 0.5, C: 0, U: 0}
     assert correctness(found) == 0.5
     assert consistency(found) == 0.75
+
+
+BALLOTS: list[list[Answer]] = [[U, U, U], [Y, P, U], [N, N, Y], [Y, Y, N], [Y, N, P], [P, P, Y]]
+
+
+def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on() -> None:
+    """Three times unknown is not denied; yes, partially and unknown is denied by nobody."""
+    rulings = [ruling(ballot) for ballot in BALLOTS]
+    found = tally(one if isinstance(one, Failed) else one.verdict for one in rulings)
+    assert rejected(rejections(rulings, "majority")) == 1 / 6  # no, no, yes
+    assert rejected(rejections(rulings, "divided")) == 2 / 6
+    assert unknown_share(found) == 1 / 6
+    assert supported(found) == 2 / 6
+    assert consistency(found) == 1 - 3 / 6
+    lost = [*rulings, ruling([Y, N], lost=1)]
+    assert rejected(rejections(lost, "divided")) == 2 / 6  # left out, as of every share
 
 
 SENTENCES: list[dict[Kind, Answer | Failed]] = [
@@ -209,7 +229,7 @@ def test_nothing_to_count_is_a_reason() -> None:
         Failed("the rubric has no entities"),
     )
     assert completeness(NOTHING) == no_rubric
-    for formula in (correctness, consistency, unknown_share, alignment):
+    for formula in (correctness, consistency, supported, unknown_share, rejected, alignment):
         assert formula(NOTHING) == no_entities
         assert formula(ALL_LOST) == LOST
     assert completeness(ALL_LOST) == LOST
@@ -243,3 +263,13 @@ def test_shares_do_not_depend_on_the_order(verdicts: list[Answer], random: Rando
 def test_what_is_confirmed_is_not_denied(verdicts: Sequence[Answer]) -> None:
     confirmed, _, unknown, *_ = shares(tally(verdicts))
     assert confirmed <= shares(tally(verdicts))[1] - unknown + 1e-9
+
+
+@given(st.lists(st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1), min_size=1))
+def test_every_entity_is_supported_unknown_denied_or_divided(ballots: list[list[Answer]]) -> None:
+    rulings = [ruling(ballot) for ballot in ballots]
+    found = tally(one if isinstance(one, Failed) else one.verdict for one in rulings)
+    denied, divided = (rejected(rejections(rulings, r)) for r in ("majority", "divided"))
+    parts = [supported(found), unknown_share(found), denied, divided]
+    assert sum(part for part in parts if not isinstance(part, Failed)) == pytest.approx(1)
+    assert parts[0] + parts[1] == pytest.approx(consistency(found))  # type: ignore[operator]

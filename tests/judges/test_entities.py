@@ -13,14 +13,18 @@ from typing import Any
 import pytest
 
 from evaljudge.asks import Failed, Options, Prompt, Writing
+from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.entities import Entities
 from evaljudge.judges.voting import PROMPTS, templates
 from evaljudge.model.scripted import Scripted
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.signature import score_signature
 from evaljudge.tasks import Pack, Task, load_task
 
+SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
+          "alignment", "readability")  # fmt: skip
 AXES = ("coherence", "consistency", "fluency", "relevance")
 VOTE = "{{ mode }}|%s|<source>{{ source }}</source><truth>{{ truth }}</truth>" \
        "<target>{{ target }}</target><heading>{{ heading }}</heading>" \
@@ -155,6 +159,8 @@ def test_a_text_without_fault() -> None:
         ("", "coherence"): 5.0, ("", "consistency"): 5.0, ("", "fluency"): 5.0,
         ("", "relevance"): 5.0, ("completeness", "*"): 1.0, ("correctness", "*"): 1.0,
         ("alignment", "*"): 1.0, ("readability", "*"): 1.0, ("unknown", "*"): 0.0,
+        ("consistency", "*"): 1.0, ("supported", "*"): 1.0, ("denied", "*"): 0.0,
+        ("divided", "*"): 0.0,
     }  # fmt: skip
 
 
@@ -182,6 +188,10 @@ def test_what_is_missing_wrong_misplaced_and_badly_written() -> None:
         ("completeness", "*"): 0.5,   # yes+partially+partially is yes; no+no+contradict is no
         ("correctness", "*"): 0.5,    # yes+yes+unknown is yes; no+partially+no is no
         ("unknown", "*"): 0.0,
+        ("consistency", "*"): 0.5,
+        ("supported", "*"): 0.5,
+        ("denied", "*"): 0.5,
+        ("divided", "*"): 0.0,
         ("alignment", "*"): 0.5,      # yes+yes; yes+no do not agree
         ("readability", "*"): 0.5,
         ("", "consistency"): 3.0,     # 1 + 4 * (2 - 1) / 2
@@ -214,6 +224,8 @@ def test_partially_and_unknown_are_worth_half_and_nothing_but_not_wrong() -> Non
     assert found["correctness", "*"] == 0.25
     assert found["unknown", "*"] == 0.5
     assert found["", "consistency"] == 5.0  # nothing is voted wrong
+    assert found["consistency", "*"] == 1.0
+    assert found["supported", "*"] == 0.5  # and half of it is confirmed, if only in part
     assert found["", "relevance"] == 5.0  # found, if only partially, counts whole
 
 
@@ -544,8 +556,6 @@ def test_no_reference_has_entities() -> None:
         "no reference's entities could be had: the reply is not the JSON asked for: “?”",
     )
 
-
-def test_the_rubric_depends_on_the_references_and_not_on_what_judges() -> None:
     from evaljudge.engines import Identity
     from evaljudge.signature import brief_key
 
@@ -763,11 +773,68 @@ def test_one_unknown_option_in_a_batch_spoils_this_batch_alone() -> None:
     assert found.evidence["replies"]["malformed"] == 3 + 3 + 2 + 4
 
 
+def invented(template: str, subject: str, told: Mapping[str, str]) -> str:
+    """Nothing confirms the first entity; on the second the prompts are divided."""
+    if template in PROMPTS["correctness"] and "river" in subject:
+        return "unknown"
+    if template in PROMPTS["correctness"]:
+        return {"facts": "yes", "details": "partially", "evidence": "unknown"}[template]
+    return all_well(template, subject, told)
+
+
+def test_what_nothing_confirms_costs_consistency_where_the_setting_says_so() -> None:
+    found = verdict(answers=invented)
+    by_paper = values(found)
+    assert by_paper["", "consistency"] == 3.0  # equation 3: unknown is not incorrect
+    assert by_paper["consistency", "*"] == by_paper["unknown", "*"] == 0.5
+    assert (by_paper["denied", "*"], by_paper["divided", "*"]) == (0.0, 0.5)
+    one = judge(consistency="supported")
+    by_support = values(found, one)
+    assert by_support["", "consistency"] == 1.0
+    assert by_support["supported", "*"] == 0.0
+    assert {k: v for k, v in by_paper.items() if k != ("", "consistency")} == {
+        k: v for k, v in by_support.items() if k != ("", "consistency")
+    }
+
+
+def test_the_evidence_tells_denied_from_divided() -> None:
+    def denying(template: str, subject: str, told: Mapping[str, str]) -> str:
+        if template in PROMPTS["correctness"] and "river" in subject:
+            return "no"
+        return invented(template, subject, told)
+
+    river, bridge = verdict(answers=denying).evidence["entities"]
+    assert river["rulings"]["correctness"] == {"verdict": "no", "rule": "majority"}
+    assert bridge["rulings"]["correctness"] == {"verdict": "no", "rule": "divided"}
+    assert bridge["rulings"]["alignment"] == {"verdict": "yes", "rule": "majority"}
+    (first, _) = verdict(answers=denying).evidence["rubric"]
+    assert first["ruling"] == {"verdict": "yes", "rule": "majority"}
+
+
+def test_the_evidence_says_why_there_is_no_verdict() -> None:
+    def cut(template: str, subject: str, told: Mapping[str, str]) -> str | Failed:
+        failed = template in PROMPTS["correctness"] and "river" in subject
+        return Failed("cut") if failed else all_well(template, subject, told)
+
+    river, _ = verdict(answers=cut).evidence["entities"]
+    assert river["rulings"]["correctness"] == {"failed": "no prompt gave an answer"}
+
+
+def test_the_reading_of_consistency_binds_no_run_and_is_told() -> None:
+    """So that another is had by `report` alone, and no two are taken for one."""
+    one, other = judge(), judge(consistency="supported")
+    assert one.asking == other.asking
+    assert one.reading == {"consistency": "equation-3"}
+    identity = Identity("m", "r", {}, {})
+    lines = [score_signature(j, identity, identity, "e", 0) for j in (one, other)]
+    assert '"consistency": "equation-3"' in lines[0]
+    assert '"consistency": "supported"' in lines[1]
+
+
 def test_modelled_votes_stand_beside_the_majority() -> None:
     one = judge(votes="modelled")
     assert one.scorers == [
-        "entities", *(f"entities.{s}" for s in ("completeness", "correctness", "alignment",
-                                                "readability", "unknown")),
+        "entities", *(f"entities.{s}" for s in SHARES),
         "entities.modelled", "entities.completeness.modelled", "entities.correctness.modelled",
     ]  # fmt: skip
     assert one.axes_of("entities.modelled") == ["consistency", "relevance"]
@@ -807,8 +874,7 @@ def test_axes_that_only_sound_alike_are_not_judged() -> None:
 def test_tasks_without_summevals_axes_have_the_shares_alone() -> None:
     task = Task("notes", (Axis("clarity", "…"),), PACK)
     one = judge(task)
-    assert one.scorers == [f"entities.{s}" for s in ("completeness", "correctness", "alignment",
-                                                     "readability", "unknown")]  # fmt: skip
+    assert one.scorers == [f"entities.{s}" for s in SHARES]
     assert [s.scorer for s in one.score(verdict(one=one))] == one.scorers
 
 
@@ -821,6 +887,7 @@ def test_tasks_without_summevals_axes_have_the_shares_alone() -> None:
         ({"reasons": True}, "judges.entities: unknown key 'reasons': did you mean 'reasoning'?"),
         ({"batch": -1}, "judges.entities.batch: "),
         ({"rubric": "human"}, "judges.entities.rubric: "),
+        ({"consistency": "strict"}, "judges.entities.consistency: "),
     ],
 )  # fmt: skip
 def test_mistakes(settings: dict[str, Any], said: str) -> None:

@@ -524,6 +524,10 @@ def test_verdicts_are_those_that_the_judge_scores() -> None:
     assert scores["entities.correctness"] == pytest.approx((1 + 0 + 0) / 3)
     assert scores["entities.alignment"] == pytest.approx(2 / 3)
     assert scores["entities.unknown"] == pytest.approx(1 / 3)
+    assert scores["entities.supported"] == pytest.approx(1 / 3)
+    rules = [one.correctness.rule for one in judged.entities if one.correctness.verdict == "no"]
+    told_no = [scores[f"entities.{share}"] for share in ("denied", "divided")]
+    assert told_no == pytest.approx([rules.count("majority") / 3, rules.count("divided") / 3])
     assert scores["entities.readability"] == 0.5
     found = [(one.correctness.verdict, one.alignment.verdict) for one in judged.entities]
     assert found == [("yes", "yes"), ("no", "no"), ("unknown", "yes")]
