@@ -38,7 +38,7 @@ writer: null
 judges: {synthetic: {levels: 5}}
 metrics: [words]
 workers: {min: 1, max: 4, gpus: auto, cpus: 1}
-select: [{name: good, all: [{scorer: synthetic.level, axis: relevance, at_least: 3.5}]}]
+select: [{name: good, all: [{scorer: synthetic.ordinal, axis: relevance, at_least: 3.5}]}]
 seed: 0
 coverage_floor: 0.95
 """

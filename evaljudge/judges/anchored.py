@@ -56,7 +56,10 @@ def ideal_sums(levels: Sequence[float]) -> list[float]:
 
 
 def level_of(total: float, levels: Sequence[float]) -> float:
-    """The sum on the scale 1..5: piecewise linear through the ideal sums, clamped."""
+    """The sum on the scale 1..5: piecewise linear through the ideal sums, clamped.
+
+    Not for thresholds: undecided everywhere is sum 0, which lies at 3.86 of five levels.
+    """
     sums = ideal_sums(levels)
     if total <= sums[0]:
         return levels[0]
@@ -70,7 +73,8 @@ def ordinal_level(levels: Comparisons) -> float:
     """The candidate's expected level: the posterior mean over GRID, so always inside 1..5.
 
     An undecided comparison is evidence too: a text far from the reference would have been told
-    apart from it. Undecided against 1..5 is level 3; against a reference at 1 alone, a low one.
+    apart from it. Undecided against 1..5 is level 3, below any threshold for what is good; against
+    a reference at 1 alone, a low one.
     """
     _refuse_none(levels)
     supports = [_log_likelihood(level, levels) for level in GRID]

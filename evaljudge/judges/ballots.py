@@ -19,12 +19,11 @@ leaves open is read so:
 - A prompt whose reply failed has no ballot, and the majority is of those that are there. Where
   these are divided the lost one might have decided: the entity is unscored, as one without any
   ballot is. It is left out above and below the line of every share, and counted.
-- An entity is incorrect where its verdict is `no`, by whichever rule: denied by the majority, or
-  its prompts are divided. In `consistency`, which is equation (3), `unknown` is not incorrect, so
-  three times `unknown` costs nothing and `yes, partially, unknown` costs a whole entity. `supported`
-  asks the other way round: an entity counts where it is confirmed, if only in part, and neither what
-  is unknown nor what the prompts are divided on is. Every entity is one of supported, unknown,
-  denied and divided.
+- An entity is incorrect where its verdict is `no`, by whichever rule: it is denied by the majority,
+  or its prompts are divided. Equation (3), `consistency`, counts what is not incorrect: three times
+  `unknown` costs nothing there, and `yes, partially, unknown` costs a whole entity. `supported`
+  counts what is confirmed, if only in part, and nothing else. Every entity with a verdict is one of
+  supported, unknown, denied and divided.
 - What is contradicted is not found.
 - The paper once adds up all errors of readability and once (formula 4) counts sentences that have
   any: only the second is a share.

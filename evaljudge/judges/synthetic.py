@@ -11,7 +11,8 @@ and a candidate is compared with each of them, which gives p(Better), p(Worse), 
 
 `synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
 `synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
-comparisons (anchored.py): 3.81, 3.61, 3.60. A missing level leaves the candidate unscored.
+comparisons (anchored.py): 3.81, 3.61, 3.60. Thresholds belong on `synthetic.ordinal`, which puts a
+judge that cannot decide at 3. A missing level leaves the candidate unscored.
 
     predict: probabilities   the exact probabilities of the three answers
     predict: yes-no          two questions for each level, "is it better?" and "is it worse?"

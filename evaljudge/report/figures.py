@@ -3,7 +3,7 @@
 percent(0.9499)   ->  "94.9%"      never rounded up: what is under a floor looks under it
 estimate(row)     ->  "0.440 [0.310, 0.552]"
 probability(1e-9) ->  "≤ 0.001"
-rule(selected)    ->  "synthetic.level on fluency: at least 3.5, in the top 10% (at least 4.2)"
+rule(selected)    ->  "synthetic.ordinal on fluency: at least 3.5, in the top 10% (at least 4.2)"
 """
 
 from __future__ import annotations

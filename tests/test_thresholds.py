@@ -1,0 +1,89 @@
+"""The thresholds that we show: the undecided pass none of them, a text of the best level all.
+
+README.md, jobs/configs/ and the demo, each with the judge that stands beside the threshold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evaljudge.demo import demo_config
+from evaljudge.judges import Anchored, make_judges
+from evaljudge.judges.anchored import answer_chances
+from evaljudge.judges.scale import HIGHEST, ratings
+from evaljudge.judges.synthetic import Synthetic
+from evaljudge.records import Verdict
+from evaljudge.tasks import load_task
+
+ROOT = Path(__file__).parents[1]
+UNDECIDED = {
+    "any answer": {"Better": 1 / 3, "Worse": 1 / 3, "Similar": 1 / 3},
+    "similar": {"Better": 0.0, "Worse": 0.0, "Similar": 1.0},
+    "better or worse": {"Better": 0.5, "Worse": 0.5, "Similar": 0.0},
+}
+LEVELS = (2, 3, 5, 9)
+
+
+def shown() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every configuration that selects, and where it stands."""
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    texts = {f"README.md, block {n}": block for n, block in enumerate(blocks)}
+    texts |= {file.name: file.read_text() for file in (ROOT / "jobs/configs").glob("*.yaml")}
+    read = {name: list(yaml.safe_load_all(text)) for name, text in texts.items()}
+    read["the demo"] = [demo_config(Path("cases.jsonl"), Path("out"))]
+    for name, documents in read.items():
+        yield from ((name, one) for one in documents if isinstance(one, dict) and "select" in one)
+
+
+def conditions() -> Iterator[tuple[str, Mapping[str, Any], str, float]]:
+    """Where, the judges, the scorer and the least score, of every threshold on the scale."""
+    for name, config in shown():
+        for condition in (one for rule in config["select"] for one in rule["all"]):
+            if "at_least" in condition:
+                judges = config.get("judges", {"synthetic": {}})
+                yield name, judges, condition["scorer"], condition["at_least"]
+
+
+def value(judge: Synthetic, scorer: str, answers: Mapping[float, Mapping[str, float]]) -> float:
+    levels = [{"rating": rating, "p": p, "mass": 1.0} for rating, p in answers.items()]
+    scores = judge.score(Verdict("d", "A", judge.name, "fluency", {"levels": levels}))
+    found = next(score.value for score in scores if score.scorer == scorer)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("undecided", UNDECIDED)
+def test_no_shown_threshold_is_passed_by_a_judge_that_cannot_decide(
+    undecided: str, levels: int
+) -> None:
+    """However many references the reader chooses: those of the shown configuration are many."""
+    seen = 0
+    for where, judges, scorer, least in conditions():
+        for judge in make_judges(judges, load_task("summary", ["fluency"])):
+            if not isinstance(judge, Anchored) or scorer not in judge.scorers:
+                continue
+            made = Synthetic({"levels": levels}, load_task("summary", ["fluency"]), judge.name)
+            scale, seen = ratings(levels), seen + 1
+            lost = value(made, scorer, dict.fromkeys(scale, UNDECIDED[undecided]))
+            best = value(made, scorer, {r: answer_chances(HIGHEST - r) for r in scale})
+            assert lost < least <= best, f"{where}: {scorer} ≥ {least}: {lost:.2f}, {best:.2f}"
+    assert seen >= 3
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("undecided", UNDECIDED)
+def test_where_each_reading_puts_an_undecided_judge(undecided: str, levels: int) -> None:
+    """In the middle; but `level` follows the paper's sum, where beating a good text counts more."""
+    judge = Synthetic({"levels": levels}, load_task("summary", ["fluency"]))
+    answers = dict.fromkeys(ratings(levels), UNDECIDED[undecided])
+    for reading in ("ordinal", "bradley-terry"):
+        assert value(judge, f"synthetic.{reading}", answers) == pytest.approx(3.0)
+    assert value(judge, "synthetic.level", answers) > 3.5
+    assert value(judge, "synthetic", answers) == pytest.approx(0.0)
