@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import UserError, unknown
 from evaljudge.execution import Executor, make_executor
-from evaljudge.judges import Judge, make_judges
+from evaljudge.judges import Anchored, Judge, make_judges
+from evaljudge.judges.anchored import MIDDLE
 from evaljudge.metrics import Metric, make_metrics
 from evaljudge.records import ANY_AXIS
 from evaljudge.references import take_references
@@ -87,15 +88,32 @@ class Job:
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of this run's numbers must know of its models."""
+        """What a reader of this run's numbers must know of its models and its thresholds."""
+        return [*self._of_models(), *self._of_thresholds()]
+
+    def _of_models(self) -> Iterator[str]:
         bundled = [source for source in (self.model, self.writer) if source and source.is_bundled]
         if not self.judges or not bundled:
-            return []
-        said = ["model nano knows the small world of `evaljudge demo` and nothing else: of other "
-                "texts its scores say nothing"]  # fmt: skip
+            return
+        yield ("model nano knows the small world of `evaljudge demo` and nothing else: of other "
+               "texts its scores say nothing")  # fmt: skip
         if self.config.prompts != NANO:
-            said.append("model nano was taught the prompts of `prompts: nano` alone: set them")
-        return said
+            yield "model nano was taught the prompts of `prompts: nano` alone: set them"
+
+    def _of_thresholds(self) -> Iterator[str]:
+        """Those above the middle of the scale that a judge passes without deciding anything."""
+        chosen = [(rule.name, one) for rule in self.config.select for one in rule.all]
+        for judge in (one for one in self.judges if isinstance(one, Anchored)):
+            undecided = judge.undecided
+            better = min(undecided, key=lambda scorer: round(undecided[scorer], 6))
+            for name, one in chosen:
+                least, there = one.at_least, undecided.get(one.scorer, MIDDLE)
+                if least is not None and MIDDLE < least <= there:
+                    yield (
+                        f"select.{name}: {one.scorer} on {one.axis}: at_least {least:g} is "
+                        f"passed by a judge that cannot decide, which is at {there:.2f}: use "
+                        f"{better}, where it is at {undecided[better]:.2f}"
+                    )
 
     def signatures(self, corpus: str) -> dict[str, str]:
         """Each scorer's signature; `corpus`: its digest."""

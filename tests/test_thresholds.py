@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
+from evaljudge.config import load_config
 from evaljudge.demo import demo_config
+from evaljudge.job import make_job
 from evaljudge.judges import Anchored, make_judges
 from evaljudge.judges.anchored import answer_chances
 from evaljudge.judges.scale import HIGHEST, ratings
 from evaljudge.judges.synthetic import Synthetic
+from evaljudge.model.scripted import ScriptedEngines
 from evaljudge.records import Verdict
 from evaljudge.tasks import load_task
 
@@ -87,3 +90,29 @@ def test_where_each_reading_puts_an_undecided_judge(undecided: str, levels: int)
         assert value(judge, f"synthetic.{reading}", answers) == pytest.approx(3.0)
     assert value(judge, "synthetic.level", answers) > 3.5
     assert value(judge, "synthetic", answers) == pytest.approx(0.0)
+
+
+def cautions(scorer: str, least: float, **changes: Any) -> list[str]:
+    condition = {"scorer": scorer, "axis": "fluency", "at_least": least}
+    usual = {"corpus": "cases.jsonl", "out": "runs/x", "model": "m", "judges": {"synthetic": {}}}
+    chosen = usual | changes | {"select": [{"name": "good", "all": [condition]}]}
+    return make_job(load_config(chosen), ScriptedEngines()).cautions
+
+
+def test_a_threshold_that_the_undecided_pass_is_said_with_the_remedy() -> None:
+    assert cautions("synthetic.level", 3.5) == [
+        "select.good: synthetic.level on fluency: at_least 3.5 is passed by a judge that cannot "
+        "decide, which is at 3.86: use synthetic.ordinal, where it is at 3.00"
+    ]
+    finer = {"finer": {"judge": "synthetic", "levels": 2}}
+    assert "which is at 4.33: use finer.ordinal" in cautions("finer.level", 4.3, judges=finer)[0]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "least"),
+    [("synthetic.level", 3.9), ("synthetic.ordinal", 3.5), ("synthetic.level", 2.5),
+     ("synthetic", 0.0)],
+)  # fmt: skip
+def test_other_thresholds_are_the_user_s_choice(scorer: str, least: float) -> None:
+    """Whoever wants no more than the middle of the scale does not ask for what is good."""
+    assert cautions(scorer, least) == []

@@ -19,6 +19,8 @@ from typing import Literal
 
 LOWEST, MIDDLE, HIGHEST = 1.0, 3.0, 5.0
 Comparisons = Sequence[tuple[float, Mapping[str, float]]]
+UNDECIDED = {"Better": 1 / 3, "Worse": 1 / 3, "Similar": 1 / 3}
+"""The answers of a judge that cannot decide."""
 
 # How far apart two texts must be to be told apart. Two statements fix both numbers: half a level
 # above a reference, a text is called Better every second time (so the border of "the same level"

@@ -126,5 +126,9 @@ class Anchored(Judge, Protocol):
 
     async def checks(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]: ...
 
+    @property
+    def undecided(self) -> Mapping[str, float]:
+        """Of each scorer on the scale of ratings: its score where no comparison is decided."""
+
     def comparisons(self, verdict: Verdict) -> Sequence[Compared]:
         """Of a verdict that is scored, in the order of the references' ratings."""

@@ -35,6 +35,7 @@ from pydantic import Field, model_validator
 
 from evaljudge.asks import Failed, Options, Writing
 from evaljudge.judges.anchored import (
+    UNDECIDED,
     bradley_terry_position,
     level_of,
     ordinal_level,
@@ -226,6 +227,11 @@ class Synthetic:
     def comparisons(self, verdict: Verdict) -> list[Compared]:
         levels = verdict.evidence["levels"]
         return [Compared(level["rating"], level["p"], level["mass"]) for level in levels]
+
+    @property
+    def undecided(self) -> Mapping[str, float]:
+        levels = [(rating, UNDECIDED) for rating in ratings(self._settings.levels)]
+        return {f"{self.name}.{name}": reading(levels) for name, reading in READINGS.items()}
 
     def score(self, verdict: Verdict) -> list[Score]:
         values: Mapping[str, float | None] = dict.fromkeys(self.scorers)
