@@ -368,9 +368,9 @@ def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> Non
     for _ in range(2):  # a second report repeats the first
         lines = reported("modelled")
         end = f" | fitted {short(output.place.read_json(FILE)['entities'])[:12]}"
-        assert len(lines) == 9
+        assert len(lines) == 13  # entities, nine shares, three modelled
         assert all(line.endswith(end) for line in lines.values())
     lines = reported("majority")
-    assert len(lines) == 6
+    assert len(lines) == 10
     assert not any(" | fitted " in line for line in lines.values())
     assert output.place.find_json(FILE) is None

@@ -70,7 +70,10 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
 def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
     kept = {name: demo[name] for name in ("corpus", "task", "prompts", "model")}
     synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
-    judges = [{"judge": "synthetic", **synthetic, "levels": [2, 3, 5]}, "direct"]
+    judges = [
+        {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},
+        {"judge": "direct", "steps": False},
+    ]
     where = {"out": str(out / "study"), "briefs": str(out / "run" / "briefs")}
     return kept | where | {"metrics": ["rouge1"], "study": {"judges": judges}, "coverage_floor": 0}
 
