@@ -31,7 +31,8 @@ def config(
         "out": str(folder / name),
         "axes": list(AXES),
         "model": "scripted",
-        "judges": ["synthetic", "entities", "roles", "direct"],
+        # steps are asked once for all documents: whose brief pays for them is a matter of order
+        "judges": {"synthetic": {}, "entities": {}, "roles": {}, "direct": {"steps": False}},
         "metrics": ["words", "importance", "rouge1"],
         "calibrate": ["synthetic"],
         "select": [{"name": "best", "all": [best]}],
