@@ -709,6 +709,9 @@ def written_votes(asked: list[tuple[str, list[str]]], said: Callable[[int], Any]
             return writer(prompt, how)
         subjects = lines(texts_in(prompt)["subject"])
         asked.append((rest.partition("|")[0], subjects))
+        form = json.loads(how.schema or "")["properties"]
+        assert list(form) == [str(n) for n, _ in enumerate(subjects, 1)]
+        assert all(list(one["properties"]) == list(said(1)) for one in form.values())
         return json.dumps({str(n): said(n) for n, _ in enumerate(subjects, 1)})
 
     return writes
