@@ -18,7 +18,8 @@ with `order: both` the two orders' sums are averaged.
     roles.plain   `plain: true`: p(candidate) by one plain question without roles (GPT-D3)
 
 The reference is a person's text (`reference: human`), one that the model writes (`written`), or
-the synthetic one of a level (`level`), against which votes compare across documents.
+the synthetic one of a level (`level`), against which votes compare across documents. A candidate
+that is the reference itself is not voted on (see selfsame.py).
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from evaljudge.judges.role_clusters import first_come, survivors
 from evaljudge.judges.role_lists import Role
 from evaljudge.model import Model
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.selfsame import IS_THE_REFERENCE, is_selfsame
 from evaljudge.settings import Settings, read_settings
 from evaljudge.tasks import Task
 
@@ -90,7 +92,7 @@ class RolesSettings(Settings):
 
 class Roles:
     kind = "roles"
-    version = "1"
+    version = "2"
     axes: Sequence[str] = (ANY_AXIS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
@@ -156,14 +158,15 @@ class Roles:
         document, reference = case.document, self._rival.text(case.document, briefs)
         if isinstance(reference, Failed):
             return [self._unscored(document, c, reference.reason) for c in case.candidates]
-        readable = [c for c in case.candidates if not hurdle(document, c)]
+        hurdles = {c.system: _hurdle(document, c, reference) for c in case.candidates}
+        readable = [c for c in case.candidates if not hurdles[c.system]]
         voters = await self._electorate(briefs, model)
         polled = await self._polling.poll(document, reference, readable, voters, model)
         found = dict(zip((c.system for c in readable), polled, strict=True))
         return [
             self._verdict(document, c, reference, voters, found[c.system])
             if c.system in found
-            else self._unscored(document, c, hurdle(document, c))
+            else self._unscored(document, c, hurdles[c.system])
             for c in case.candidates
         ]
 
@@ -229,6 +232,12 @@ class Roles:
         if isinstance(value, Failed):
             return Score(*known, None, value.reason)
         return Score(*known, value)
+
+
+def _hurdle(document: Document, candidate: Candidate, reference: str) -> str:
+    """Why nobody is asked about it; empty where somebody is."""
+    itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
+    return hurdle(document, candidate) or itself
 
 
 def _sum_of_votes(evidence: Evidence) -> float | Failed:

@@ -7,7 +7,7 @@ Precision is the mean over the text's tokens of the highest cosine with a token 
 recall the same over the other's tokens, `f1` their harmonic mean. The numbers are those of the
 package bert-score without idf weights and without rescaling by a baseline: like there, the
 encoder's marks ([CLS], [SEP]) carry no weight but may be another token's nearest. They are cosines,
-so at most 1 (the text itself) and in practice above 0; most encoders leave little room below 0.8.
+so at most 1 (equal texts) and in practice above 0; most encoders leave little room below 0.8.
 Texts longer than the encoder reads at once are not cut, as there, but read in windows.
 """
 

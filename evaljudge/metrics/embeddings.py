@@ -65,7 +65,7 @@ class Embeddings:
     settings: EncoderSettings
     library: str
     likeness: Likeness
-    version: str = "1"
+    version: str = "2"
 
     @property
     def told(self) -> Mapping[str, Any]:

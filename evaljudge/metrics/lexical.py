@@ -3,10 +3,10 @@
     reference "The river rose and closed the bridge."   text "The river closed the old bridge."
     rouge1 0.769   rouge2 0.364   rougeL 0.769   bleu 0.197   chrf 0.598
 
-All lie in 0..1, 1 for the reference itself (BLEU and chrF up to rounding). BLEU (one sentence,
-tokens as in mteval 13a, exponential smoothing, effective order) and chrF are sacrebleu's;
-`words: 2` makes chrF++. With several references `best` and `mean` are over the values against one
-reference each, for BLEU too: its own way of pooling references has no mean.
+All lie in 0..1; the reference itself would have 1 (BLEU and chrF up to rounding) and is unscored.
+BLEU (one sentence, tokens as in mteval 13a, exponential smoothing, effective order) and chrF are
+sacrebleu's; `words: 2` makes chrF++. With several references `best` and `mean` are over the values
+against one reference each, for BLEU too: its own way of pooling references has no mean.
 
 ROUGE of a text without letters or digits, or against such texts only, is unscored (`no words`).
 BLEU and chrF count signs too. Letters of scripts without spaces are words of their own (see
@@ -56,7 +56,7 @@ class Lexical:
     settings: ReferenceSettings
     made_by: Mapping[str, Any]
     comparing: Callable[[str], Comparison]
-    version: str = "1"
+    version: str = "2"
 
     @property
     def told(self) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@
 
 Every token of a text holds an equal share of it; moving a share costs the Euclidean distance
 between the two tokens' unit vectors, and the score is 1 minus the least total cost (the earth
-mover's distance, solved exactly by POT). It lies in -1..1: 1 for the text itself, 0 where tokens
+mover's distance, solved exactly by POT). It lies in -1..1: 1 for equal texts, 0 where tokens
 are a distance of 1 from their nearest (a cosine of 0.5), below 0 where they are further apart.
 With `n: 2` what moves are bigrams, each the mean of two neighbours made a unit vector again; a
 text of one token is then its own.

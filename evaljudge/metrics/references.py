@@ -6,7 +6,8 @@
 `first` compares with the first reference alone, as the papers do; `best` takes the highest and
 `mean` the mean of the values against each of them; `source` compares with what was summarised or
 answered. The rule is the same for every metric. A reference without text is no reference: here the
-first is "A flood." and the second "The town is cut off.".
+first is "A flood." and the second "The town is cut off.". A candidate that is itself one of the
+texts it would be compared with, the source among them, is unscored (see selfsame.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Literal
 
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import Case, Document
+from evaljudge.selfsame import IS_THE_REFERENCE, is_selfsame
 from evaljudge.settings import Settings
 
 Against = Literal["first", "best", "mean", "source"]
@@ -26,6 +28,7 @@ Comparison = Callable[[str], Value]
 EMPTY_TEXT = Unscored("empty text")
 NO_REFERENCE = Unscored("no reference")
 EMPTY_SOURCE = Unscored("empty source")
+SELFSAME = Unscored(IS_THE_REFERENCE)
 
 
 class ReferenceSettings(Settings):
@@ -41,16 +44,18 @@ def measured(
 
 def _of_case(case: Case, against: Against, comparing: Callable[[str], Comparison]) -> list[Value]:
     texts = compared_with(case.document, against)
-    prepared = texts if isinstance(texts, Unscored) else [comparing(text) for text in texts]
+    if isinstance(texts, Unscored):
+        return [EMPTY_TEXT if is_empty(c.text) else texts for c in case.candidates]
+    prepared = [(text, comparing(text)) for text in texts]
     return [_of_text(candidate.text, against, prepared) for candidate in case.candidates]
 
 
-def _of_text(text: str, against: Against, prepared: Sequence[Comparison] | Unscored) -> Value:
+def _of_text(text: str, against: Against, prepared: Sequence[tuple[str, Comparison]]) -> Value:
     if is_empty(text):
         return EMPTY_TEXT
-    if isinstance(prepared, Unscored):
-        return prepared
-    return combined([compare(text) for compare in prepared], against)
+    if any(is_selfsame(text, other) for other, _ in prepared):
+        return SELFSAME
+    return combined([compare(text) for _, compare in prepared], against)
 
 
 def compared_with(document: Document, against: Against) -> Sequence[str] | Unscored:

@@ -19,6 +19,7 @@ from evaljudge.report.judged import (
     RoleRow,
     RoleView,
 )
+from evaljudge.selfsame import IS_THE_REFERENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,8 +275,12 @@ class Findings:
 
     @property
     def share(self) -> float:
-        """Scored of expected, over all scorers and axes; 1.0 when nothing was expected."""
-        expected = sum(row.expected for row in self.coverage)
+        """Scored of expected, over all scorers and axes; 1.0 when nothing was expected.
+
+        Of a text that is its own reference no score is expected.
+        """
+        itself = sum(row.reasons.get(IS_THE_REFERENCE, 0) for row in self.coverage)
+        expected = sum(row.expected for row in self.coverage) - itself
         return sum(row.scored for row in self.coverage) / expected if expected else 1.0
 
     @property

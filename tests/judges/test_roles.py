@@ -335,6 +335,15 @@ def test_what_cannot_be_judged_at_all(document: Document, text: str, reason: str
     assert values(one, found) == {"roles": reason}
 
 
+def test_nobody_votes_on_the_reference_itself() -> None:
+    one, model = judge(dynamic=0), Voting(all_for_the_second)
+    itself = Candidate("Human", "The river rose. \n")
+    first, second = verdicts(one, model, Case(DOCUMENT, (itself, CASE.candidates[0])))
+    assert values(one, first) == {"roles": "is the reference"}
+    assert second.status == "ok"
+    assert [inside(Prompt(text), "second") for text in model.asked] == [CASE.candidates[0].text]
+
+
 # what depends on what
 
 

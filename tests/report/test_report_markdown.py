@@ -127,6 +127,13 @@ def test_a_share_is_never_rounded_up_to_the_floor(findings: Findings) -> None:
     assert "**94.9% scored: is under the floor of 95%.**" in agreement_markdown(nearly)
 
 
+def test_the_reference_itself_is_counted_but_no_score_of_it_is_expected(findings: Findings) -> None:
+    itself = Coverage("rouge1", "*", 480, 48, {"is the reference": 48})
+    said = agreement_markdown(replace(findings, coverage=[itself]))
+    assert "**100.0% scored: reaches the floor of 95%.**" in said
+    assert "is the reference × 48" in said
+
+
 def test_expecting_nothing_is_covered(findings: Findings) -> None:
     none = replace(findings, coverage=[])
     assert none.share == 1.0
