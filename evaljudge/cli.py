@@ -119,7 +119,7 @@ def agree(
         typer.Option(help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}"),
     ] = None,
     mix: Annotated[
-        list[str] | None, typer.Option(help="A sum of scorers, as one: importance+rouge1.")
+        list[str] | None, typer.Option(help="Scorers as one: importance+rouge1, 0.2*direct+chrf.")
     ] = None,
     axis: Annotated[
         list[str] | None, typer.Option(help="A human axis to look at; may be repeated.")

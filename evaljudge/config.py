@@ -174,6 +174,8 @@ class Config(Settings):
     writer: ModelConfig | None = None
     judges: dict[str, dict[str, Any]] = {"synthetic": {}}
     metrics: dict[str, dict[str, Any]] = {}
+    mixes: dict[str, str] = {}
+    """Further scorers, by name: `0.2*direct + chrf`."""
     workers: WorkersConfig = WorkersConfig()
     calibrate: list[str] = []
     select: list[Selection] = []
@@ -249,6 +251,8 @@ class Config(Settings):
         if self.study is not None:
             if "judges" in self.model_fields_set:
                 raise ValueError("judges: a study names its own, under study.judges")
+            if self.mixes:
+                raise ValueError("mixes: a study has none; name them in the configuration of a run")
             if self.model is None and self.study.models is None:
                 raise ValueError("model: a study needs one, or study.models")
         elif self.judges and self.model is None:

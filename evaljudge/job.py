@@ -17,6 +17,7 @@ from evaljudge.execution import Executor, make_executor
 from evaljudge.judges import Anchored, Judge, make_judges
 from evaljudge.judges.anchored import MIDDLE
 from evaljudge.metrics import Metric, make_metrics
+from evaljudge.mixing import Mix, mixes_of
 from evaljudge.records import ANY_AXIS
 from evaljudge.references import take_references
 from evaljudge.signature import Fingerprint, fingerprint, metric_signature, score_signature
@@ -38,6 +39,7 @@ class Job:
     """The engine's name and version, for fingerprints and signatures."""
     references: Mapping[str, str] = field(default_factory=dict)
     """Each judge's file of references, of those that are given one; the judge knows its digest."""
+    mixes: Mapping[str, Mix] = field(default_factory=dict)
     since: float = field(default_factory=time.monotonic)
 
     @property
@@ -65,8 +67,8 @@ class Job:
     @property
     def scorers(self) -> dict[str, list[str]]:
         """Every scorer of the run, and its axes."""
-        judged = {s: list(judge.axes_of(s)) for judge in self.judges for s in judge.scorers}
-        return judged | {metric.name: [ANY_AXIS] for metric in self.metrics}
+        single = _axes_of_scorers(self.judges, self.metrics)
+        return single | {name: mix.axes(single) for name, mix in self.mixes.items()}
 
     @property
     def selectable(self) -> dict[str, list[str]]:
@@ -117,7 +119,8 @@ class Job:
 
     def signatures(self, corpus: str) -> dict[str, str]:
         """Each scorer's signature; `corpus`: its digest."""
-        return self.judge_signatures() | self.metric_signatures(corpus)
+        mixed = {name: mix.signature(name) for name, mix in self.mixes.items()}
+        return self.judge_signatures() | self.metric_signatures(corpus) | mixed
 
     def metric_signatures(self, corpus: str) -> dict[str, str]:
         spec, seed = self.config.metrics, self.config.seed
@@ -156,6 +159,7 @@ def make_job(
     judges = make_judges(told, task)
     metrics = make_metrics(config.metrics)
     _refuse_doubles(judges, metrics)
+    mixes = mixes_of(config.mixes, _axes_of_scorers(judges, metrics))
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
     model = config.model.as_source() if config.model and judges else None
@@ -171,10 +175,15 @@ def make_job(
         engine = str(bound.get("engine", ""))
     model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
     models = (model, writer, model_is, writer_is)
-    job = Job(config, task, judges, metrics, engines, *models, engine, references)
+    job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
     _check_calibrate(job)
     _check_selections(job)
     return job
+
+
+def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict[str, list[str]]:
+    judged = {s: list(judge.axes_of(s)) for judge in judges for s in judge.scorers}
+    return judged | {metric.name: [ANY_AXIS] for metric in metrics}
 
 
 def _refuse_doubles(judges: Sequence[Judge], metrics: Sequence[Metric]) -> None:

@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import fsum
 
 from evaljudge.agreeing import too_few_permutations, with_statistics, write_agreement
 from evaljudge.config import AgreementConfig
@@ -20,6 +19,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.given import Given, read_all_given
 from evaljudge.metrics import MetricsSpec, Unscored, make_metrics
 from evaljudge.metrics.measuring import measure_here
+from evaljudge.mixing import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.rated import Rated
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import Findings, agreement_text, coverage_text
@@ -29,6 +29,8 @@ from evaljudge.storage import Place
 
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why a value that was measured is none."""
+Axes = Mapping[str, Sequence[str]]
+"""Of each scorer."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +71,12 @@ def agreement_of(wanted: Wanted) -> Findings:
     if given and strangers == sum(map(len, given.values())):
         raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
     reasons = _measure(wanted, cases, given)
-    for mix in wanted.mixes:
-        _add_mix(mix, given)
-    tables = Tables(given)
+    axes = _axes(given)
+    mixes = _mixes(wanted.mixes, axes)
+    axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
+    tables = Tables((scorer, axis) for scorer, on in axes.items() for axis in on)
     for case in cases:
-        tables.add(case, _scores(case, given, reasons))
+        tables.add(case, _scores(case, given, reasons, mixes, axes))
     rated = tables.as_rated()
     skipped = [f"{corpus.skipped_rows} bad rows of the corpus were skipped"]
     warnings = [*_unmet(rated), *too_few_permutations(rated, wanted.how)]
@@ -94,7 +97,8 @@ def agreement_of(wanted: Wanted) -> Findings:
         coverage_floor=0.0,
         systems=tables.systems(),
         selections=(),
-        signatures=_signatures(wanted, corpus.digest),
+        signatures=_signatures(wanted, corpus.digest)
+        | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),
         warnings=warnings,
         **with_statistics(_looked_at(rated, wanted), wanted.how, wanted.seed),
@@ -133,34 +137,33 @@ def _measure(wanted: Wanted, cases: Sequence[Case], given: Given) -> Reasons:
     return reasons
 
 
-def _add_mix(mix: str, given: Given) -> None:
-    """`importance+rouge1`: the sum, of candidates that have all of its values."""
-    parts = [part.strip() for part in mix.split("+")]
-    known = {scorer: column for (scorer, axis), column in given.items() if axis == ANY_AXIS}
-    if len(parts) < 2:
-        raise UserError(f"--mix {mix}: write it as one scorer + another")
-    for part in parts:
-        if part not in known:
-            raise UserError(f"--mix {mix}: {unknown('scorer without axes', part, known)}")
-    columns = [known[part] for part in parts]
-    shared = set(columns[0]).intersection(*columns[1:])
-    values = {at: [column[at] for column in columns] for at in shared}
-    given["+".join(parts), ANY_AXIS] = {
-        at: fsum(v for v in some if v is not None)
-        for at, some in values.items()
-        if None not in some
-    }
+def _mixes(texts: Sequence[str], axes: Axes) -> dict[str, Mix]:
+    """Of scores that were given and of metrics alike, by the name that each goes by."""
+    mixes = [mix_of(text, axes) for text in texts]
+    for mix in mixes:
+        check_axes(mix, axes, f"--mix {mix.compact}")
+    return {mix.compact: mix for mix in mixes}
 
 
-def _scores(case: Case, given: Given, reasons: Reasons) -> Mapping[tuple[str, str, str], Score]:
-    found = {}
+def _axes(given: Given) -> dict[str, list[str]]:
+    axes: dict[str, list[str]] = {}
+    for scorer, axis in given:
+        axes.setdefault(scorer, []).append(axis)
+    return axes
+
+
+def _scores(
+    case: Case, given: Given, reasons: Reasons, mixes: Mapping[str, Mix], axes: Axes
+) -> Mapping[tuple[str, str, str], Score]:
+    found = []
     for candidate in case.candidates:
         at = (case.document.doc_id, candidate.system)
         for key, values in given.items():
             missing = "null" if at in values else "no score given"
             reason = reasons.get(key, {}).get(at, missing)
-            found[candidate.system, *key] = Score(*at, *key, values.get(at), reason)
-    return found
+            found.append(Score(*at, *key, values.get(at), reason))
+    found += mixed_scores(mixes, axes, found)
+    return {(score.system, score.scorer, score.axis): score for score in found}
 
 
 def _strangers(given: Given, cases: Sequence[Case]) -> int:

@@ -21,6 +21,7 @@ import numpy as np
 from evaljudge.job import Job
 from evaljudge.judges import Anchored, Judge
 from evaljudge.judges.protocol import Fitted, Fitting
+from evaljudge.mixing import mixed_scores
 from evaljudge.rated import Key, Rated
 from evaljudge.records import Candidate, Case, Score, Verdict
 from evaljudge.report import Coverage, SystemMean, ValidityRow
@@ -221,6 +222,7 @@ def _score_shard(
         scores += mine
     for metric in job.metrics:
         scores += output.measures(metric.name, shard)
+    scores += list(mixed_scores(job.mixes, job.scorers, scores))
     output.write_scores(shard, scores)
     return cases, by_document(scores), checked
 

@@ -363,6 +363,44 @@ def test_metrics_alone_need_no_model(bench: Bench) -> None:
     assert {row["value"] for row in bench.rows("scores")} == {3.0}
 
 
+def test_mixes_are_scorers_like_others(bench: Bench) -> None:
+    """Changed freely, selected by, and unscored where a part is."""
+    rows = [case(n) for n in range(2)]
+    rows[0]["candidates"][0]["text"] = " "
+    bench.corpus(rows)
+    bench.asked(metrics=["words"])
+    mixes = {"blend": "0.5*synthetic.level - 2 * words", "lengths": "words + words"}
+    mine = select(scorer="blend", at_least=-100)
+    assert bench.asked(metrics=["words"], mixes=mixes, select=mine, coverage_floor=0) == {}
+    scores = {(r["doc_id"], r["system"], r["scorer"], r["axis"]): r for r in bench.rows("scores")}
+    for axis in AXES:
+        level = scores["d1", "A", "synthetic.level", axis]["value"]
+        mixed = scores["d1", "A", "blend", axis]
+        assert mixed["value"] == pytest.approx(0.5 * level - 2 * 3)
+        assert mixed["signature"].startswith("blend@1 | mix 0.5*synthetic.level - 2*words | ")
+        unscored = scores["d0", "A", "blend", axis]
+        assert (unscored["value"], unscored["reason"]) == (None, "synthetic.level: empty text")
+    assert scores["d1", "B", "lengths", "*"]["value"] == 6
+    assert len((bench.out / "selected/some.jsonl").read_text().splitlines()) == 3
+    assert {row.scorer for row in bench.came.agreement} >= {"blend", "lengths"}
+
+
+@pytest.mark.parametrize(
+    ("mixes", "said"),
+    [
+        (
+            {"blend": "words + wrods"},
+            "mixes.blend: words . wrods: unknown scorer 'wrods': did",
+        ),
+        ({"words": "words + words"}, "mixes.words: a scorer of the run has this name"),
+        ({"b c": "words + words"}, "mixes.b c: a name may hold letters"),
+    ],
+)
+def test_mixes_that_are_none(bench: Bench, mixes: dict[str, str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        bench.asked(metrics=["words"], mixes=mixes)
+
+
 def test_run_json_says_what_was_asked(bench: Bench) -> None:
     bench.asked()
     run = bench.run_json()

@@ -174,11 +174,28 @@ def test_several_files_metrics_and_mixes(cases: str, tmp_path: Path) -> None:
     assert by_scorer["mine"] == by_scorer["mine+words"] == pytest.approx(1.0)
 
 
+def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path) -> None:
+    rows = [*SCORES[1:], *({**row, "scorer": "other", "axis": "wit"} for row in SCORES)]
+    scores = written(tmp_path, rows, "jsonl")
+    text = "0.2 * mine - 10*words"
+    findings = agreed(cases, scores, metrics={"words": {}}, mixes=[text])
+    covered = {(row.scorer, row.axis): row for row in findings.coverage}
+    mixed = covered["0.2*mine-10*words", "fluency"]
+    assert (mixed.scored, mixed.reasons) == (5, {"mine: no score given": 1})
+    assert "mix 0.2*mine - 10*words" in findings.signatures["0.2*mine-10*words"]
+    means = {row.system: row.mean for row in findings.systems if row.scorer == mixed.scorer}
+    assert means == pytest.approx(
+        {"A": 0.2 * 0.3 - 10, "B": 0.2 * 10.05 - 10, "C": 0.2 * 15.1 - 10}
+    )
+    with pytest.raises(UserError, match="--mix mine.other: its scorers share no axis"):
+        agreed(cases, scores, mixes=["mine+other"])
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"mixes": ["mine"]}, "--mix mine: write it as one scorer"),
-        ({"mixes": ["mine+yours"]}, "--mix mine.yours: unknown scorer without axes"),
+        ({"mixes": ["mine"]}, "--mix mine: name at least two scorers"),
+        ({"mixes": ["mine+yours"]}, "--mix mine.yours: unknown scorer 'yours'"),
         ({"axes": ["fluencey"]}, "--axis: unknown human axis 'fluencey': did you mean 'fluency'"),
     ],
 )

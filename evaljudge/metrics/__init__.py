@@ -25,6 +25,7 @@ __all__ = [
     "MetricsSpec",
     "Unscored",
     "Value",
+    "check_name",
     "make_metrics",
     "metrics_spec",
     "read_metrics",
@@ -79,14 +80,19 @@ def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
     return [_make(name, settings) for name, settings in spec.items()]
 
 
+def check_name(name: str, where: str) -> None:
+    """Of a scorer that a configuration names."""
+    if not _NAME.fullmatch(name):
+        raise UserError(f"{where} a name may hold letters, digits, `_`, `.`, `@` and `-`")
+    if name == HUMAN:
+        raise UserError(f"{where} people go by this name in reports; give another")
+
+
 def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     kind = settings.get("metric", name)
     if not isinstance(kind, str) or kind not in METRICS:
         raise UserError(f"metrics: {unknown('metric', str(kind), METRICS)}")
-    if not _NAME.fullmatch(name):
-        raise UserError(f"metrics.{name}: a name may hold letters, digits, `_`, `.`, `@` and `-`")
-    if name == HUMAN:
-        raise UserError("metrics.human: people go by this name in reports; give another")
+    check_name(name, f"metrics.{name}:")
     module, _, function = METRICS[kind].partition(":")
     make: Make = getattr(import_module(f"evaljudge.metrics.{module}"), function)
     return make(name, {key: told for key, told in settings.items() if key != "metric"})

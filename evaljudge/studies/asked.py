@@ -15,9 +15,9 @@ from evaljudge.errors import UserError
 from evaljudge.given import read_all_given
 from evaljudge.metrics import make_metrics, read_metrics
 from evaljudge.metrics.measuring import measure_here
+from evaljudge.mixing import Mix, mix_of
 from evaljudge.storage import Place
 from evaljudge.studies.matrix import Measure, ScoreMatrix, measured_columns, score_matrix
-from evaljudge.studies.mixing import Mix, mix_of
 from evaljudge.studies.telling import Study, told_json, told_markdown, told_text
 
 
@@ -49,7 +49,12 @@ class Asked:
         return self.measure
 
     def mixes(self, texts: Sequence[str], axis: str) -> list[Mix]:
-        return [mix_of(text, self.matrix.against(axis)) for text in texts]
+        """A scorer of several axes goes by its own name, too: this one is meant."""
+        known = self.matrix.against(axis)
+        short = {name.removesuffix(f"/{axis}"): name for name in known}
+        names = short | {name: name for name in known}
+        mixes = (mix_of(text, names) for text in texts)
+        return [Mix(tuple((names[part], weight) for part, weight in m.parts)) for m in mixes]
 
     def about(self, *more: str) -> str:
         matrix = self.matrix

@@ -37,7 +37,7 @@ Out = Annotated[
     str | None, typer.Option(help="Also write NAME.md, NAME.json and NAME.svg here (path or URI).")
 ]
 Mixed = Annotated[
-    list[str] | None, typer.Option("--mix", help="A mix: a+b+c or a-b; may be repeated.")
+    list[str] | None, typer.Option("--mix", help="A mix: a+b, a-b or 0.2*a+b; may be repeated.")
 ]
 Draws = Annotated[int, typer.Option(min=1, help="How often documents are drawn.")]
 

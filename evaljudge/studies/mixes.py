@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from evaljudge.agreement import Agreement, Level, agreements
+from evaljudge.mixing import Mix, all_pairs
 from evaljudge.studies.correlating import Coefficient
 from evaljudge.studies.matrix import Floats, ScoreMatrix
-from evaljudge.studies.mixing import Mix, all_pairs
 from evaljudge.studies.plots import Interval, intervals
 from evaljudge.studies.telling import NONE, Study, Table, number
 
@@ -78,8 +78,8 @@ def mixes_study(rows: Sequence[MixRow], about: str) -> Study:
             )
         ],
         notes=[
-            "Marked: the highest. Values are added in the scorers' own units; every row rests on\n"
-            "the candidates that all the scorers scored."
+            "Marked: the highest. Values are added in the scorers' own units, or as weighted;\n"
+            "every row rests on the candidates that all the scorers scored."
         ],
         rows=[asdict(row) for row in rows],
         draw=partial(_drawn, rows),

@@ -21,10 +21,10 @@ import numpy as np
 
 from evaljudge.agreement import Level
 from evaljudge.errors import UserError
+from evaljudge.mixing import Mix
 from evaljudge.studies.alterations import ALTERATIONS, Alteration, with_altered_references
 from evaljudge.studies.correlating import Coefficient, correlation
 from evaljudge.studies.matrix import Codes, Floats, Measure, ScoreMatrix, measured_columns
-from evaljudge.studies.mixing import Mix
 from evaljudge.studies.plots import Line, lines
 from evaljudge.studies.telling import Study, Table, number
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from evaljudge.errors import UserError
+from evaljudge.mixing import Mix, all_pairs, mix_of
 from evaljudge.studies.mixes import mixes, mixes_study
-from evaljudge.studies.mixing import Mix, all_pairs, mix_of
 from evaljudge.studies.telling import told_json, told_text
 
 HUMAN = {"a": [[1, 2, 3, 4], [1, 2, 3, 4]]}
 SCORES = {"x": [[1, 3, 2, 4], [1, 3, 2, 4]], "y": [[1, 1, 2, 2], [0, 0, 1, 1]], "z": [[9] * 4] * 2}
-KNOWN = ["a", "a-b", "gpt+", "x"]
+KNOWN = ["a", "a-b", "gpt+", "x", "2*b"]
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,9 @@ KNOWN = ["a", "a-b", "gpt+", "x"]
         ("a-b", None),
         ("a-b-x", (("a-b", 1), ("x", -1))),
         ("x+gpt++a", (("x", 1), ("gpt+", 1), ("a", 1))),
+        ("0.2*a + .01 * x - 1e-2*gpt+", (("a", 0.2), ("x", 0.01), ("gpt+", -0.01))),
+        ("-a + 2*x", (("a", -1), ("x", 2))),
+        ("2*2*b - a-b", (("2*b", 2), ("a-b", -1))),
     ],
 )
 def test_how_a_mix_is_read(text: str, parts: Any) -> None:
@@ -37,7 +40,9 @@ def test_how_a_mix_is_read(text: str, parts: Any) -> None:
         assert mix_of(text, KNOWN) == Mix(parts)
 
 
-@pytest.mark.parametrize("text", ["a+rouge", "a++x", "+a+x", "a x", "a+"])
+@pytest.mark.parametrize(
+    "text", ["a+rouge", "a++x", "+a+x", "a x", "a+", "0*a+x", "2a+x", "1e999*a+x", "*a+x", "2*"]
+)
 def test_what_is_no_mix(text: str) -> None:
     with pytest.raises(UserError, match=r"--mix "):
         mix_of(text, KNOWN)
@@ -46,6 +51,22 @@ def test_what_is_no_mix(text: str) -> None:
 def test_the_nearest_scorer_is_named() -> None:
     with pytest.raises(UserError, match="unknown scorer 'rougue1': did you mean 'rouge1'"):
         mix_of("rouge1+rougue1", ["rouge1", "chrf"])
+
+
+def test_weights_in_names_and_values() -> None:
+    mix = mix_of("-0.010*x+0.2*y+z", "xyz")
+    columns = {"x": np.array([100.0]), "y": np.array([5.0]), "z": np.array([0.5])}
+    assert mix.name == "-0.01*x + 0.2*y + z"
+    assert mix.compact == "-0.01*x+0.2*y+z"
+    assert mix_of(mix.compact, "xyz") == mix_of(mix.name, "xyz") == mix
+    np.testing.assert_allclose(mix.of(columns), [0.5])
+    assert mix.of_values([100.0, 5.0, 0.5]) == pytest.approx(0.5)
+
+
+def test_the_axes_of_a_mix() -> None:
+    axes = {"x": ["*"], "y": ["tone", "ease"], "z": ["ease"], "w": ["wit"]}
+    found = {text: mix_of(text, axes).axes(axes) for text in ("x+x", "x+y", "y+z", "z+w")}
+    assert found == {"x+x": ["*"], "x+y": ["tone", "ease"], "y+z": ["ease"], "z+w": []}
 
 
 def test_names_and_values() -> None:

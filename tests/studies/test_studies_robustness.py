@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from evaljudge.errors import UserError
+from evaljudge.mixing import mix_of
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.studies.alterations import excerpt
 from evaljudge.studies.correlating import correlation
 from evaljudge.studies.matrix import Floats, Measure, ScoreMatrix, measured_columns, score_matrix
-from evaljudge.studies.mixing import mix_of
 from evaljudge.studies.robustness import Growth, RobustnessRow, robustness, robustness_study
 from evaljudge.studies.telling import told_text
 

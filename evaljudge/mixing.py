@@ -1,0 +1,154 @@
+"""Scorers added up with weights, candidate by candidate: one scorer made of several.
+
+    mix_of("importance + rouge1", …)        -> Mix((("importance", 1.0), ("rouge1", 1.0)))
+    mix_of("0.2*direct - 0.01*estime", …)   -> Mix((("direct", 0.2), ("estime", -0.01)))
+
+Nothing is standardised: a scorer of a wider range counts for more, unless a weight brings it to the
+range of the others. Gigant et al. (2024) print plain sums, but their released code divides the
+ratings of an LLM by 5 and chrF by 100, and takes away a hundredth of ESTIME. The `chrf` measured
+here lies in 0..1 already and needs no weight; scores given in 0..100 do.
+
+A mix has values on the axes that all of its scorers have; one without axes goes with any. A
+candidate that one of them left unscored is unscored. A name may hold `+`, `-` or `*` itself: the
+longest known name that fits is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import fsum, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+import evaljudge
+from evaljudge.errors import UserError, unknown
+from evaljudge.metrics import check_name
+from evaljudge.records import ANY_AXIS, Score
+
+VERSION = "1"
+_SIGNS = {"": 1.0, "+": 1.0, "-": -1.0}
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Mix:
+    parts: tuple[tuple[str, float], ...]
+
+    @property
+    def name(self) -> str:
+        """`0.2*direct + chrf - 0.01*estime`"""
+        first, *others = self.parts
+        lead = "-" if first[1] < 0 else ""
+        return " ".join([lead + _weighted(first), *(_signed(part) for part in others)])
+
+    @property
+    def compact(self) -> str:
+        """`0.2*direct+chrf-0.01*estime`"""
+        return self.name.replace(" + ", "+").replace(" - ", "-")
+
+    def signature(self, name: str) -> str:
+        return f"{name}@{VERSION} | mix {self.name} | evaljudge {evaljudge.__version__}"
+
+    def of(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """NaN where a part is."""
+        mixed = sum(columns[part] * weight for part, weight in self.parts)
+        assert not isinstance(mixed, int)
+        return mixed
+
+    def of_values(self, values: Iterable[float]) -> float:
+        """One candidate's, of its parts' values in order."""
+        weights = (weight for _, weight in self.parts)
+        return fsum(weight * value for weight, value in zip(weights, values, strict=True))
+
+    def axes(self, known: Mapping[str, Collection[str]]) -> list[str]:
+        """Those that all parts share, of each scorer's; none where there is no such axis."""
+        limited = [known[part] for part, _ in self.parts if ANY_AXIS not in known[part]]
+        if not limited:
+            return [ANY_AXIS]
+        return [axis for axis in limited[0] if all(axis in others for others in limited)]
+
+
+def all_pairs(scorers: Collection[str]) -> list[Mix]:
+    return [Mix(((one, 1.0), (other, 1.0))) for one, other in combinations(scorers, 2)]
+
+
+def mix_of(text: str, scorers: Collection[str], where: str = "--mix") -> Mix:
+    named = "|".join(sorted(map(re.escape, scorers), key=len, reverse=True))
+    part = re.compile(rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*)?({named})\s*(?=[+-]|$)")
+    parts: list[tuple[str, float]] = []
+    at = 0
+    while at < len(text):
+        found = part.match(text, at)
+        if not found or (found[1] == "+" if not parts else not found[1]):
+            raise UserError(f"{where} {text}: {_complaint(text[at:], scorers)}")
+        weight = float(found[2] or 1)
+        if not weight or not isfinite(weight):
+            raise UserError(f"{where} {text}: the weight {found[2]} of {found[3]} must be a finite "
+                            "number other than 0")  # fmt: skip
+        parts.append((found[3], _SIGNS[found[1]] * weight))
+        at = found.end()
+    if len(parts) < 2:
+        raise UserError(f"{where} {text}: name at least two scorers, as in a+b or 0.2*a-b")
+    return Mix(tuple(parts))
+
+
+def mixes_of(given: Mapping[str, str], axes: Mapping[str, Sequence[str]]) -> dict[str, Mix]:
+    """A configuration's `mixes`; `axes`: of each scorer that they may be made of."""
+    made = {}
+    for name, text in given.items():
+        where = f"mixes.{name}:"
+        check_name(name, where)
+        if name in axes:
+            raise UserError(f"{where} a scorer of the run has this name; give another")
+        made[name] = mix_of(text, axes, where)
+        check_axes(made[name], axes, f"{where} {text}")
+    return made
+
+
+def check_axes(mix: Mix, axes: Mapping[str, Sequence[str]], where: str) -> None:
+    if not mix.axes(axes):
+        raise UserError(f"{where}: its scorers share no axis")
+
+
+def mixed_scores(
+    mixes: Mapping[str, Mix], axes: Mapping[str, Sequence[str]], scores: Sequence[Score]
+) -> Iterator[Score]:
+    """Of every candidate that has scores, on each of the mix's `axes`."""
+    known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
+    candidates = dict.fromkeys((score.doc_id, score.system) for score in scores)
+    for name, mix in mixes.items():
+        signature = mix.signature(name)
+        for (doc_id, system), axis in product(candidates, axes[name]):
+            value, reason = _mixed(mix, known, (doc_id, system), axis)
+            yield Score(doc_id, system, name, axis, value, reason, signature)
+
+
+def _mixed(
+    mix: Mix, known: Mapping[tuple[str, str, str, str], Score], at: tuple[str, str], axis: str
+) -> tuple[float | None, str]:
+    values = []
+    for part, _ in mix.parts:
+        score = known.get((*at, part, axis)) or known.get((*at, part, ANY_AXIS))
+        if score is None or score.value is None:
+            return None, f"{part}: {score.reason if score else 'no score'}"
+        values.append(score.value)
+    return mix.of_values(values), ""
+
+
+def _weighted(part: tuple[str, float]) -> str:
+    name, weight = part
+    return name if abs(weight) == 1 else f"{abs(weight):.12g}*{name}"
+
+
+def _signed(part: tuple[str, float]) -> str:
+    return f"{'-' if part[1] < 0 else '+'} {_weighted(part)}"
+
+
+def _complaint(rest: str, scorers: Collection[str]) -> str:
+    bare = re.sub(rf"^\s*[+-]?\s*(?:{_NUMBER}\s*\*)?", "", rest)
+    name = re.split(r"[+*-]", bare.strip().lstrip("+-"))[0].strip()
+    return unknown("scorer", name, scorers)
