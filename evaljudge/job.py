@@ -16,7 +16,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.execution import Executor, make_executor
 from evaljudge.judges import Anchored, Judge, make_judges
 from evaljudge.judges.anchored import MIDDLE
-from evaljudge.metrics import Metric, make_metrics
+from evaljudge.metrics import Metric, cautions_of, make_metrics
 from evaljudge.mixing import Mix, mixes_of
 from evaljudge.records import ANY_AXIS
 from evaljudge.references import take_references
@@ -90,8 +90,8 @@ class Job:
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of this run's numbers must know of its models and its thresholds."""
-        return [*self._of_models(), *self._of_thresholds()]
+        """What a reader of this run's numbers must know of its models, metrics and thresholds."""
+        return [*self._of_models(), *cautions_of(self.metrics), *self._of_thresholds()]
 
     def _of_models(self) -> Iterator[str]:
         bundled = [source for source in (self.model, self.writer) if source and source.is_bundled]

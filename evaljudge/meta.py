@@ -17,7 +17,7 @@ from evaljudge.config import AgreementConfig
 from evaljudge.corpora import BadRows, CorpusSource, open_corpus
 from evaljudge.errors import UserError, unknown
 from evaljudge.given import Given, read_all_given
-from evaljudge.metrics import MetricsSpec, Unscored, make_metrics
+from evaljudge.metrics import Metric, MetricsSpec, Unscored, cautions_of, make_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.mixing import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.rated import Rated
@@ -70,7 +70,8 @@ def agreement_of(wanted: Wanted) -> Findings:
     strangers = _strangers(given, cases)
     if given and strangers == sum(map(len, given.values())):
         raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
-    reasons = _measure(wanted, cases, given)
+    metrics = make_metrics(wanted.metrics)
+    reasons = _measure(metrics, cases, given, wanted.seed)
     axes = _axes(given)
     mixes = _mixes(wanted.mixes, axes)
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
@@ -79,7 +80,7 @@ def agreement_of(wanted: Wanted) -> Findings:
         tables.add(case, _scores(case, given, reasons, mixes, axes))
     rated = tables.as_rated()
     skipped = [f"{corpus.skipped_rows} bad rows of the corpus were skipped"]
-    warnings = [*_unmet(rated), *too_few_permutations(rated, wanted.how)]
+    warnings = [*cautions_of(metrics), *_unmet(rated), *too_few_permutations(rated, wanted.how)]
     warnings += skipped if corpus.skipped_rows else []
     if strangers:
         said = f"{strangers} scores belong to no candidate of the corpus and were left out"
@@ -119,10 +120,10 @@ def _unmet(rated: Rated) -> Iterator[str]:
             yield f"{scorer}: no rating to compare with: {unknown('human axis', axis, rated.human)}"
 
 
-def _measure(wanted: Wanted, cases: Sequence[Case], given: Given) -> Reasons:
+def _measure(metrics: Sequence[Metric], cases: Sequence[Case], given: Given, seed: int) -> Reasons:
     """Adds the metrics' columns to those that were given."""
     reasons: Reasons = {}
-    for name, of_cases in measure_here(make_metrics(wanted.metrics), cases, wanted.seed).items():
+    for name, of_cases in measure_here(metrics, cases, seed).items():
         key = (name, ANY_AXIS)
         if any(scorer == name for scorer, _ in given):
             raise UserError(f"scorer {name!r} is there twice, in --scores and in --metrics")

@@ -25,6 +25,7 @@ __all__ = [
     "MetricsSpec",
     "Unscored",
     "Value",
+    "cautions_of",
     "check_name",
     "make_metrics",
     "metrics_spec",
@@ -86,6 +87,11 @@ def check_name(name: str, where: str) -> None:
         raise UserError(f"{where} a name may hold letters, digits, `_`, `.`, `@` and `-`")
     if name == HUMAN:
         raise UserError(f"{where} people go by this name in reports; give another")
+
+
+def cautions_of(metrics: Sequence[Metric]) -> list[str]:
+    """What a report warns of, of metrics that may be less than their name says (`cautions`)."""
+    return [said for metric in metrics for said in getattr(metric, "cautions", ())]
 
 
 def _make(name: str, settings: Mapping[str, Any]) -> Metric:

@@ -1,6 +1,6 @@
 """What the metrics over an encoder's token vectors share: the encoder, and what is compared.
 
-    bertscore: {model: roberta-large, layer: 17}
+    bertscore: {model: roberta-large}
     mover: {model: /models/minilm, n: 2, against: source}
 
 The encoder is named by the user, as a hub name or a folder: none is downloaded unasked. Its
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
@@ -35,14 +35,15 @@ from evaljudge.records import Case
 NO_TOKENS = Unscored("no tokens")
 """The encoder's vocabulary reads nothing in the text: control signs alone."""
 NOTHING_TO_COMPARE = Unscored("no tokens to compare with")
-_OPERATIONAL = frozenset({"model", "revision", "batch"})
+LAST = -1
+_OPERATIONAL = frozenset({"model", "revision", "layer", "batch"})
 """Settings that the signature names otherwise, or that change no number."""
 
 
 class EncoderSettings(ReferenceSettings):
     model: Annotated[str, Field(validate_default=True)] = ""
     revision: str | None = None
-    layer: int = -1
+    layer: int | None = None
     batch: Annotated[int, Field(gt=0)] = 32
 
     @field_validator("model")
@@ -65,16 +66,21 @@ class Embeddings:
     settings: EncoderSettings
     library: str
     likeness: Likeness
+    layer: int = LAST
+    made_by: Mapping[str, str] = field(default_factory=dict)
+    """Further facts for the signature."""
+    cautions: Sequence[str] = ()
     version: str = "2"
 
     @property
     def told(self) -> Mapping[str, Any]:
         settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
-        return {**settings, "model": str(self._identity), "library": self.library}
+        made = {"model": str(self._identity), "layer": self.layer, "library": self.library}
+        return {**settings, **made, **self.made_by}
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         texts = [text for case in cases for text in self._compared(case)]
-        known = self._encoder().embed(texts, self.settings.layer, self.settings.batch)
+        known = self._encoder().embed(texts, self.layer, self.settings.batch)
         return measured(cases, self.settings.against, partial(self._comparing, known))
 
     def _compared(self, case: Case) -> Iterator[str]:
@@ -102,7 +108,7 @@ class Embeddings:
         with self._at("model"):
             encoder = opened(self.settings.model, commit)
         with self._at("layer"):
-            _check_layer(self.settings.layer, encoder.layers)
+            _check_layer(self.layer, encoder.layers)
         return encoder
 
     @contextmanager

@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.metrics.embeddings import Embeddings, EncoderSettings, libraries
+from evaljudge.metrics.embeddings import LAST, Embeddings, EncoderSettings, libraries
 from evaljudge.metrics.encoder import Embedded, Vectors
 from evaljudge.settings import read_settings
 
@@ -40,7 +40,8 @@ def mover(name: str, given: Mapping[str, Any]) -> Embeddings:
     where = f"metrics.{name}"
     settings = read_settings(MoverSettings, given, where)
     library = libraries(where, "transformers", "torch", "POT")
-    return Embeddings(name, settings, library, partial(moved, settings.n))
+    layer = LAST if settings.layer is None else settings.layer
+    return Embeddings(name, settings, library, partial(moved, settings.n), layer)
 
 
 def moved(n: int, text: Embedded, other: Embedded) -> float:

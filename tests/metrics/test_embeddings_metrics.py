@@ -130,6 +130,7 @@ def test_told_names_what_the_numbers_depend_on(tmp_path: Path) -> None:
         "layer": 4,
         "n": 2,
     }
+    assert (first.told["like"], "like" in other.told) == ("not BERTScore's own", False)
     assert first.told["model"].startswith("model@")
     assert "transformers " in first.told["library"] and "POT " in other.told["library"]
     moved_away = shutil.copytree(MINILM, tmp_path / "model")
