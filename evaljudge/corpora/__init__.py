@@ -23,7 +23,14 @@ from evaljudge.corpora.longdocs import read_arxiv, read_govreport
 from evaljudge.corpora.newsroom import read_newsroom
 from evaljudge.corpora.rose import read_rose
 from evaljudge.corpora.rows import BadRow, Format, Row, SourcedFormat
-from evaljudge.corpora.summeval import TURKERS, read_summeval
+from evaljudge.corpora.summeval import (
+    NUMBER_OF_EXPERTS,
+    TURKERS,
+    consistent,
+    extremes,
+    read_kept,
+    read_summeval,
+)
 from evaljudge.corpora.usr import read_personachat, read_topicalchat
 from evaljudge.errors import UserError, unknown
 
@@ -35,13 +42,21 @@ def _without(read: SourcedFormat) -> Format:
 SOURCED: Mapping[str, SourcedFormat] = {
     "summeval": read_summeval,
     "summeval-turkers": partial(read_summeval, raters=TURKERS),
+    **{
+        f"summeval-expert-{number}": partial(read_summeval, rater=number)
+        for number in range(1, NUMBER_OF_EXPERTS + 1)
+    },
+    "summeval-extremes": partial(read_kept, extremes),
+    "summeval-consistent": partial(read_kept, consistent),
     "arxiv": read_arxiv,
     "govreport": read_govreport,
 }
 FORMATS: dict[str, Format] = {
     "generic": read_generic,
     "topicalchat": read_topicalchat,
+    "topicalchat-references": partial(read_topicalchat, with_reference=True),
     "personachat": read_personachat,
+    "personachat-references": partial(read_personachat, with_reference=True),
     "hanna": read_hanna,
     "newsroom": read_newsroom,
     "rose": read_rose,

@@ -7,41 +7,111 @@
 
 One summary a line. Only the paired file has `text`, the article. Without it, `sources` names the
 folder in which `filepath` leads to the story files of CNN and Daily Mail; or sources stay empty.
-A rating is the list of the three experts', or with `summeval-turkers` of the five crowd workers'.
+A rating is the list of the three experts'. Further formats read the same files as papers did:
+
+    summeval-turkers      the five crowd workers' ratings in place of the experts'
+    summeval-expert-1     the first expert's choice alone; -2, -3: the second's, the third's
+    summeval-extremes     of each document the two summaries with the lowest and the two with the
+                          highest mean of the four axes (DRPE: 400 summaries), and that mean as a
+                          fifth axis, `average`
+    summeval-consistent   of each document the one summary whose experts differ least ("SummEval†"
+                          of SumAutoEval, which does not say how it measured that; here the sum of
+                          the axes' variances), so that there is nothing to rank within a document
+
+Among equals the earlier line is kept; a summary that an axis has no rating of is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from statistics import fmean, pvariance
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
 from evaljudge.corpora.jsonl import read_jsonl
 from evaljudge.corpora.published import Fields, given, number, objects, turned
 from evaljudge.corpora.rows import NOT_UTF8, BadRow, Row
+from evaljudge.corpora.values import RefusedError
 from evaljudge.errors import UserError
 from evaljudge.storage import open_to_read
 
 AXES = ("coherence", "consistency", "fluency", "relevance")
 EXPERTS, TURKERS = "expert_annotations", "turker_annotations"
+NUMBER_OF_EXPERTS = 3
+AVERAGE = "average"
+AT_EACH_END = 2
+Keep = Callable[[Sequence[Row]], Iterable[Row]]
+"""Of one document's summaries, those that are read."""
 LINES: Readers = dict.fromkeys((".jsonl", ".jsonl.gz"), read_jsonl)
 HIGHLIGHT = "@highlight"
 """What a story file has before each of its reference sentences, after the article."""
 
 
 def read_summeval(
-    paths: tuple[str, ...], sources: str | None = None, raters: str = EXPERTS
+    paths: tuple[str, ...],
+    sources: str | None = None,
+    raters: str = EXPERTS,
+    rater: int | None = None,
 ) -> Iterator[Row | BadRow]:
+    """`rater`: this one's ratings alone, counted from 1."""
     story = cache(partial(_story, sources)) if sources else None
-    return (turned(row, partial(_summary, raters, story)) for row in read_files(paths, LINES))
+    turn = partial(_summary, raters, rater, story)
+    return (turned(row, turn) for row in read_files(paths, LINES))
 
 
-def _summary(raters: str, story: Callable[[str], str] | None, fields: Fields) -> dict[str, Any]:
+def read_kept(
+    keep: Keep, paths: tuple[str, ...], sources: str | None = None
+) -> Iterator[Row | BadRow]:
+    """Some of each document's summaries. All are held: a document's may lie anywhere."""
+    documents: dict[str, list[Row]] = {}
+    for row in read_summeval(paths, sources):
+        if isinstance(row, BadRow):
+            yield row
+        elif all(_present(ratings) for ratings in row.fields["ratings"].values()):
+            documents.setdefault(row.fields["doc_id"], []).append(row)
+    for rows in documents.values():
+        yield from keep(rows)
+
+
+def extremes(rows: Sequence[Row]) -> Iterable[Row]:
+    averaged = [(_average(row), row) for row in rows]
+    ranked = sorted(range(len(rows)), key=lambda place: averaged[place][0])
+    highest = sorted(range(len(rows)), key=lambda place: -averaged[place][0])
+    for place in sorted({*ranked[:AT_EACH_END], *highest[:AT_EACH_END]}):
+        average, row = averaged[place]
+        yield row._replace(
+            fields={**row.fields, "ratings": {**row.fields["ratings"], AVERAGE: average}}
+        )
+
+
+def consistent(rows: Sequence[Row]) -> Iterable[Row]:
+    return [min(rows, key=_disagreement)]
+
+
+def _average(row: Row) -> float:
+    return fmean(fmean(_present(ratings)) for ratings in row.fields["ratings"].values())
+
+
+def _disagreement(row: Row) -> float:
+    return sum(pvariance(_present(ratings)) for ratings in row.fields["ratings"].values())
+
+
+def _present(ratings: Sequence[float | None]) -> list[float]:
+    return [rating for rating in ratings if rating is not None]
+
+
+def _summary(
+    raters: str, rater: int | None, story: Callable[[str], str] | None, fields: Fields
+) -> dict[str, Any]:
     source = fields.get("text")
     if source is None and story:
         source = story(given(fields, "filepath", str))
     annotations, where = objects(fields, raters), f" in `{raters}`"
+    if rater is not None:
+        if len(annotations) < rater:
+            raise RefusedError(f"no rater {rater}{where}")
+        annotations = annotations[rater - 1 : rater]
     return {
         "doc_id": given(fields, "id", str),
         "source": source,

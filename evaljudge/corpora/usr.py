@@ -8,19 +8,24 @@
 
 A conversation has no name but its place in the file: tc-00, tc-01, … (PersonaChat's pc-00, …).
 The fact, or persona, is the document's context. White space around texts is taken off.
+
+USR's files have no references. With `topicalchat-references` and `personachat-references` the
+response "Original Ground Truth", what a person went on to say, is the reference too, so that
+metrics have something to compare with. It stays a candidate, which these metrics leave unscored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import JSON, Fields, given, objects, turned
 from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import shown
+from evaljudge.corpora.values import RefusedError, shown
 
+GROUND_TRUTH = "Original Ground Truth"
 AXES = {
     "Understandable": "understandability",
     "Natural": "naturalness",
@@ -31,26 +36,40 @@ AXES = {
 }
 
 
-def read_topicalchat(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
-    return _conversations(paths, "tc")
+def read_topicalchat(
+    paths: tuple[str, ...], with_reference: bool = False
+) -> Iterator[Row | BadRow]:
+    return _conversations(paths, "tc", with_reference)
 
 
-def read_personachat(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
-    return _conversations(paths, "pc")
+def read_personachat(
+    paths: tuple[str, ...], with_reference: bool = False
+) -> Iterator[Row | BadRow]:
+    return _conversations(paths, "pc", with_reference)
 
 
-def _conversations(paths: tuple[str, ...], prefix: str) -> Iterator[Row | BadRow]:
+def _conversations(
+    paths: tuple[str, ...], prefix: str, with_reference: bool
+) -> Iterator[Row | BadRow]:
     for number, row in enumerate(read_files(paths, JSON)):
-        yield turned(row, partial(_case, f"{prefix}-{number:02}"))
+        yield turned(row, partial(_case, f"{prefix}-{number:02}", with_reference))
 
 
-def _case(doc_id: str, fields: Fields) -> dict[str, Any]:
-    return {
+def _case(doc_id: str, with_reference: bool, fields: Fields) -> dict[str, Any]:
+    case: dict[str, Any] = {
         "doc_id": doc_id,
         "source": given(fields, "context", str).strip(),
         "context": given(fields, "fact", str).strip(),
         "candidates": [_response(response) for response in objects(fields, "responses")],
     }
+    return case | {"references": [_true(case["candidates"])]} if with_reference else case
+
+
+def _true(candidates: Iterable[Fields]) -> str:
+    for candidate in candidates:
+        if candidate["system"] == GROUND_TRUTH:
+            return str(candidate["text"])
+    raise RefusedError(f"no response of {shown(GROUND_TRUTH)}, which is the reference")
 
 
 def _response(fields: Fields) -> dict[str, Any]:

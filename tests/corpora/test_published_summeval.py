@@ -91,6 +91,53 @@ def test_the_crowd_workers_ratings(read, lines):
     assert got.ratings == {"coherence": 1.2, "consistency": 2.2, "fluency": 3.2, "relevance": 4.2}
 
 
+@pytest.mark.parametrize(("rater", "ratings"), list(enumerate(EXPERTS, start=1)))
+def test_one_experts_choice(read, lines, rater, ratings):
+    got = read(lines(summary()), form=f"summeval-expert-{rater}").cases[0].candidates[0]
+    assert got.ratings == dict(zip(AXES, map(float, ratings), strict=True))
+
+
+def test_an_expert_who_is_not_there(read, lines):
+    row = summary(expert_annotations=annotations(EXPERTS[:2]))
+    got = read(lines(row), "skip", "summeval-expert-3")
+    assert got.skipped == ("cases.jsonl:1: no rater 3 in `expert_annotations`",)
+
+
+def rated(system, *ratings, doc_id="dm-test-1a"):
+    """By each expert the same on all axes."""
+    return summary(system, id=doc_id, expert_annotations=annotations([(r,) * 4 for r in ratings]))
+
+
+def test_the_two_best_and_the_two_worst(read, lines):
+    """Of equals the earlier ones; a document's lines may lie anywhere."""
+    means = {"A": 3, "B": 5, "C": 1, "D": 4, "E": 2, "F": 4, "G": 2}
+    rows = [rated(system, mean, mean, mean) for system, mean in means.items()]
+    rows.insert(3, rated("A", 1, 2, 3, doc_id="other"))
+    first, other = read(lines(*rows), form="summeval-extremes").cases
+    assert [c.system for c in first.candidates] == ["B", "C", "D", "E"]
+    assert [c.ratings["average"] for c in first.candidates] == [5, 1, 4, 2]
+    assert first.candidates[0].raters["fluency"] == (5.0, 5.0, 5.0)
+    assert [(c.system, c.ratings["average"]) for c in other.candidates] == [("A", 2)]
+
+
+def test_the_average_is_over_the_four_axes(read, lines):
+    got = read(lines(summary()), form="summeval-extremes").cases[0].candidates[0]
+    assert got.ratings["average"] == pytest.approx((4 + 5 + 14 / 3 + 10 / 3) / 4)
+
+
+def test_the_summary_on_which_experts_agree(read, lines):
+    rows = [rated("A", 1, 5, 3), rated("B", 3, 4, 3), rated("C", 2, 2, 3), rated("D", 1, 4, 4)]
+    (case,) = read(lines(*rows), form="summeval-consistent").cases
+    assert [c.system for c in case.candidates] == ["B"]
+
+
+@pytest.mark.parametrize("form", ["summeval-extremes", "summeval-consistent"])
+def test_what_nobody_rated_is_no_extreme(read, lines, form):
+    unrated = summary("M1", expert_annotations=annotations([(None, 1, 1, 1)]))
+    (case,) = read(lines(summary(), unrated), form=form).cases
+    assert [c.system for c in case.candidates] == ["M0"]
+
+
 @pytest.mark.parametrize("name", ["id", "decoded", "expert_annotations", "references", "model_id"])
 def test_a_field_that_is_missing_is_named(read, lines, name):
     got = read(lines(summary(), without(name, summary("M1"))), "skip", "summeval")

@@ -67,6 +67,28 @@ def test_conversations_are_named_by_their_place(read, listed, form, prefix, inde
     ]
 
 
+TRUE = {"response": "the rhine is long .\n", "model": "Original Ground Truth", **RATINGS}
+
+
+@pytest.mark.parametrize("form", ["topicalchat", "personachat"])
+def test_the_ground_truth_is_the_reference_where_that_is_asked(read, listed, form):
+    row = CONVERSATION | {"responses": [*CONVERSATION["responses"], TRUE]}
+    (plain,), (with_reference,) = (
+        read(listed(row), form=name).cases for name in (form, f"{form}-references")
+    )
+    assert plain.document.references == ()
+    assert with_reference.document.references == ("the rhine is long .",)
+    assert with_reference.candidates == plain.candidates
+    assert with_reference.candidates[2].text == "the rhine is long ."
+
+
+def test_a_conversation_without_ground_truth_has_no_reference_to_give(read, listed):
+    got = read(listed(CONVERSATION), "skip", "topicalchat-references")
+    assert got.skipped == (
+        "usr.json: item 1: no response of 'Original Ground Truth', which is the reference",
+    )
+
+
 def test_json_lines_are_read_as_well(read, lines):
     got = read(lines(CONVERSATION, CONVERSATION), form="topicalchat")
     assert [case.document.doc_id for case in got.cases] == ["tc-00", "tc-01"]
