@@ -21,14 +21,13 @@ from itertools import chain, count
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise
-from evaljudge.rated import Floats
+from evaljudge.rated import Floats, Ids
 from evaljudge.storage import Place
 
-VERSION = 1
+VERSION = 2
 """Of what a calibrated value means."""
 SUFFIX = ".calibrated"
 LONGEST_NAME = 60
@@ -41,7 +40,7 @@ class Candidates:
     at: Sequence[tuple[str, str]]
     """doc_id and system"""
     texts: Sequence[str]
-    documents: NDArray[np.int64]
+    documents: Ids
     human: Mapping[str, Floats]
     """NaN where unrated."""
 
@@ -94,7 +93,7 @@ def signature(scorer: str, fitted: CrossFitted, seed: int) -> str:
     """The line that says how the numbers were made."""
     return (
         f"{calibrated_name(scorer)}@{VERSION} | of {scorer} | "
-        f"isotonic, {len(fitted.maps)} folds by document, seed {seed} | "
+        f"isotonic, {fitted.folds} folds by document, divisions {fitted.divisions}, seed {seed} | "
         f"{fitted.pairs} pairs of {fitted.documents} documents | evaljudge {evaljudge.__version__}"
     )
 
@@ -118,9 +117,7 @@ def calibration_json(found: Calibrated) -> list[dict[str, Any]]:
 
 
 def _told(found: Calibrated, row: CalibratedRow, file: str) -> dict[str, Any]:
-    at, fitted = found.candidates.at, row.calibration.fitted
-    folds = {doc_id: int(fold) for (doc_id, _), fold in zip(at, fitted.fold, strict=True)}
-    fold_of = {doc_id: fold for doc_id, fold in folds.items() if fold >= 0}
+    fitted = row.calibration.fitted
     measured = {
         name: asdict(getattr(row.calibration, name))
         for name in (
@@ -135,7 +132,7 @@ def _told(found: Calibrated, row: CalibratedRow, file: str) -> dict[str, Any]:
     return {
         **fit_json(row.scorer, row.axis, fitted, row.unscored, found.seed),
         **measured,
-        **maps_json(fitted, fold_of),
+        **maps_json(fitted, folds_of(found.candidates.documents, fitted)),
         "selection": _selection(row, file),
     }
 
@@ -155,12 +152,18 @@ def fit_json(
     }
 
 
-def maps_json(fitted: CrossFitted, fold_of: Mapping[str, int]) -> dict[str, Any]:
-    """`fold_of`: of each document with a pair, whose scores take that fold's map."""
+def folds_of(documents: Ids, fitted: CrossFitted) -> dict[str, list[int]]:
+    """Of each document with a pair, by doc_id: its fold in each division."""
+    with_pair = fitted.fold[0] >= 0
+    return dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
+
+
+def maps_json(fitted: CrossFitted, folds_of: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """`folds_of`: of each document with a pair; its scores take the mean of these folds' maps."""
     return {
         "map": asdict(fitted.whole),
         "fold_maps": [asdict(one) for one in fitted.maps],
-        "fold_of": dict(fold_of),
+        "folds_of": dict(sorted(folds_of.items())),
     }
 
 

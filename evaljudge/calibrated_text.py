@@ -18,7 +18,8 @@ from evaljudge.report.tables import Table
 ERRORS = (
     "Errors are mean absolute ones, in units of the ratings: of always saying the mean rating, and "
     "of the calibrated scores, which are less wrong by the share told. Whatever is said of a "
-    "document was learned from the other folds. Spearman's is the mean over documents. Intervals: "
+    "document was learned from the other folds, in the mean over several divisions into folds. "
+    "Spearman's is the mean over documents. Intervals: "
     "95%, whole documents resampled."
 )
 SELECTED = (
@@ -30,7 +31,7 @@ SELECTED = (
 
 
 def calibrated_text(found: Calibrated) -> str:
-    head = f"Calibrated to human ratings: isotonic, {found.folds} folds by document"
+    head = f"Calibrated to human ratings: isotonic, cross-fitted in {found.folds} folds by document"
     warnings = [f"warning    {one_line(warning)}\n" for warning in found.warnings]
     blocks = [f"{head}\n{on_screen(_errors(found.rows))}", wrapped(ERRORS)]
     selections = [(row, row.selection) for row in found.rows if row.selection is not None]

@@ -130,14 +130,14 @@ def _check(wanted: Calibrating) -> None:
 
 
 def _candidates(cases: Sequence[Case]) -> Candidates:
-    all_of_them = [(number, case, c) for number, case in enumerate(cases) for c in case.candidates]
-    axes = sorted({axis for _, _, candidate in all_of_them for axis in candidate.ratings})
+    all_of_them = [(case, candidate) for case in cases for candidate in case.candidates]
+    axes = sorted({axis for _, candidate in all_of_them for axis in candidate.ratings})
     return Candidates(
-        at=[(case.document.doc_id, candidate.system) for _, case, candidate in all_of_them],
-        texts=[candidate.text for _, _, candidate in all_of_them],
-        documents=np.array([number for number, _, _ in all_of_them]),
+        at=[(case.document.doc_id, candidate.system) for case, candidate in all_of_them],
+        texts=[candidate.text for _, candidate in all_of_them],
+        documents=np.array([case.document.doc_id for case, _ in all_of_them], dtype=object),
         human={
-            axis: np.array([candidate.ratings.get(axis, nan) for _, _, candidate in all_of_them])
+            axis: np.array([candidate.ratings.get(axis, nan) for _, candidate in all_of_them])
             for axis in axes
         },
     )
@@ -200,7 +200,7 @@ def _row(
 
 def _doubts(wanted: Calibrating, row: CalibratedRow) -> Iterator[str]:
     fitted = row.calibration.fitted
-    if len(fitted.maps) < wanted.folds:
+    if fitted.folds < wanted.folds:
         yield f"{row.told}: {fitted.documents} documents, so as many folds"
     if fitted.whole.ratings[0] == fitted.whole.ratings[-1]:
         yield (

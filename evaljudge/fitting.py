@@ -6,8 +6,9 @@
 
 A scorer's axis meets the human axis of the same name; a scorer without axes is calibrated to each.
 Maps are fitted on the rated candidates once all shards are scored, in folds of whole documents: the
-scores of a document that was fitted on take the map of the other folds, so none calibrates itself;
-those of any other document, the map of all (see agreement/calibration.py). Then the shards are read
+scores of a document that was fitted on take maps of the other folds (the mean over several
+divisions into folds), so none calibrates itself; those of any other document, the map of all (see
+agreement/calibration.py). The order of the corpus' rows changes nothing. Then the shards are read
 again, one at a time, and every score file is written with the calibrated scores beside the others.
 
 The maps lie in report/calibration.json. Nothing is asked for them, so they change freely between
@@ -25,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from evaljudge.agreement import CrossFitted, cross_fitted
-from evaljudge.calibrated import calibrated_name, fit_json, maps_json, signature
+from evaljudge.calibrated import calibrated_name, fit_json, folds_of, maps_json, signature
 from evaljudge.job import Job
-from evaljudge.rated import Key, Rated
+from evaljudge.rated import Ids, Key, Rated
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.scoring import Found, Tables, by_document
 from evaljudge.storage import Output, Shard, ahead
@@ -46,8 +47,8 @@ class Fit:
     """The scorer's axis, that of no axis too."""
     axis: str
     fitted: CrossFitted
-    fold_of: Mapping[str, int]
-    """By document, of those that were fitted on."""
+    folds_of: Mapping[str, Sequence[int]]
+    """By document, of those that were fitted on: its fold in each division."""
     unscored: int
     """Candidates rated on the axis, without a score."""
     seed: int
@@ -71,13 +72,12 @@ class Fit:
         if score.value is None or not isfinite(score.value):
             reason = score.reason if score.value is None else NOT_FINITE
             return Score(*known, None, reason, self.signature)
-        fold = self.fold_of.get(score.doc_id)
-        map_ = self.fitted.whole if fold is None else self.fitted.maps[fold]
-        return Score(*known, float(map_.calibrated([score.value])[0]), "", self.signature)
+        (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
+        return Score(*known, float(value), "", self.signature)
 
     def as_json(self) -> dict[str, Any]:
         told = fit_json(self.scorer, self.axis, self.fitted, self.unscored, self.seed)
-        return told | maps_json(self.fitted, self.fold_of)
+        return told | maps_json(self.fitted, self.folds_of)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _calibrated(fits: Sequence[Fit], scores: Iterable[Score]) -> Iterator[Score]
 
 
 def _fitted(job: Job, tables: Tables) -> Fitted:
-    rated, documents = tables.as_rated(), tables.documents
+    rated, documents = tables.as_rated(), tables.doc_ids()
     fits, warnings = list[Fit](), list[str]()
     for scorer in job.config.calibrate:
         tried = {
@@ -144,20 +144,16 @@ def _fitted(job: Job, tables: Tables) -> Fitted:
     return Fitted(fits, warnings)
 
 
-def _fit(
-    scorer: str, own: str, axis: str, rated: Rated, documents: Mapping[str, int], seed: int
-) -> Fit | None:
+def _fit(scorer: str, own: str, axis: str, rated: Rated, documents: Ids, seed: int) -> Fit | None:
     """None where fewer than two documents have both a score and a rating."""
     if axis not in rated.human:
         return None
     scores, ratings = rated.scores[scorer, own], rated.human[axis]
-    fitted = cross_fitted(rated.documents, scores, ratings, folds=FOLDS, seed=seed)
+    fitted = cross_fitted(documents, scores, ratings, folds=FOLDS, seed=seed)
     if fitted is None:
         return None
-    folds = dict(zip(rated.documents.tolist(), fitted.fold.tolist(), strict=True))
-    fold_of = {doc_id: folds[number] for doc_id, number in documents.items() if folds[number] >= 0}
     unscored = int(np.sum(np.isfinite(ratings) & ~np.isfinite(scores)))
-    return Fit(scorer, own, axis, fitted, fold_of, unscored, seed)
+    return Fit(scorer, own, axis, fitted, folds_of(documents, fitted), unscored, seed)
 
 
 def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:

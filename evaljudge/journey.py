@@ -266,7 +266,8 @@ def _findings(
     warnings += job.cautions
     fitted = calibrate_shards(job, output, shards, scored.tables)
     tables, rated = scored.tables, scored.tables.as_rated()
-    aims = targets(job.config.select, rated, job.config.agreement.resamples, job.config.seed)
+    documents, resamples = tables.doc_ids(), job.config.agreement.resamples
+    aims = targets(job.config.select, rated, documents, resamples, job.config.seed)
     validity = scored.validity(job.judges, rated)
     warnings += [*validity_warnings(validity), *too_few_permutations(rated, job.config.agreement)]
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]

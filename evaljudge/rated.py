@@ -22,6 +22,8 @@ _REPETITION = re.compile(r"#|\.n\d+$")
 Key = tuple[str, str]
 """A scorer and its axis."""
 Floats = NDArray[np.float64]
+Ids = NDArray[np.object_]
+"""A doc_id for each row."""
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,13 @@ from functools import partial
 from math import nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaljudge.job import Job
 from evaljudge.judges import Anchored, Judge
 from evaljudge.judges.protocol import Fitted, Fitting
 from evaljudge.mixing import mixed_scores
-from evaljudge.rated import Key, Rated
+from evaljudge.rated import Ids, Key, Rated
 from evaljudge.records import Candidate, Case, Score, Verdict
 from evaljudge.report import Coverage, SystemMean, ValidityRow
 from evaljudge.signature import short
@@ -72,8 +73,15 @@ class Tables:
 
     @property
     def documents(self) -> Mapping[str, int]:
-        """The number that a rated document has among those of `as_rated`."""
-        return self._documents
+        """The number that a rated document has among those of `as_rated`: by doc_id, sorted, so
+        that resampling does not depend on the order of the rows."""
+        return {doc_id: number for number, doc_id in enumerate(sorted(self._documents))}
+
+    def doc_ids(self) -> Ids:
+        """The document of each row of `as_rated`."""
+        known = np.array(list(self._documents), dtype=object)
+        ids: Ids = known[np.array(self._document_of)]
+        return ids
 
     def add(self, case: Case, scores: Mapping[tuple[str, str, str], Score]) -> None:
         self.cases += 1
@@ -122,12 +130,19 @@ class Tables:
     def as_rated(self) -> Rated:
         """The rated candidates as arrays."""
         return Rated(
-            documents=np.array(self._document_of),
-            systems=np.array(self._system_of),
+            documents=_sorted_codes(self._documents, self._document_of),
+            systems=_sorted_codes(self._systems, self._system_of),
             scores={key: np.array(column.rated) for key, column in self.columns.items()},
             human={axis: np.array(values) for axis, values in self._human.items()},
             raters=self._raters,
         )
+
+
+def _sorted_codes(known: Mapping[str, int], codes: array[int]) -> NDArray[np.int64]:
+    """Numbered by their names' order in place of that of first appearance."""
+    rank = {name: number for number, name in enumerate(sorted(known))}
+    found: NDArray[np.int64] = np.array([rank[name] for name in known], np.int64)[np.array(codes)]
+    return found
 
 
 Found = Mapping[str, Mapping[tuple[str, str, str], Score]]

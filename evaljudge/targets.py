@@ -16,16 +16,20 @@ from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.config import Condition, Selection
-from evaljudge.rated import Rated
+from evaljudge.rated import Ids, Rated
 from evaljudge.report.figures import short
 from evaljudge.report.sieve import Aim, Aims, aim_of, scale_of
 
 
-def targets(selections: Sequence[Selection], rated: Rated, resamples: int, seed: int) -> Aims:
+def targets(
+    selections: Sequence[Selection], rated: Rated, documents: Ids, resamples: int, seed: int
+) -> Aims:
     """What is found for each precision that a condition asks for."""
     aims = (aim_of(condition) for rule in selections for condition in rule.all)
     return {
-        aim: _found(aim, rated, resamples, seed) for aim in dict.fromkeys(aims) if aim is not None
+        aim: _found(aim, rated, documents, resamples, seed)
+        for aim in dict.fromkeys(aims)
+        if aim is not None
     }
 
 
@@ -39,12 +43,12 @@ def unmet(selections: Sequence[Selection], rated: Rated, aims: Aims) -> list[str
     ]
 
 
-def _found(aim: Aim, rated: Rated, resamples: int, seed: int) -> Precise | None:
+def _found(aim: Aim, rated: Rated, documents: Ids, resamples: int, seed: int) -> Precise | None:
     (scorer, axis), precision, good = aim
     scores, ratings = rated.scores.get((scorer, axis)), rated.human.get(axis)
     if scores is None or ratings is None:
         return None
-    rows = rated.documents, scores, ratings
+    rows = documents, scores, ratings
     return precise(*rows, good=good, target=precision, resamples=resamples, seed=seed)
 
 

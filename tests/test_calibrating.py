@@ -66,13 +66,13 @@ def test_what_is_written_and_printed(tmp_path: Path) -> None:
     assert json.loads((out / "calibration.json").read_text()) == [row]
     assert (row["scorer"], row["of"], row["axis"]) == ("mine.calibrated", "mine", "fluency")
     assert row["signature"].startswith(
-        "mine.calibrated@1 | of mine | isotonic, 2 folds by document, seed 0 | "
+        "mine.calibrated@2 | of mine | isotonic, 2 folds by document, divisions 1, seed 0 | "
         "4 pairs of 2 documents | evaljudge "
     )
     assert row["map"] == {"scores": [1, 2, 3], "ratings": [1.5, 3, 4]}
-    assert sorted(row["fold_of"]) == ["d1", "d2"]
+    assert [*row["folds_of"]] == ["d1", "d2"]
     of_fold = [{"scores": [1, 3], "ratings": [2, 4]}, {"scores": [1, 2], "ratings": [1, 3]}]
-    assert [row["fold_maps"][row["fold_of"][doc_id]] for doc_id in ("d1", "d2")] == of_fold
+    assert [row["fold_maps"][row["folds_of"][doc_id][0]] for doc_id in ("d1", "d2")] == of_fold
     assert (row["error_after"]["value"], row["error_of_mean"]["value"]) == (0.75, 1)
     values = [(r["doc_id"], r["system"], r["value"]) for r in lines(out / "calibrated.jsonl")]
     assert values == [("d1", "A", 2), ("d1", "B", 3), ("d2", "A", 1), ("d2", "B", 3)]
@@ -89,7 +89,7 @@ def test_what_is_written_and_printed(tmp_path: Path) -> None:
 def test_what_a_terminal_shows(tmp_path: Path) -> None:
     said = calibrate_with(small(tmp_path, good=3, precision=0.9, folds=2), None, False)
     first, heads, row, *_ = said.splitlines()
-    assert first == "Calibrated to human ratings: isotonic, 2 folds by document"
+    assert first == "Calibrated to human ratings: isotonic, cross-fitted in 2 folds by document"
     assert heads.split() == "scorer axis documents pairs unscored error of mean calibrated".split()
     assert row.split() == "mine fluency 2 4 0 1.000 0.750 [0.500, 1.000]".split()
     assert "Selected for a precision of 0.9, where a rating of 3 is good" in said
@@ -175,7 +175,7 @@ def test_unrated_candidates_are_calibrated_and_unscored_ones_counted(tmp_path: P
     assert values["d3", "A"] == 1.5
     assert values["d1", "C"] == 4
     assert ("d1", "D") not in values
-    assert "d3" not in row["fold_of"]
+    assert "d3" not in row["folds_of"]
 
 
 def test_names_of_strangers_become_names_of_files(tmp_path: Path) -> None:
@@ -288,18 +288,24 @@ def test_shared_judgements_a_second_time(
     wanted = Calibrating(source, given, [scorer], [axis], good, precision, resamples=200)
     (row,) = found(wanted, tmp_path)
     ratings, values = read(cases, scores, scorer, axis)
-    fold_of = row["fold_of"]
-    assert fold_of.keys() == {doc_id for doc_id, _ in ratings}
-    sizes = np.bincount(list(fold_of.values()))
-    assert sizes.size == 5 and np.ptp(sizes) <= 1
-    by_hand = cross_fitted_by_hand(ratings, values, fold_of)
+    folds_of = row["folds_of"]
+    assert folds_of.keys() == {doc_id for doc_id, _ in ratings}
+    divisions = [
+        dict(zip(folds_of, folds, strict=True)) for folds in zip(*folds_of.values(), strict=True)
+    ]
+    assert len(divisions) == 10
+    for fold_of in divisions:
+        sizes = np.bincount(list(fold_of.values()))[min(fold_of.values()) :]
+        assert sizes.size == 5 and np.ptp(sizes) <= 1
+    each = [cross_fitted_by_hand(ratings, values, fold_of) for fold_of in divisions]
+    by_hand = {at: float(np.mean([one[at] for one in each])) for at in ratings}
     calibrated = lines(tmp_path / "calibrated.jsonl")
     assert {(r["doc_id"], r["system"]): r["value"] for r in calibrated} == pytest.approx(by_hand)
     error = np.mean([abs(by_hand[at] - ratings[at]) for at in ratings])
     assert row["error_after"]["value"] == pytest.approx(error)
     assert row["error_after"]["low"] < error < row["error_after"]["high"]
     selection = row["selection"]
-    chosen = selected_by_hand(ratings, values, fold_of, good, precision)
+    chosen = selected_by_hand(ratings, values, divisions[0], good, precision)
     truly = {at for at, rating in ratings.items() if rating >= good}
     assert selection["base"]["value"] == pytest.approx(len(truly) / len(ratings))
     assert selection["selected"]["value"] == pytest.approx(len(chosen) / len(ratings))

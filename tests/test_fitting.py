@@ -135,7 +135,7 @@ def test_scores_of_every_shard_are_calibrated_by_the_folds_they_are_not_of(tmp_p
     line = outcome.findings.signatures["direct.calibrated"]
     assert line == unscored.signature
     assert line.startswith(
-        "direct.calibrated@1 | of direct | isotonic, 2 folds by document, seed 0 | "
+        "direct.calibrated@2 | of direct | isotonic, 2 folds by document, divisions 1, seed 0 | "
         "4 pairs of 2 documents | evaljudge "
     )
 
@@ -163,8 +163,8 @@ def test_maps_are_kept_with_their_counts(tmp_path: Path) -> None:
     assert (row["documents"], row["pairs"], row["unscored"]) == (2, 4, 0)
     assert row["signature"] == rows(tmp_path, "direct.calibrated")["d1", "A"].signature
     assert row["map"] == {"scores": [1, 2, 3], "ratings": [1.5, 3, 4]}
-    assert sorted(row["fold_of"]) == ["d1", "d2"]
-    by_document = {doc_id: row["fold_maps"][fold] for doc_id, fold in row["fold_of"].items()}
+    assert [*row["folds_of"]] == ["d1", "d2"]
+    by_document = {doc_id: row["fold_maps"][fold] for doc_id, (fold,) in row["folds_of"].items()}
     assert by_document == {
         "d1": {"scores": [1, 3], "ratings": [2, 4]},
         "d2": {"scores": [1, 2], "ratings": [1, 3]},
@@ -178,6 +178,24 @@ def test_a_documents_ratings_do_not_change_its_own_scores(tmp_path: Path) -> Non
         reported(judged(tmp_path / name, ratings), calibrate=["direct"])
     after = values(tmp_path / "after", "direct.calibrated")
     assert after == LEARNT | {("d2", "A"): 4, ("d2", "B"): 5, ("d3", "A"): 4.5}
+
+
+def test_the_order_of_rows_changes_not_one_bit(tmp_path: Path) -> None:
+    random = Random(1)
+    ratings: Ratings = {
+        f"d{n}": {s: {"fluency": random.randint(1, 5)} for s in "ABC"} for n in range(23)
+    }
+    scores = {d: {s: round(random.uniform(1, 5), 2) for s in of} for d, of in ratings.items()}
+    found = []
+    for name, order in (("sorted", sorted(ratings)), ("shuffled", random.sample([*ratings], 23))):
+        (tmp_path / name).mkdir()
+        shuffled = {d: dict(random.sample([*ratings[d].items()], 3)) for d in order}
+        asked = select(precision=0.4, good=3)
+        reported(judged(tmp_path / name, shuffled, scores), calibrate=["direct"], **asked)
+        rule = json.loads((tmp_path / name / "out/selected/good.json").read_text())
+        scored = values(tmp_path / name, "direct.calibrated")
+        found.append((scored, maps(tmp_path / name), rule["thresholds"]))
+    assert found[0] == found[1]
 
 
 def test_a_report_without_it_takes_it_all_back(tmp_path: Path) -> None:

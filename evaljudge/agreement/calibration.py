@@ -3,18 +3,20 @@
     >>> calibration(documents, scores, ratings).error_after
     Measured(value=0.41, low=0.37, high=0.45, n=360)
 
-A document's scores are calibrated by a map (see isotonic.py) that was fitted on the pairs of the
-other folds alone: none calibrates itself. A document without a pair has no fold, and takes the map
-of all documents; so does any new one.
+A document's scores are calibrated by maps (see isotonic.py) that were fitted on the pairs of the
+other folds alone: none calibrates itself. How documents are divided into folds (see folds.py) is
+chance, so it is done DIVISIONS times, and a calibrated score is the mean over the divisions. A
+document without a pair has no fold, and takes the map of all documents; so does any new one.
 
-Errors are mean absolute errors over the pairs: of the scores as they are (which says something
-only where they are on the people's scale), of saying nothing but the other folds' mean rating, and
-of the calibrated values; `less` is the share of the second that the third is spared. Spearman's is
-that of the sample level. A map is flat in places, which ties values: so a document can lose its
-coefficient by it, and `n` tells how many have one. Intervals resample documents, as everywhere in
-the package; the maps stay as they were fitted.
+Errors are mean absolute errors over the pairs: of the scores as they are (which says something only
+where they are on the people's scale), of saying nothing but the other folds' mean rating (the mean
+over the divisions, too), and of the calibrated values; `less` is the share of the second that the
+third is spared. Spearman's is that of the sample level. A map is flat in places, which ties values:
+so a document can lose its coefficient by it, and `n` tells how many have one. Intervals resample
+documents, as everywhere in the package; the maps stay as they were fitted.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,16 +30,31 @@ from .sample import document_correlations
 from .spread import quotient, spread
 from .threads import on_one_thread
 
+DIVISIONS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class CrossFitted:
     values: Floats  # each row's, in units of the ratings; NaN where unscored
     means: Floats  # each row's yardstick: the mean rating of the other folds
-    maps: tuple[Isotonic, ...]  # of each fold: fitted on the others
+    maps: tuple[Isotonic, ...]  # of each fold of each division: fitted on the others
     whole: Isotonic  # fitted on all documents
-    fold: Codes  # each row's; -1: of a document without a pair
+    fold: Codes  # (divisions, rows): each row's map; -1: of a document without a pair
+    folds: int  # of one division
     documents: int  # with a pair
     pairs: int
+
+    @property
+    def divisions(self) -> int:
+        return len(self.maps) // self.folds
+
+    def calibrated(self, scores: ArrayLike, folds: Sequence[int]) -> Floats:
+        """By the maps of a document's folds, one of each division; without any, by that of all."""
+        maps = [self.maps[fold] for fold in folds] or [self.whole]
+        total = np.zeros(np.shape(scores))
+        for one in maps:  # in this order everywhere: another could change the last bit
+            total += one.calibrated(scores)
+        return total / len(maps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +83,7 @@ def cross_fitted(
 
     As many folds as documents with a pair, where those are fewer; None where fewer than two.
     """
-    rows = folded(documents, scores, ratings, folds, seed)
+    rows = folded(documents, scores, ratings, folds, seed, DIVISIONS)
     return None if rows is None else _cross_fitted(rows)
 
 
@@ -81,7 +98,7 @@ def calibration(
     seed: int = 0,
 ) -> Calibration | None:
     """The calibrated values, and how far these and the scores are from the ratings."""
-    rows = folded(documents, scores, ratings, folds, seed)
+    rows = folded(documents, scores, ratings, folds, seed, DIVISIONS)
     if rows is None:
         return None
     fitted = _cross_fitted(rows)
@@ -115,20 +132,33 @@ def calibration(
 
 
 def _cross_fitted(rows: Folded) -> CrossFitted:
-    whole, mean = _fitted(rows, rows.pairs)
-    values, means = whole.calibrated(rows.scores), np.full(rows.scores.shape, mean)
+    whole, mean_of_all = _fitted(rows, rows.pairs)
+    values, means = np.zeros((2, rows.scores.size))
     maps = []
-    for fold in range(rows.folds):
+    for fold in range(rows.fold.shape[0] * rows.folds):
         inside = rows.inside(fold)
         learned, mean = _fitted(rows, rows.elsewhere(fold))
-        values[inside], means[inside] = learned.calibrated(rows.scores[inside]), mean
+        values[inside] += learned.calibrated(rows.scores[inside])
+        means[inside] += mean
         maps.append(learned)
-    pairs = int(rows.pairs.sum())
-    return CrossFitted(values, means, tuple(maps), whole, rows.fold, rows.documents, pairs)
+    values, means = values / rows.fold.shape[0], means / rows.fold.shape[0]
+    without = rows.fold[0] < 0
+    values[without], means[without] = whole.calibrated(rows.scores[without]), mean_of_all
+    return CrossFitted(
+        values=values,
+        means=means,
+        maps=tuple(maps),
+        whole=whole,
+        fold=rows.fold,
+        folds=rows.folds,
+        documents=rows.documents,
+        pairs=int(rows.pairs.sum()),
+    )
 
 
 def _fitted(rows: Folded, on: Rows) -> tuple[Isotonic, float]:
-    return fit_isotonic(rows.scores[on], rows.ratings[on]), float(rows.ratings[on].mean())
+    mean = float(np.sort(rows.ratings[on]).mean())
+    return fit_isotonic(rows.scores[on], rows.ratings[on]), mean
 
 
 def _spearman(rows: Folded, values: Floats) -> Floats:

@@ -3,11 +3,15 @@
 documents [7 7 9 4], ratings [3 nan 2 5], all scored, 2 folds -> 7, 9 and 4 in folds 0, 1, 0 or
 another such order
 
-Only documents with a pair (a score and a rating) are dealt, in an order that depends on nothing
-but the seed and their order of first appearance; no fold has over one document more than another.
+Only documents with a pair (a score and a rating) are dealt, in the order of a hash of the seed, the
+division and the document's name: the order of the rows changes nothing. No fold has over one
+document more than another. With several divisions the documents are dealt anew for each, and the
+numbers of the folds run on. Where every fold is one document all divisions are alike, so there is
+one.
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from .pairs import Codes, Floats
 
 Rows = NDArray[np.bool_]
-FOLDS = 4  # documents are dealt from a stream of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +28,41 @@ class Folded:
     scores: Floats  # NaN where unscored
     ratings: Floats  # NaN where unrated
     pairs: Rows
-    fold: Codes  # -1: a document without a pair
+    fold: Codes  # (divisions, rows); -1: a document without a pair
     document: Codes  # among those with a pair, sorted; -1 likewise
     documents: int
-    folds: int
+    folds: int  # of one division
 
     def inside(self, fold: int) -> Rows:
-        rows: Rows = self.fold == fold
+        rows: Rows = self.fold[fold // self.folds] == fold
         return rows
 
     def elsewhere(self, fold: int) -> Rows:
-        """The pairs of the other folds."""
-        rows: Rows = self.pairs & (self.fold != fold)
+        """The pairs of the other folds of its division."""
+        rows: Rows = self.pairs & ~self.inside(fold)
         return rows
 
     def summed(self, values: ArrayLike) -> Floats:
         """Each document's pairs' values."""
-        weights = np.asarray(values, dtype=np.float64)[self.pairs]
-        found = np.bincount(self.document[self.pairs], weights, minlength=self.documents)
+        weights, document = np.asarray(values, dtype=np.float64)[self.pairs], self.document
+        # A total order, so that permuting the rows cannot change even the last bit of a sum.
+        order = np.lexsort([weights, document[self.pairs]])
+        found = np.bincount(document[self.pairs][order], weights[order], minlength=self.documents)
         return found.astype(np.float64)
 
 
 def folded(
-    documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, folds: int, seed: int
+    documents: ArrayLike,
+    scores: ArrayLike,
+    ratings: ArrayLike,
+    folds: int,
+    seed: int,
+    divisions: int = 1,
 ) -> Folded | None:
-    """As many folds, or as there are documents with a pair; None where fewer than two have one."""
+    """As many folds, or as there are documents with a pair; None where fewer than two have one.
+
+    `documents` are names: numbers, or strings (as objects, since NumPy's own drop trailing NULs).
+    """
     codes = np.asarray(documents)
     given, rated = (np.asarray(column, dtype=np.float64) for column in (scores, ratings))
     if len({codes.shape, given.shape, rated.shape}) > 1 or codes.ndim != 1:
@@ -57,13 +70,19 @@ def folded(
     if folds < 2:
         raise ValueError("with fewer than two folds a document would calibrate itself")
     pairs = np.isfinite(given) & np.isfinite(rated)
-    known, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    known, place = np.unique(codes, return_inverse=True)
     dealt = np.flatnonzero(np.bincount(place[pairs], minlength=known.size))
     if dealt.size < 2:
         return None
-    document, fold = np.full((2, known.size), -1)
-    document[dealt] = np.arange(dealt.size)
-    shuffled = np.random.default_rng((seed, FOLDS)).permutation(dealt.size)
     count = min(folds, dealt.size)
-    fold[dealt[np.argsort(first[dealt])][shuffled]] = np.arange(dealt.size) % count
-    return Folded(given, rated, pairs, fold[place], document[place], dealt.size, count)
+    times = 1 if count == dealt.size else divisions
+    document, fold = np.full(known.size, -1), np.full((times, known.size), -1)
+    document[dealt] = np.arange(dealt.size)
+    for division in range(times):
+        order = np.argsort([_hash(seed, division, known[one]) for one in dealt])
+        fold[division, dealt[order]] = division * count + np.arange(dealt.size) % count
+    return Folded(given, rated, pairs, fold[:, place], document[place], dealt.size, count)
+
+
+def _hash(seed: int, division: int, document: object) -> str:
+    return sha256(f"{seed} {division} {document}".encode(errors="surrogatepass")).hexdigest()

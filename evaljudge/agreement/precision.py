@@ -73,7 +73,7 @@ def precise(
         return Share(*found, n=int(whole.sum()))
 
     thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
-    selected = _reached(rows.scores, rows.fold, thresholds)
+    selected = _reached(rows.scores, rows.fold[0], thresholds)
     return Precise(
         good=good,
         target=target,

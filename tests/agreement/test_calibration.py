@@ -132,7 +132,7 @@ def test_a_document_without_a_pair_takes_the_map_of_all() -> None:
     assert found is not None
     assert found.values.tolist() == pytest.approx([2, 3, 1, 3, 4, 1.5, nan], nan_ok=True)
     assert found.means.tolist() == [3, 3, 2, 2, 3, 2.5, 2.5]
-    assert found.fold[-2:].tolist() == [-1, -1]
+    assert found.fold[:, -2:].tolist() == [[-1, -1]]
     assert (found.documents, found.pairs) == (2, 4)
 
 
@@ -158,26 +158,69 @@ def test_folds_are_of_whole_documents_and_even(rows: list[Row], folds: int, seed
         return
     assert found is not None
     assert (found.documents, found.folds) == (len(with_pair), min(folds, len(with_pair)))
-    fold_of = {(row[0], int(fold)) for row, fold in zip(rows, found.fold, strict=True)}
+    fold_of = {(row[0], int(fold)) for row, fold in zip(rows, found.fold[0], strict=True)}
     assert len(fold_of) == len({row[0] for row in rows})
     assert {document for document, fold in fold_of if fold >= 0} == with_pair
     sizes = [sum(f == fold for _, f in fold_of) for fold in range(found.folds)]
     assert max(sizes) - min(sizes) <= 1
 
 
-@given(rows, st.permutations(range(6)))
-def test_folds_depend_on_the_order_of_appearance_alone(rows: list[Row], names: list[int]) -> None:
+shuffled = rows.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows)))))
+
+
+@given(shuffled)
+def test_folds_depend_on_the_documents_names_alone(given: tuple[list[Row], list[int]]) -> None:
+    """Neither on the order of the rows nor on scores and ratings."""
+    rows, order = given
     documents, scores, ratings = zip(*rows, strict=True)
-    found = folded(documents, scores, ratings, 3, 0)
-    other = folded([names[d] for d in documents], scores, [1 - 2 * r for r in ratings], 3, 0)
+    found = folded(documents, scores, ratings, 3, 0, 4)
+    again = [(d, s, 1 - 2 * r) for d, s, r in (rows[place] for place in order)]
+    other = folded(*zip(*again, strict=True), 3, 0, 4)
     assert (found is None) == (other is None)
     if found is not None and other is not None:
-        assert found.fold.tolist() == other.fold.tolist()
+        assert found.fold[:, order].tolist() == other.fold.tolist()
+
+
+@settings(max_examples=30)
+@given(shuffled)
+def test_the_order_of_rows_changes_not_one_bit(given: tuple[list[Row], list[int]]) -> None:
+    rows, order = given
+    names = [(f"d{document}", score / 3, rating / 7) for document, score, rating in rows]
+    again = [names[place] for place in order]
+    one, other = (
+        calibration(*zip(*some, strict=True), folds=3, resamples=10) for some in (names, again)
+    )
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        before, after = one.fitted, other.fitted
+        assert before.maps == after.maps
+        assert np.array_equal(before.values[order], after.values, equal_nan=True)
+        assert np.array_equal(before.means[order], after.means)
+        assert (one.error_after, one.less) == (other.error_after, other.less)
+        assert one.spearman_after == other.spearman_after
+
+
+def test_values_are_the_mean_over_the_divisions() -> None:
+    documents, scores, ratings = invented(0)
+    fitted = cross_fitted(documents, scores, ratings, folds=4)
+    assert fitted is not None
+    assert (fitted.divisions, fitted.folds, len(fitted.maps)) == (10, 4, 40)
+    assert len({tuple(fold % 4) for fold in fitted.fold}) == 10
+    for score, folds, value in zip(scores, fitted.fold.T, fitted.values, strict=True):
+        each = [fitted.maps[fold].calibrated([score])[0] for fold in folds]
+        assert value == pytest.approx(np.mean(each), nan_ok=True)
+        assert isnan(score) or value == fitted.calibrated([score], folds.tolist())[0]
+
+
+def test_a_fold_each_is_one_division() -> None:
+    fitted = cross_fitted(DOCUMENTS, SCORES, RATINGS)
+    assert fitted is not None
+    assert (fitted.divisions, fitted.folds) == (1, 2)
 
 
 def test_another_seed_deals_otherwise() -> None:
     dealt = {
-        tuple(found.fold)
+        tuple(found.fold[0])
         for seed in range(5)
         if (found := folded(range(20), range(20), range(20), 5, seed)) is not None
     }
@@ -195,7 +238,7 @@ def test_no_document_calibrates_itself(rows: list[Row], chosen: int, said: list[
     assert (before is None) == (after is None)
     if before is not None and after is not None:
         own = np.array([d == chosen for d, *_ in rows])
-        with_fold = own & (before.fold >= 0)
+        with_fold = own & (before.fold[0] >= 0)
         assert np.array_equal(before.values[own], after.values[own], equal_nan=True)
         assert before.means[with_fold] == pytest.approx(after.means[with_fold])
 
@@ -215,18 +258,20 @@ def test_cross_fitting_by_loops_with_scikit_learn(seed: int) -> None:
     documents, scores, ratings = invented(seed)
     found = cross_fitted(documents, scores, ratings, folds=4, seed=seed)
     assert found is not None
-    for row, (score, fold) in enumerate(zip(scores, found.fold, strict=True)):
-        learned = [
-            (s, r)
-            for s, r, f in zip(scores, ratings, found.fold, strict=True)
-            if f != fold and not isnan(s) and not isnan(r)
-        ]
-        if isnan(score):
-            assert isnan(found.values[row])
-        else:
-            other = IsotonicRegression(out_of_bounds="clip").fit(*zip(*learned, strict=True))
-            assert found.values[row] == pytest.approx(other.predict([score])[0])
-        assert found.means[row] == pytest.approx(np.mean([r for _, r in learned]))
+    for row, score in enumerate(scores):
+        values, means = [], []
+        for division in found.fold:
+            learned = [
+                (s, r)
+                for s, r, f in zip(scores, ratings, division, strict=True)
+                if f != division[row] and not isnan(s) and not isnan(r)
+            ]
+            means.append(np.mean([r for _, r in learned]))
+            if not isnan(score):
+                other = IsotonicRegression(out_of_bounds="clip").fit(*zip(*learned, strict=True))
+                values.append(other.predict([score])[0])
+        assert found.values[row] == pytest.approx(np.mean(values) if values else nan, nan_ok=True)
+        assert found.means[row] == pytest.approx(np.mean(means))
 
 
 def redrawn(documents: Sequence[int], resamples: int, seed: int) -> list[list[int]]:
@@ -316,4 +361,5 @@ def test_maps_of_the_folds_differ_from_that_of_all() -> None:
     documents, scores, ratings = invented(0)
     fitted = cross_fitted(documents, scores, ratings)
     assert fitted is not None
-    assert all(one != other for one, other in combinations([*fitted.maps, fitted.whole], 2))
+    maps = [*fitted.maps[: fitted.folds], fitted.whole]
+    assert all(one != other for one, other in combinations(maps, 2))

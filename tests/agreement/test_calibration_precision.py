@@ -119,7 +119,7 @@ def test_shares_and_their_intervals_by_loops(seed: int, target: float) -> None:
     found = precise(*columns, good=4, target=target, folds=4, resamples=50, seed=seed)
     dealt = folded(*columns, 4, seed)
     assert found is not None and dealt is not None
-    chosen = by_loops(rows, dealt.fold.tolist(), 4, target)
+    chosen = by_loops(rows, dealt.fold[0].tolist(), 4, target)
     both = {i for i, (_, *two) in enumerate(rows) if not any(map(isnan, two))}
     good = {i for i in both if rows[i][2] >= 4}
     known = sorted({document for document, *_ in rows})
@@ -159,7 +159,7 @@ def test_no_document_chooses_its_own_threshold(
     dealt = folded(*zip(*rows, strict=True), 3, 0)
     assert (before is None) == (after is None) == (dealt is None)
     if before is not None and after is not None and dealt is not None:
-        own = {int(fold) for row, fold in zip(rows, dealt.fold, strict=True) if row[0] == chosen}
+        own = {int(fold) for row, fold in zip(rows, dealt.fold[0], strict=True) if row[0] == chosen}
         for fold in own - {-1}:
             assert before.thresholds[fold] == after.thresholds[fold]
 
