@@ -2,9 +2,9 @@
 
     >>> found = averaged(documents, systems, {"ours": ours, "sampled": [first, second]}, human)
     >>> found.methods[1].columns[-1]
-    AveragedValue(value=0.31, low=0.24, high=0.37, n=100, spread=0.012)
+    AveragedValue(value=0.31, low=0.24, high=0.37, n=100, spread=0.012, common=0.33)
     >>> found.columns[-1]
-    AveragedColumn(axis=None, best=('ours',), second=('sampled',), challengers=(Challenger(…),))
+    AveragedColumn(axis=None, best=('ours',), second=('sampled',), challengers=(…), common=96)
 
 `ours`, `first` and `second` give an axis its scores. Sample level alone, by the package's policy.
 Columns are the axes of `human` in its order, and then the average: the mean of the axes' values,
@@ -12,6 +12,10 @@ undefined where any of them is.
 
 A method of several trials has the mean of its trials' values, undefined where any trial's is, and
 `spread`, their sample standard deviation. Its interval is of that mean.
+
+A method's value is over the documents where it is defined, which may be others than another
+method's. So beside it stands `common`, its value over the documents of an axis where all methods
+that have a value there are defined, in every trial; the column tells how many these are.
 
 Intervals resample whole documents, the same for all methods and axes. A tie holds up to rounding:
 all that are tied share the place.
@@ -27,7 +31,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .bootstrap import interval
 from .compare import EQUAL
@@ -45,6 +49,7 @@ class AveragedValue:
     high: float | None
     n: int  # documents with a correlation in any trial (of the average: on any axis)
     spread: float | None  # None with one trial
+    common: float | None = None  # on the documents where all methods are defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class AveragedColumn:
     best: tuple[str, ...]
     second: tuple[str, ...]
     challengers: tuple[Challenger, ...]  # all that have a value and are not best, in their order
+    common: int = 0  # documents where all methods are defined (of the average: on any axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +94,20 @@ def averaged(
     trials = {name: _trials(name, given) for name, given in methods.items()}
     found = correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
     replicates = replicates_of(found, resamples, seed)
+    shared = _shared(list(found.values()))
     measured = tuple(
-        AveragedMethod(name, len(cube), _values(cube, replicate))
+        AveragedMethod(name, len(cube), _values(cube, replicate, shared))
         for (name, cube), replicate in zip(found.items(), replicates, strict=True)
     )
     columns = [*human, None]
+    counts = [*shared.sum(axis=1), shared.any(axis=0).sum()]
     pooled = {name: over_trials(cube) for name, cube in found.items()}
     return Averaged(
         coefficient=coefficient,
         axes=tuple(human),
         methods=measured,
         columns=tuple(
-            _column(axis, index, measured, pooled, permutations, seed)
+            _column(axis, index, measured, pooled, permutations, seed, int(counts[index]))
             for index, axis in enumerate(columns)
         ),
     )
@@ -112,22 +120,42 @@ def _trials(name: str, given: Trial | Sequence[Trial]) -> list[Trial]:
     return trials
 
 
-def _values(cube: Floats, replicates: Floats) -> tuple[AveragedValue, ...]:
-    by_trial = means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
+def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
+    """(axes, documents): where every method that has a value on the axis is defined."""
+    defined = [np.isfinite(cube) for cube in cubes]
+    shared: NDArray[np.bool_] = np.logical_or.reduce([one.any(axis=0) for one in defined])
+    for one in defined:
+        has_value = one.any(axis=2).all(axis=0)
+        shared[has_value] &= np.logical_and.reduce(one, axis=0)[has_value]
+    return shared
+
+
+def _by_trial(cube: Floats) -> Floats:
+    """(trials, columns)."""
+    found: Floats = means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
+    return found
+
+
+def _values(
+    cube: Floats, replicates: Floats, shared: NDArray[np.bool_]
+) -> tuple[AveragedValue, ...]:
+    by_trial = _by_trial(cube)
+    common = _by_trial(np.where(shared, cube, np.nan)).mean(axis=0)
     defined = np.isfinite(cube).any(axis=0)
     counts = [*defined.sum(axis=1), defined.any(axis=0).sum()]
     return tuple(
-        _value(by_trial[:, column], replicates[column], int(count))
+        _value(by_trial[:, column], replicates[column], int(count), float(common[column]))
         for column, count in enumerate(counts)
     )
 
 
-def _value(by_trial: Floats, replicates: Floats, n: int) -> AveragedValue:
+def _value(by_trial: Floats, replicates: Floats, n: int, common: float) -> AveragedValue:
     value = float(by_trial.mean())
     if np.isnan(value):
         return AveragedValue(None, None, None, n, None)
     spread = float(by_trial.std(ddof=1)) if by_trial.size > 1 else None
-    return AveragedValue(value, *interval(replicates), n, spread)
+    on_common = None if np.isnan(common) else common
+    return AveragedValue(value, *interval(replicates), n, spread, on_common)
 
 
 def _column(
@@ -137,6 +165,7 @@ def _column(
     pooled: Mapping[str, Floats],
     permutations: int,
     seed: int,
+    common: int,
 ) -> AveragedColumn:
     values = {
         method.name: value
@@ -147,7 +176,8 @@ def _column(
     others = {name: value for name, value in values.items() if name not in best}
     rows = slice(None) if axis is None else slice(index, index + 1)
     gaps = {name: pooled[best[0]][rows] - pooled[name][rows] for name in others}
-    return AveragedColumn(axis, best, _highest(others), challengers(gaps, permutations, seed))
+    tested = challengers(gaps, permutations, seed)
+    return AveragedColumn(axis, best, _highest(others), tested, common)
 
 
 def _highest(values: Mapping[str, float]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaljudge.report.figures import SAMPLED, correlation, count, probability
+from evaljudge.report.figures import SAMPLED, correlation, count, only, probability
 from evaljudge.report.findings import Findings, RivalRow, StandingRow
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.report.tables import Cell, Named, Section, Table, listed
@@ -62,7 +62,11 @@ def _notes(findings: Findings) -> list[str]:
 def _summary(findings: Findings, everything: bool) -> Table:
     used = dict.fromkeys(_coefficient(row) for row in findings.standings)
     heads = ["axis", "level", f"best ({' / '.join(used)})", *_COMPARED, _NOT_COMPARED]
-    rows = [_standing(row) for row in findings.standings]
+    units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
+    rows = [
+        _standing(row, units.get((row.best, row.axis, row.level, row.coefficient)))
+        for row in findings.standings
+    ]
     if not everything:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     return Table("The best of each axis and level", heads, rows, "l" * len(heads))
@@ -72,7 +76,9 @@ def _coefficient(row: StandingRow) -> str:
     return COEFFICIENTS.get(row.coefficient, row.coefficient)
 
 
-def _standing(row: StandingRow) -> list[Cell]:
+def _standing(row: StandingRow, units: int | None) -> list[Cell]:
+    """`units`: behind the best one's value, where known."""
+    few = "" if units is None else only(row.level, units)
     tested = [rival for rival in row.rivals if rival.p_holm is not None]
     close = list(map(Named, row.indistinguishable))
     apart = [
@@ -81,7 +87,7 @@ def _standing(row: StandingRow) -> list[Cell]:
         if rival.scorer not in row.indistinguishable
     ]
     level = f"{row.level}{SAMPLED}" if any(rival.sampled for rival in row.rivals) else row.level
-    leader = [Named(row.best, correlation(row.value))]
+    leader = [Named(row.best, ", ".join(filter(None, [correlation(row.value), few])))]
     return [row.axis, level, leader, *map(listed, (close, apart, _not_compared(row)))]
 
 

@@ -1,7 +1,7 @@
 """How the report writes its numbers: the same in Markdown, on the page and in a terminal.
 
 percent(0.9499)   ->  "94.9%"      never rounded up: what is under a floor looks under it
-estimate(row)     ->  "0.440 [0.310, 0.552]"
+estimate(row)     ->  "0.440 [0.310, 0.552]", or "1.000 (only 3 systems)" where these are too few
 probability(1e-9) ->  "≤ 0.001"
 rule(selected)    ->  "synthetic.ordinal on fluency: at least 3.5, in the top 10% (at least 4.2)"
 """
@@ -26,6 +26,17 @@ NONE = "–"
 SAMPLED = "†"
 MOST_REASONS = 5
 _ALPHA, _LEAST_P = 0.05, 0.001
+
+FEWEST = {"sample": 6, "system": 5, "summary": 5}
+"""Of fewer units no coefficient of the level means anything: even a perfect one comes about by
+chance more than once in twenty times. Of four systems 2 of the 24 orders are perfect, up or down;
+five documents all agree in sign in 2 of 32 cases."""
+_UNITS = {"sample": "document", "system": "system", "summary": "candidate"}
+FEW = (
+    f"Only: with fewer than {FEWEST['sample']} documents, or {FEWEST['system']} systems or pooled "
+    "candidates, even perfect agreement can be chance (p above 0.05). Such a value says nothing "
+    "and is shown without its interval, which stands in the JSON file."
+)
 
 
 def count(number: int) -> str:
@@ -63,7 +74,19 @@ def bracketed(
 
 
 def estimate(row: AgreementRow | AxisRow | CeilingRow | None) -> str:
-    return NONE if row is None else bracketed(row.value, row.low, row.high, row.sampled)
+    if row is None:
+        return NONE
+    few = only(row.level, row.n)
+    if row.value is not None and few:
+        return f"{correlation(row.value)} ({few})"
+    return bracketed(row.value, row.low, row.high, row.sampled)
+
+
+def only(level: str, n: int) -> str:
+    """`only 3 systems`; empty where they are enough (see FEWEST)."""
+    if n >= FEWEST[level]:
+        return ""
+    return f"only {count(n)} {_UNITS[level]}{'' if n == 1 else 's'}"
 
 
 def probability(p: float | None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.report.figures import SAMPLED, count, together
+from evaljudge.report.figures import FEW, SAMPLED, count, only, together
 from evaljudge.report.findings import AgreementRow, Findings
 
 COEFFICIENTS = {
@@ -52,7 +52,7 @@ _MEANINGS = {
         "The correlation of the mean scores of n systems with their mean ratings: "
         "does the scorer rank systems as people do?",
         "Resampling adds noise to every mean, so a percentile interval leans towards 0 and may "
-        "not hold a value near 1. Few systems say little. Skipped: systems without a pair.",
+        "not hold a value near 1. Skipped: systems without a pair.",
     ),
     "summary": (
         "The correlation over n candidates of all documents at once: "
@@ -98,6 +98,12 @@ class Level:
         return {name for row in self.rows for name, e in row.estimates.items() if e.sampled}
 
     @property
+    def is_few(self) -> bool:
+        """Whether a value rests on too few units to mean anything."""
+        estimates = (e for row in self.rows for e in row.estimates.values())
+        return any(e.value is not None and only(e.level, e.n) for e in estimates)
+
+    @property
     def notes(self) -> Iterator[str]:
         """What must be known to read the level's table."""
         if self.sampled:
@@ -105,6 +111,8 @@ class Level:
             yield f"{SAMPLED} {SAMPLED_NOTE}{accuracy}"
         if any("accuracy" in row.estimates for row in self.rows):
             yield ACCURACY
+        if self.is_few:
+            yield FEW
 
 
 def levels(findings: Findings) -> list[Level]:

@@ -5,6 +5,13 @@
 | ours    |   **0.437** [0.380, 0.490] |   **0.402** [0.350, 0.450] |
 | sampled | <ins>0.310</ins> ± 0.012 … | <ins>0.288</ins> ± 0.010 … |
 
+Methods may be defined on different documents; where they are, a second table has the documents
+behind each value, and the value on those that all methods have in common:
+
+| method | fluency: n | fluency: on all 96 |
+| ------ | ---------: | -----------------: |
+| ours   |        100 |              0.441 |
+
 Statistics come as plain values; `method_table` takes them from `evaljudge.agreement.averaged`, and
 study.py writes the section.
 """
@@ -15,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaljudge.report.figures import NONE, correlation
+from evaljudge.report.figures import FEW, NONE, correlation, count, only
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.report.tables import Cell, Place, Placed, Section, Table
 
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from evaljudge.agreement import Averaged
 
 AVERAGE = "average"
+LEVEL = "sample"
 APART, UNTESTED = "‡", "°"
 ALPHA = 0.05
 INTERVALS = (
@@ -39,6 +47,12 @@ LACKING = (
     f"{UNTESTED} Not tested against the best of its column, "
     "as where fewer than two documents are common to both."
 )
+DOCUMENTS = "Documents behind each value, and the value on those of all methods"
+COMMON = (
+    "n: the documents where a method is defined. On all: its value on the documents where every "
+    "method with a value in the column is defined. Methods are to be compared by the latter: "
+    "other documents may be easier."
+)
 UNDEFINED = f"{NONE} No value: an average needs one on every axis, and a method one in every trial."
 
 
@@ -52,6 +66,8 @@ class MethodFigure:
     spread: float | None = None  # over trials
     place: Place | None = None
     p_holm: float | None = None  # beside the column's best; None for the best itself
+    n: int | None = None  # documents
+    common: float | None = None  # on the documents where all methods are defined
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +81,55 @@ class MethodTable:
     coefficient: str
     axes: Sequence[str]
     rows: Sequence[MethodRow]
+    common: Sequence[int] = ()  # documents where all methods are defined: per axis, of the average
+
+    @property
+    def shares_documents(self) -> bool:
+        """Whether all values of a column rest on the same documents."""
+        return all(
+            figure.n == common
+            for row in self.rows
+            for figure, common in zip(row.figures, self.common, strict=False)
+            if figure.value is not None
+        )
 
 
 def method_table(found: Averaged) -> MethodTable:
     rows = [MethodRow(method.name, _figures(found, at)) for at, method in enumerate(found.methods)]
-    return MethodTable(found.coefficient, found.axes, rows)
+    common = [column.common for column in found.columns]
+    return MethodTable(found.coefficient, found.axes, rows, common)
 
 
 def methods_section(title: str, about: Sequence[str], table: MethodTable) -> Section:
     """An average of a single axis would say it again, and is left out."""
     axes = list(table.axes)
-    heads = ["method", *axes, *([AVERAGE] if len(axes) > 1 else [])]
+    columns = [*axes, *([AVERAGE] if len(axes) > 1 else [])]
+    heads = ["method", *columns]
     rows = [
-        [row.name, *map(_cell, row.figures[: len(heads) - 1])]
+        [row.name, *map(_cell, row.figures[: len(columns)])]
         for row in table.rows
     ]  # fmt: skip
     caption = f"{COEFFICIENTS.get(table.coefficient, table.coefficient)}, sample level"
     shown = Table(caption, heads, rows, "l" + "r" * (len(heads) - 1))
-    return Section(title, about, [shown], list(_notes(table)))
+    tables = [shown] if table.shares_documents else [shown, _documents(table, columns)]
+    return Section(title, about, tables, list(_notes(table, columns)))
+
+
+def _documents(table: MethodTable, columns: Sequence[str]) -> Table:
+    pairs = list(zip(columns, table.common, strict=False))
+    heads = [head for name, n in pairs for head in (f"{name}: n", f"{name}: on all {count(n)}")]
+    rows = [
+        [
+            row.name,
+            *(
+                cell
+                for figure, _ in zip(row.figures, pairs, strict=False)
+                for cell in (count(figure.n or 0), correlation(figure.common))
+            ),
+        ]
+        for row in table.rows
+    ]
+    return Table(DOCUMENTS, ["method", *heads], rows, "l" + "r" * len(heads))
 
 
 def _figures(found: Averaged, at: int) -> list[MethodFigure]:
@@ -92,14 +139,23 @@ def _figures(found: Averaged, at: int) -> list[MethodFigure]:
         place: Place | None = (
             "best" if name in column.best else "second" if name in column.second else None
         )
-        ps = {challenger.name: challenger.p_holm for challenger in column.challengers}
-        figures.append(MethodFigure(one.value, one.low, one.high, one.spread, place, ps.get(name)))
+        if only(LEVEL, one.n):
+            place = None
+        p = {rival.name: rival.p_holm for rival in column.challengers}.get(name)
+        told = one.value, one.low, one.high, one.spread, place, p, one.n, one.common
+        figures.append(MethodFigure(*told))
     return figures
 
 
 def _cell(figure: MethodFigure) -> Cell:
-    shown, beside = correlation(figure.value), _beside(figure)
+    shown, beside = correlation(figure.value), _few(figure) or _beside(figure)
     return Placed(shown, figure.place, beside) if figure.place else shown + beside
+
+
+def _few(figure: MethodFigure) -> str:
+    """What stands in place of all else where the documents are too few."""
+    few = "" if figure.n is None or figure.value is None else only(LEVEL, figure.n)
+    return f" ({few})" if few else ""
 
 
 def _beside(figure: MethodFigure) -> str:
@@ -121,8 +177,8 @@ def _mark(figure: MethodFigure) -> str:
     return APART if figure.p_holm < ALPHA else ""
 
 
-def _notes(table: MethodTable) -> Iterator[str]:
-    figures = [figure for row in table.rows for figure in row.figures]
+def _notes(table: MethodTable, columns: Sequence[str]) -> Iterator[str]:
+    figures = [figure for row in table.rows for figure in row.figures if not _few(figure)]
     if any(figure.low is not None for figure in figures):
         yield INTERVALS
     if any(figure.spread is not None for figure in figures):
@@ -133,3 +189,10 @@ def _notes(table: MethodTable) -> Iterator[str]:
         yield LACKING
     if any(figure.value is None for figure in figures):
         yield UNDEFINED
+    if any(_few(figure) for row in table.rows for figure in row.figures):
+        yield FEW
+    if not table.shares_documents:
+        yield COMMON
+    elif table.common:
+        told = (f"{name} {count(n)}" for name, n in zip(columns, table.common, strict=False))
+        yield f"n: all values of a column rest on the same documents: {', '.join(told)}."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evaljudge.report.figures import NONE, SAMPLED, estimate
+from evaljudge.report.figures import FEW, NONE, SAMPLED, estimate
 from evaljudge.report.findings import Findings
 from evaljudge.report.levels import SAMPLED_NOTE, Level, intervals, levels, nothing
 from evaljudge.report.screen import on_screen, wrapped
@@ -41,6 +41,8 @@ def _spearman(found: Sequence[Level]) -> Iterator[str]:
     yield f"Spearman's correlation at each level\n{on_screen(table)}"
     if any("spearman" in level.sampled for level in found):
         yield f"{SAMPLED} {SAMPLED_NOTE}"
+    if any(level.is_few for level in found):
+        yield wrapped(FEW)
 
 
 def _section(section: Section) -> Iterator[str]:

@@ -14,6 +14,7 @@ from functools import partial
 
 from evaljudge.agreement import Agreement, Level, agreements
 from evaljudge.mixing import Mix, all_pairs
+from evaljudge.report.figures import only
 from evaljudge.studies.correlating import Coefficient
 from evaljudge.studies.matrix import Floats, ScoreMatrix
 from evaljudge.studies.plots import Interval, intervals
@@ -24,7 +25,7 @@ MOST_DRAWN = 40
 
 @dataclass(frozen=True, slots=True)
 class MixRow:
-    """One scorer, or several mixed; `best`: none has a higher correlation."""
+    """One scorer, or several mixed; `best`: the highest, where it rests on enough."""
 
     scorer: str
     mixed: int
@@ -61,7 +62,7 @@ def mixes(
         estimate = one.value, one.low, one.high, one.n, one.skipped
         rows.append(MixRow(name, mixed, axis, level, coefficient, *estimate))
     highest = max((row.value for row in rows if row.value is not None), default=None)
-    return [replace(row, best=row.value is not None and row.value == highest) for row in rows]
+    return [replace(row, best=row.value == highest and _enough(row)) for row in rows]
 
 
 def mixes_study(rows: Sequence[MixRow], about: str) -> Study:
@@ -95,7 +96,14 @@ def _agreements(
     )
 
 
+def _enough(row: MixRow) -> bool:
+    return row.value is not None and not only(row.level, row.n)
+
+
 def _estimate(row: MixRow) -> str:
+    few = only(row.level, row.n)
+    if row.value is not None and few:
+        return f"{number(row.value)} ({few})"
     if row.value is None or row.low is None:
         return NONE if row.value is None else number(row.value)
     return f"{number(row.value)} [{number(row.low)}, {number(row.high)}]"

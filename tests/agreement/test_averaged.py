@@ -387,3 +387,34 @@ def test_the_order_of_rows_and_of_other_methods_does_not_matter() -> None:
     for here, there in zip(one.columns, other.columns, strict=True):
         ps = {rival.name: rival.p for rival in here.challengers}
         assert ps == {rival.name: rival.p for rival in there.challengers}
+
+
+def test_beside_its_own_value_a_method_has_that_on_the_documents_of_all() -> None:
+    """On coherence `direct` lacks the second document; `half` and its like have no fluency."""
+    found = found_of(METHODS)
+    assert [column.common for column in found.columns] == [2, 3, 3]
+    common = {method.name: [one.common for one in method.columns] for method in found.methods}
+    assert common["ours"] == pytest.approx([0.75, 2 / 3, (0.75 + 2 / 3) / 2])
+    assert common["direct"] == pytest.approx([0.0, 0.5 / 3, 0.25 / 3])
+    assert common["half"][0] == pytest.approx(1.0)
+    assert common["half"][1:] == [None, None]
+
+
+def test_a_method_without_any_value_leaves_the_others_their_documents() -> None:
+    methods = {"ours": {"coherence": [UP, UP]}, "none": {"coherence": [FLAT, NONE]}}
+    found = found_of(methods, ["coherence"])
+    assert [column.common for column in found.columns] == [2, 2]
+    assert [one.common for one in found.methods[0].columns] == [1.0, 1.0]
+
+
+def test_methods_that_share_no_document_have_no_common_value() -> None:
+    apart = {"a": {"coherence": [UP, NONE]}, "b": {"coherence": [NONE, DOWN]}}
+    found = found_of(apart, ["coherence"])
+    assert [column.common for column in found.columns] == [0, 0]
+    assert [one.common for method in found.methods for one in method.columns] == [None] * 4
+
+
+def test_common_documents_are_those_of_every_trial() -> None:
+    trials = {"a": [{"coherence": [UP, DOWN]}, {"coherence": [UP, NONE]}]}
+    found = found_of(trials, ["coherence"])
+    assert (found.columns[0].common, found.methods[0].columns[0].common) == (1, 1.0)

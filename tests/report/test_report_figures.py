@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evaljudge.report.figures import bracketed, correlation, probability
+from evaljudge.report import AgreementRow
+from evaljudge.report.figures import bracketed, correlation, estimate, probability
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,26 @@ def test_an_interval_stands_beside_its_value() -> None:
 )
 def test_a_p_under_five_percent_looks_so(p: float | None, shown: str) -> None:
     assert probability(p) == shown
+
+
+@pytest.mark.parametrize(
+    ("level", "n", "shown"),
+    [
+        ("system", 3, "1.000 (only 3 systems)"),
+        ("system", 4, "1.000 (only 4 systems)"),
+        ("system", 5, "1.000 [0.500, 1.000]"),
+        ("sample", 1, "1.000 (only 1 document)"),
+        ("sample", 5, "1.000 (only 5 documents)"),
+        ("sample", 6, "1.000 [0.500, 1.000]"),
+        ("summary", 4, "1.000 (only 4 candidates)"),
+        ("summary", 5, "1.000 [0.500, 1.000]"),
+    ],
+)
+def test_of_few_units_a_coefficient_says_so(level: str, n: int, shown: str) -> None:
+    row = AgreementRow("a", "fluency", level, "spearman", 1.0, 0.5, 1.0, n, 0, False)
+    assert estimate(row) == shown
+
+
+def test_of_few_units_what_is_undefined_stays_so() -> None:
+    row = AgreementRow("a", "fluency", "system", "spearman", None, None, None, 2, 0, False)
+    assert estimate(row) == "–"

@@ -10,7 +10,9 @@ from markdown_it import MarkdownIt
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from evaljudge.agreement.flips import Challenger
 from evaljudge.report import Findings
+from evaljudge.report.figures import FEW
 from evaljudge.report.methods import (
+    COMMON,
     LACKING,
     SPREAD,
     TESTED,
@@ -225,8 +227,8 @@ def test_a_placed_cell_is_its_text() -> None:
 
 
 def test_takes_what_the_statistics_found() -> None:
-    defined = AveragedValue(0.4, 0.3, 0.5, 9, 0.01)
-    less = AveragedValue(0.2, None, None, 9, None)
+    defined = AveragedValue(0.4, 0.3, 0.5, 9, 0.01, 0.45)
+    less = AveragedValue(0.2, None, None, 8, None)
     nothing = AveragedValue(None, None, None, 0, None)
     found = Averaged(
         coefficient="kendall",
@@ -240,24 +242,32 @@ def test_takes_what_the_statistics_found() -> None:
             AveragedColumn(
                 "fluency", ("a",), ("b", "c"),
                 (Challenger("b", 0.2, 0.01, 0.02, 9), Challenger("c", 0.2, None, None, 1)),
+                7,
             ),
-            AveragedColumn(None, ("b",), (), ()),
+            AveragedColumn(None, ("b",), (), (), 8),
         ),
     )  # fmt: skip
     assert method_table(found) == MethodTable(
         "kendall",
         ("fluency",),
         [
-            MethodRow("a", [MethodFigure(0.4, 0.3, 0.5, 0.01, "best"), MethodFigure(None)]),
+            MethodRow(
+                "a",
+                [
+                    MethodFigure(0.4, 0.3, 0.5, 0.01, "best", n=9, common=0.45),
+                    MethodFigure(None, n=0),
+                ],
+            ),
             MethodRow(
                 "b",
                 [
-                    MethodFigure(0.2, place="second", p_holm=0.02),
-                    MethodFigure(0.2, place="best"),
+                    MethodFigure(0.2, place="second", p_holm=0.02, n=8),
+                    MethodFigure(0.2, place="best", n=8),
                 ],
             ),
-            MethodRow("c", [MethodFigure(0.2, place="second"), MethodFigure(None)]),
+            MethodRow("c", [MethodFigure(0.2, place="second", n=8), MethodFigure(None, n=0)]),
         ],
+        [7, 8],
     )
 
 
@@ -321,3 +331,43 @@ def test_hostile_names_leave_a_terminal_alone(hostile: Findings) -> None:
     assert not any(ord(character) < 32 and character != "\n" for character in text)
     assert not any(character in text for character in "\u202e\x7f\x9b")
     assert max(map(columns, text.splitlines())) <= 100
+
+
+def compared(methods: dict[str, list[float]], documents: int) -> Section:
+    """Of five candidates a document, whom people rank 0 to 4; NaN: unscored."""
+    ids, systems = np.repeat(np.arange(documents), 5), np.tile(np.arange(5), documents)
+    given = {name: {"fluency": scores} for name, scores in methods.items()}
+    human = {"fluency": systems.astype(float)}
+    found = averaged(ids, systems, given, human, resamples=20, permutations=20)
+    return methods_section("World", [], method_table(found))
+
+
+UP, SWAPPED = [0.0, 1, 2, 3, 4], [0.0, 1, 2, 4, 3]
+
+
+def test_methods_on_different_documents_are_shown_on_the_same() -> None:
+    """`easy` is undefined where the other fails: on what both have, they are alike."""
+    all_of_them, easy = UP * 6 + SWAPPED * 2, UP * 6 + [np.nan] * 10
+    section = compared({"all": all_of_them, "easy": easy}, 8)
+    table, documents = section.tables
+    assert str(table.rows[0][1]).startswith("0.975 ")
+    assert documents.heads == ["method", "fluency: n", "fluency: on all 6"]
+    assert documents.rows == [["all", "8", "1.000"], ["easy", "6", "1.000"]]
+    assert COMMON in section.notes
+
+
+def test_methods_on_the_same_documents_need_no_second_table() -> None:
+    section = compared({"a": UP * 8, "b": SWAPPED * 8}, 8)
+    assert len(section.tables) == 1
+    assert "n: all values of a column rest on the same documents: fluency 8." in section.notes
+    assert COMMON not in section.notes
+
+
+def test_of_few_documents_nothing_is_best() -> None:
+    section = compared({"a": UP * 3, "b": SWAPPED * 3}, 3)
+    assert [row[1] for row in section.tables[0].rows] == [
+        "1.000 (only 3 documents)", "0.900 (only 3 documents)"
+    ]  # fmt: skip
+    assert not any(isinstance(row[1], Placed) for row in section.tables[0].rows)
+    assert FEW in section.notes
+    assert TESTED not in section.notes

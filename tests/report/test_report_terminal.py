@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaljudge.report import Findings, agreement_text
+from evaljudge.report import AgreementRow, Findings, StandingRow, agreement_text
 from evaljudge.report.plain import columns
 
 ORDINARY = """\
@@ -16,6 +16,7 @@ synthetic  fluency  0.440 [0.310, 0.550]  0.800 [0.670, 0.910]  0.401 [0.271, 0.
 
 In brackets: 95% percentile bootstrap intervals; whole documents are resampled.
 """
+
 
 STATISTICS = """\
 
@@ -73,6 +74,17 @@ def test_ordinary_findings(findings: Findings) -> None:
 
 def test_every_statistic(with_statistics: Findings) -> None:
     assert agreement_text(with_statistics) == ORDINARY + STATISTICS
+
+
+def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
+    """Neither in the table nor where the best scorer is named."""
+    three = [AgreementRow("synthetic", "fluency", "system", "spearman", 1.0, 0.5, 1.0, 3, 0, False)]
+    best = StandingRow("fluency", "system", "spearman", "synthetic", 1.0, [], [], [])
+    said = agreement_text(replace(with_statistics, agreement=three, standings=[best]))
+    assert "synthetic  fluency  1.000 (only 3 systems)\n" in said
+    assert "[0.500, 1.000]" not in said
+    assert "with fewer than 6 documents, or 5 systems" in said
+    assert "fluency  system  synthetic (1.000, only 3 systems)" in said
 
 
 def test_no_ratings(findings: Findings) -> None:
