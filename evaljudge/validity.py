@@ -13,6 +13,13 @@ What stays in memory is sums, and the ids of rated documents with an inversion: 
 leave nothing behind. An interval of the mean correlation with length is therefore no bootstrap,
 which would keep every document's value, but the normal one, mean ± 1.96 standard errors, cut to
 -1..1.
+
+A judge that follows length is misled by it only where people do not. So where candidates are rated,
+the correlation of score and length is also taken given the ratings: the partial correlation of
+ranks, in each document with enough rated candidates whose scores, lengths and ratings all vary. A
+document whose ratings are in the order of its lengths, or in the opposite one, cannot tell the two
+apart and is left out. Where scores are in the order of the ratings nothing is left that length
+could explain: 0.
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import fsum, nan, sqrt
+from math import fsum, isfinite, nan, sqrt
 from operator import add
 from typing import Any, Self
 
@@ -38,7 +45,10 @@ from evaljudge.report import ValidityRow
 CERTAIN = 0.99
 LEAST_CANDIDATES = 3
 """Of a document whose scores are correlated with length: of two, every correlation is 1 or -1."""
+LEAST_RATED = 4
+"""Likewise, given ratings: of three, every partial correlation is 1 or -1."""
 NORMAL = 1.96
+EXACT = 1e-9
 
 Judged = tuple[str, str, str]
 """A document, a system and an axis."""
@@ -65,6 +75,10 @@ class AxisSums:
     length_documents: int = 0
     length: float = 0.0
     length_squares: float = 0.0
+    rated_documents: int = 0
+    people_length: float = 0.0
+    given_length: float = 0.0
+    given_length_squares: float = 0.0
 
     def __add__(self, other: AxisSums) -> AxisSums:
         names = [one.name for one in fields(self)]
@@ -104,7 +118,12 @@ def shard_sums(
         mine = [check for check in checked if check.axis == axis]
         levels = [found for (*_, of), found in compared.items() if of == axis and found]
         own = {at[:2]: score for at, score in scores.items() if at[2] == axis and score is not None}
-        sums.axes[axis] = _of_checks(mine) + _of_candidates(levels) + _of_lengths(own, lengths)
+        sums.axes[axis] = (
+            _of_checks(mine)
+            + _of_candidates(levels)
+            + _of_lengths(own, lengths)
+            + _given_ratings(own, lengths, _ratings(cases, axis))
+        )
         sums.inverted[axis] = {c.doc_id for c in mine if any(_inversions(c))} & rated
     return sums
 
@@ -115,6 +134,15 @@ def _lengths(cases: Sequence[Case]) -> dict[tuple[str, str], int]:
         (case.document.doc_id, candidate.system): len(candidate.text.split())
         for case in cases
         for candidate in case.candidates
+    }
+
+
+def _ratings(cases: Sequence[Case], axis: str) -> dict[tuple[str, str], float]:
+    return {
+        (case.document.doc_id, candidate.system): rating
+        for case in cases
+        for candidate in case.candidates
+        if isfinite(rating := candidate.ratings.get(axis, nan))
     }
 
 
@@ -177,10 +205,55 @@ def _of_lengths(
 
 
 def _spearman(documents: Sequence[Sequence[tuple[float, int]]]) -> list[float]:
-    widest = max(map(len, documents))
-    grid = np.array([[*pairs, *[(nan, nan)] * (widest - len(pairs))] for pairs in documents])
-    found = row_correlations(grid[:, :, 0], grid[:, :, 1])[0]
+    scores, lengths = _grids(documents)
+    found = row_correlations(scores, lengths)[0]
     return [float(value) for value in found if np.isfinite(value)]
+
+
+def _grids(documents: Sequence[Sequence[tuple[float, ...]]]) -> NDArray[np.float64]:
+    """(values of a candidate, documents, candidates), NaN where there are fewer candidates."""
+    widest, values = max(map(len, documents)), len(documents[0][0])
+    rows = [[*each, *[(nan,) * values] * (widest - len(each))] for each in documents]
+    return np.moveaxis(np.array(rows, dtype=np.float64), 2, 0)
+
+
+def _given_ratings(
+    scores: Mapping[tuple[str, str], float],
+    lengths: Mapping[tuple[str, str], int],
+    ratings: Mapping[tuple[str, str], float],
+) -> AxisSums:
+    """Length with ratings, and with scores given ratings, of each document that tells them."""
+    documents: dict[str, list[tuple[float, ...]]] = {}
+    for at, score_of in scores.items():
+        if at in ratings:
+            documents.setdefault(at[0], []).append((score_of, lengths[at], ratings[at]))
+    enough = [rows for rows in documents.values() if len(rows) >= LEAST_RATED]
+    if not enough:
+        return AxisSums()
+    score, length, rating = _grids(enough)
+    people = row_correlations(rating, length)[0]
+    given = _partial(row_correlations(score, length)[0], row_correlations(score, rating)[0], people)
+    told = np.isfinite(given)
+    return AxisSums(
+        rated_documents=int(told.sum()),
+        people_length=fsum(people[told]),
+        given_length=fsum(given[told]),
+        given_length_squares=fsum(given[told] ** 2),
+    )
+
+
+def _partial(
+    with_length: NDArray[np.float64],
+    with_ratings: NDArray[np.float64],
+    people: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Of score and length, given ratings; NaN where a document cannot tell it."""
+    left, others = 1 - with_ratings**2, 1 - people**2
+    told = (left > EXACT) & (others > EXACT)
+    found = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
+    above = with_length - with_ratings * people
+    np.divide(above, np.sqrt(np.abs(left * others)), out=found, where=told)
+    return found
 
 
 def validity_rows(
@@ -200,7 +273,9 @@ def _row(
     kept = ~np.isin(rated.documents, inverted)
     agreement, agreement_documents = _agreement(rated, scorer, axis, everything)
     graded, graded_documents = _agreement(rated, scorer, axis, kept) if sums.checked else (None, 0)
-    low, high = _interval(sums)
+    low, high = _interval(sums.length, sums.length_squares, sums.length_documents)
+    given = sums.given_length, sums.given_length_squares, sums.rated_documents
+    given_low, given_high = _interval(*given)
     return ValidityRow(
         judge=judge,
         axis=axis,
@@ -225,6 +300,11 @@ def _row(
         length_low=low,
         length_high=high,
         length_documents=sums.length_documents,
+        people_length=_mean(sums.people_length, sums.rated_documents),
+        given_length=_mean(sums.given_length, sums.rated_documents),
+        given_length_low=given_low,
+        given_length_high=given_high,
+        rated_length_documents=sums.rated_documents,
     )
 
 
@@ -246,13 +326,12 @@ def _agreement(
     return found.value, found.n
 
 
-def _interval(sums: AxisSums) -> tuple[float | None, float | None]:
+def _interval(total: float, squares: float, count: int) -> tuple[float | None, float | None]:
     """None of fewer than two documents, which have no spread."""
-    count = sums.length_documents
     if count < 2:
         return None, None
-    mean = sums.length / count
-    variance = max(0.0, sums.length_squares - count * mean**2) / (count - 1)
+    mean = total / count
+    variance = max(0.0, squares - count * mean**2) / (count - 1)
     margin = NORMAL * sqrt(variance / count)
     return max(-1.0, mean - margin), min(1.0, mean + margin)
 

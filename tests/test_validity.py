@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from evaljudge.judges.protocol import Compared
@@ -75,6 +76,20 @@ def of_lengths(*documents: tuple[Sequence[float | None], Sequence[int]]) -> Axis
     for number, (values, words) in enumerate(documents):
         texts = {f"s{n}": " \n".join(["word"] * count) for n, count in enumerate(words)}
         cases.append(case(f"d{number}", texts))
+        scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
+    return shard_sums(cases, {}, [], scores).axes["fluency"]
+
+
+def of_rated(*documents: tuple[Sequence[float], Sequence[int], Sequence[float]]) -> AxisSums:
+    """Likewise, with people's ratings."""
+    cases: list[Case] = []
+    scores: dict[Judged, float | None] = {}
+    for number, (values, words, ratings) in enumerate(documents):
+        candidates = [
+            Candidate(f"s{n}", " ".join(["word"] * count), {"fluency": rating})
+            for n, (count, rating) in enumerate(zip(words, ratings, strict=True))
+        ]
+        cases.append(Case(Document(f"d{number}", "source"), tuple(candidates)))
         scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
     return shard_sums(cases, {}, [], scores).axes["fluency"]
 
@@ -247,6 +262,59 @@ def test_length_is_that_of_scipy() -> None:
     assert told["length_documents"] == len(found)
     assert told["length"] == pytest.approx(np.mean(found))
     assert [told["length_low"], told["length_high"]] == pytest.approx([low, high], abs=1e-4)
+
+
+# length, given what people rated
+
+WORDS = [10, 20, 30, 40, 50, 60]
+
+
+def test_a_judge_that_follows_length_as_people_do_is_not_misled() -> None:
+    ratings = [1.0, 3, 2, 5, 4, 6]  # with length: 0.886
+    told = row(of_rated(*[(ratings, WORDS, ratings)] * 12))
+    assert told["length"] == told["people_length"] == pytest.approx(31 / 35)
+    assert (told["given_length"], told["rated_length_documents"]) == (0.0, 12)
+
+
+def test_a_judge_that_follows_length_where_people_do_not_is_misled() -> None:
+    told = row(of_rated(*[([1.0, 2, 3, 4, 5, 6], WORDS, [3.0, 6, 1, 5, 2, 4])] * 12))
+    assert told["people_length"] == pytest.approx(-3 / 35)
+    assert (told["length"], told["given_length"]) == pytest.approx((1.0, 1.0))
+    assert (told["given_length_low"], told["given_length_high"]) == pytest.approx((1.0, 1.0))
+
+
+def test_given_length_is_the_partial_correlation_of_ranks() -> None:
+    """By its other definition: of what is left of either once the ratings' ranks are fitted."""
+    stream = np.random.default_rng(3)
+    documents = [
+        (stream.normal(size=8).tolist(), stream.permutation(80)[:8].tolist(),
+         stream.integers(1, 6, 8).astype(float).tolist())
+        for _ in range(15)
+    ]  # fmt: skip
+
+    def left(values: Sequence[float], ratings: Sequence[float]) -> NDArray[np.float64]:
+        y, x = stats.rankdata(values), stats.rankdata(ratings)
+        slope, constant = np.polyfit(x, y, 1)
+        residuals: NDArray[np.float64] = y - slope * x - constant
+        return residuals
+
+    each = [
+        float(np.corrcoef(left(scores, ratings), left(words, ratings))[0, 1])
+        for scores, words, ratings in documents
+    ]
+    told = row(of_rated(*documents))
+    low, high = stats.norm.interval(0.95, np.mean(each), stats.sem(each))
+    assert told["given_length"] == pytest.approx(np.mean(each))
+    found = [told["given_length_low"], told["given_length_high"]]
+    assert found == pytest.approx([low, high], abs=1e-4)
+
+
+def test_few_rated_candidates_or_flat_ratings_settle_nothing() -> None:
+    three = [1.0, 2, 3], [10, 30, 20], [1.0, 3, 2]
+    flat = [1.0, 2, 3, 4], [10, 30, 20, 40], [2.0] * 4
+    unrated = [1.0, 2, 3, 4], [10, 30, 20, 40], [1.0, 2, 3, nan]
+    by_length = [1.0, 3, 2, 4], [10, 20, 30, 40], [1.0, 2, 3, 4]
+    assert of_rated(three, flat, unrated, by_length).rated_documents == 0
 
 
 # agreement with people, with and without the inverted documents

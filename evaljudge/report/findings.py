@@ -177,6 +177,11 @@ class ValidityRow:
     length_low: float | None
     length_high: float | None
     length_documents: int
+    people_length: float | None = None  # of the ratings and words, over the rated documents
+    given_length: float | None = None  # of score and words, given the ratings
+    given_length_low: float | None = None
+    given_length_high: float | None = None
+    rated_length_documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,10 @@ POSITION = (
 LENGTH = (
     "Length: Spearman's correlation of score and number of words within a document, the mean over "
     "n documents, with its 95% normal interval. Near 0 is good. Far from 0 is suspect, unless "
-    "people rate by length as well."
+    "people rate by length as well. People's: the same of their ratings. Given ratings: the "
+    "partial correlation of score and length, given the ratings, over the n documents that have "
+    "enough of them: how far the judge goes with length where people do not. Near 0 is good, "
+    "whatever the other two are."
 )
 OWN_AXES = (
     "Whether the judge's axes go together more than people's do, so that they are one thing under "
@@ -111,13 +114,16 @@ def _placing(rows: Sequence[ValidityRow]) -> Table:
 
 
 def _leanings(rows: Sequence[ValidityRow]) -> Table:
-    heads = ["exchanged", "flipped", "length", "n"]
+    heads = ["exchanged", "flipped", "length", "n", "people's", "given ratings", "n"]
     figures = [
         [
             count(row.exchanged),
             ratio(row.flipped, row.exchanged),
             bracketed(row.length, row.length_low, row.length_high),
             count(row.length_documents),
+            correlation(row.people_length),
+            bracketed(row.given_length, row.given_length_low, row.given_length_high),
+            count(row.rated_length_documents),
         ]
         for row in rows
     ]
@@ -177,12 +183,24 @@ def _of(part: int, whole: int) -> float | None:
 
 
 def _sure_length(row: ValidityRow) -> float | None:
-    """The correlation with length, where its interval excludes 0."""
-    if row.length_low is None or row.length_high is None or row.length_documents < LEAST:
+    """The correlation with length, where no ratings settle what it means."""
+    if row.rated_length_documents >= LEAST:
         return None
-    if row.length_low <= 0 <= row.length_high:
+    return _sure(row.length, row.length_low, row.length_high, row.length_documents)
+
+
+def _sure_given_length(row: ValidityRow) -> float | None:
+    found = row.given_length, row.given_length_low, row.given_length_high
+    return _sure(*found, row.rated_length_documents)
+
+
+def _sure(
+    value: float | None, low: float | None, high: float | None, documents: int
+) -> float | None:
+    """A correlation of enough documents, where its interval excludes 0."""
+    if low is None or high is None or documents < LEAST or low <= 0 <= high:
         return None
-    return row.length
+    return value
 
 
 _ALARMS = (
@@ -218,6 +236,14 @@ _ALARMS = (
         MOST_LENGTH,
         f"scores go with length within documents, beyond ±{short(MOST_LENGTH)}",
         "unless people rate by length as well, the judge is misled by it",
+        correlation,
+    ),
+    _Alarm(
+        _sure_given_length,
+        MOST_LENGTH,
+        "scores go with length more than people's ratings account for, within documents beyond "
+        f"±{short(MOST_LENGTH)} given the ratings",
+        "the judge is misled by length",
         correlation,
     ),
 )

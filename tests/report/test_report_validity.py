@@ -46,7 +46,7 @@ EMPTY = ValidityRow(
 HEADS = (
     "checked / inverted / of pairs / agreement / without inverted",
     "comparisons / entropy / certain / mass / candidates / below / above",
-    "exchanged / flipped / length / n",
+    "exchanged / flipped / length / n / people's / given ratings / n",
 )
 
 
@@ -57,14 +57,14 @@ def test_rows_of_figures(findings: Findings) -> None:
     references, placing, leanings = (table.rows for table in tables)
     assert references == [[*named, "100", "12.0%", "3.2%", "0.441 (98)", "0.467 (86)"]]
     assert placing == [[*named, "8,000", "0.83", "25.5%", "98.7%", "1,600", "5.0%", "10.0%"]]
-    assert leanings == [[*named, "500", "9.0%", "-0.123 [-0.200, 0.000]", "1,099"]]
+    assert leanings == [[*named, "500", "9.0%", "-0.123 [-0.200, 0.000]", "1,099", "–", "–", "0"]]
 
 
 def test_what_cannot_be_told_has_no_figure(findings: Findings) -> None:
     references, placing, leanings = validity(replace(findings, validity=[EMPTY])).tables
     assert references.rows == [["other", "*", "0", "–", "–", "–", "–"]]
     assert placing.rows == [["other", "*", "0", "–", "–", "–", "0", "–", "–"]]
-    assert leanings.rows == [["other", "*", "0", "–", "–", "0"]]
+    assert leanings.rows == [["other", "*", "0", "–", "–", "0", "–", "–", "0"]]
 
 
 def test_every_column_is_explained(findings: Findings) -> None:
@@ -97,8 +97,8 @@ synthetic  fluency  100      12.0%     3.2%      0.441 (98)  0.467 (86)
 judge      axis     comparisons  entropy  certain  mass   candidates  below  above
 synthetic  fluency  8,000        0.83     25.5%    98.7%  1,600       5.0%   10.0%
 
-judge      axis     exchanged  flipped  length                  n
-synthetic  fluency  500        9.0%     -0.123 [-0.200, 0.000]  1,099
+judge      axis     exchanged  flipped  length                  n      people's  given ratings  n
+synthetic  fluency  500        9.0%     -0.123 [-0.200, 0.000]  1,099  –         –              0
 
 Checked: documents whose references"""
 
@@ -127,6 +127,11 @@ def test_nothing_alarming_is_not_warned_of() -> None:
     assert validity_warnings([]) == []
 
 
+FAR = {"length": 0.7, "length_low": 0.6, "length_high": 0.8}
+GIVEN = {
+    "people_length": 0.6, "given_length": 0.1, "given_length_low": 0.05, "given_length_high": 0.7,
+    "rated_length_documents": 60,
+}  # fmt: skip
 ALARMING: list[tuple[dict[str, Any], str, str]] = [
     ({"inverted": 20}, "", ""),
     ({"inverted": 21}, "in more than 20% of documents", "(fluency 21.0%)"),
@@ -143,6 +148,10 @@ ALARMING: list[tuple[dict[str, Any], str, str]] = [
     ({"length": 0.6, "length_low": -0.1, "length_high": 1.0}, "", ""),
     ({"length": 0.6, "length_low": 0.0, "length_high": 1.0}, "", ""),
     ({"length": 1.0, "length_low": None, "length_high": None}, "", ""),
+    ({**FAR, **GIVEN, "given_length": 0.1}, "", ""),  # people rate by length as well
+    ({**FAR, **GIVEN, "given_length": 0.51}, "go with length more than people", "0.510)"),
+    ({**GIVEN, "given_length": -0.6}, "go with length more than people", "(fluency -0.600)"),
+    ({**FAR, **GIVEN, "rated_length_documents": 9}, "unless people rate by length", "0.700)"),
 ]
 
 
