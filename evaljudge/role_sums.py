@@ -65,12 +65,15 @@ class RoleSums:
     without_readers: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    roles: Counter[int] = field(default_factory=Counter)
+    """How many documents have so many."""
 
     def __iadd__(self, other: RoleSums) -> Self:
         self.candidates += other.candidates
         self.documents += other.documents
         self.static.update(other.static)
         self.dynamic.update(other.dynamic)
+        self.roles.update(other.roles)
         for order, one in other.orders.items():
             mine = self.of(order)
             mine += one
@@ -104,6 +107,8 @@ def _add_document(sums: RoleSums, polled: Sequence[Polled]) -> None:
     """All candidates of a document have its roles, but those that were not judged at all."""
     sums.documents += 1
     one = next((one for one in polled if not one.reason), polled[0])
+    if one.roles:
+        sums.roles[len(one.roles)] += 1
     if one.no_readers:
         add(sums.without_readers, {one.no_readers: 1})
     add(sums.dropped, Counter(why for _, why in one.dropped))
@@ -161,6 +166,8 @@ def role_row(judge: str, sums: RoleSums) -> RoleRow:
         without_readers=dict(sums.without_readers),
         dropped=dict(sums.dropped),
         notes=dict(sums.notes),
+        roles=sizes(sums.roles),
+        fewer=sums.roles.total() - sums.roles[max(sums.roles, default=0)],
     )
 
 

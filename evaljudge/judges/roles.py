@@ -13,6 +13,8 @@ vote in one reply, written without a schema, whose log-probabilities are a role'
 Where some gave no vote that can be read, the sum of the others is scaled to the number of roles;
 with `order: both` the two orders' sums are averaged.
 
+    roles.mean    the same over the number of roles: a document with fewer roles, whose sums cannot
+                  become as high, is compared with others by it
     roles.exact   `exact: true`: the mean over roles of p(candidate), read from the model's own
                   probabilities in one ask for each role
     roles.plain   `plain: true`: p(candidate) by one plain question without roles (GPT-D3)
@@ -130,7 +132,8 @@ class Roles:
     @property
     def scorers(self) -> Sequence[str]:
         given = {"exact": self._settings.exact, "plain": self._settings.plain}
-        return [self.name, *(f"{self.name}.{one}" for one, wanted in given.items() if wanted)]
+        others = ["mean", *(one for one, wanted in given.items() if wanted)]
+        return [self.name, *(f"{self.name}.{one}" for one in others)]
 
     def axes_of(self, scorer: str) -> Sequence[str]:
         return self.axes
@@ -221,7 +224,9 @@ class Roles:
     # the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        readings: Mapping[str, Reading] = {"": _sum_of_votes, "exact": _exact, "plain": _plain}
+        readings: Mapping[str, Reading] = {
+            "": _sum_of_votes, "mean": _mean_of_votes, "exact": _exact, "plain": _plain,
+        }  # fmt: skip
         return [self._score(verdict, scorer, readings) for scorer in self.scorers]
 
     def _score(self, verdict: Verdict, scorer: str, readings: Mapping[str, Reading]) -> Score:
@@ -245,6 +250,11 @@ def _sum_of_votes(evidence: Evidence) -> float | Failed:
     orders = evidence["roles"][0]["votes"] if evidence["roles"] else {}
     sums = [_sum_of_order([role["votes"][order] for role in evidence["roles"]]) for order in orders]
     return _mean(sums, _nobody(evidence))
+
+
+def _mean_of_votes(evidence: Evidence) -> float | Failed:
+    total = _sum_of_votes(evidence)
+    return total if isinstance(total, Failed) else total / len(evidence["roles"])
 
 
 def _nobody(evidence: Evidence) -> str:

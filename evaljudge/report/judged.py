@@ -100,6 +100,8 @@ class RoleRow:
     without_readers: Mapping[str, int]  # documents, by the reason
     dropped: Mapping[str, int]  # roles of documents, by the reason
     notes: Mapping[str, int]  # documents
+    roles: Sizes  # of a document, static and dynamic, of those that have any
+    fewer: int  # documents that have fewer roles than those with the most
 
 
 @dataclass(frozen=True, slots=True)

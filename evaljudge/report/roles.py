@@ -35,7 +35,7 @@ OTHERS = "other reasons"
 """What none of the most frequent ones is; counts may hold it already."""
 ROLES = "What the role-players say"
 NEGATIVE = "negative"
-SCORERS = ("", ".exact", ".plain")
+SCORERS = ("", ".mean", ".exact", ".plain")
 """What a judge's scorers have behind its name."""
 SIZES = (
     "Voted on: candidates that roles were asked about; of those the median, the fewest and the "
@@ -52,6 +52,11 @@ BOTH = (
     "Of roles that voted on a candidate in both orders: how many chose another text when the two "
     "were exchanged, and which place they chose both times. Such a vote went by the place and not "
     "by the text; near 0% is good."
+)
+UNEQUAL = (
+    "Sums of votes over different numbers of roles have different maxima: a document with fewer "
+    "roles cannot score as high. Compare candidates of different documents by the judge's .mean, "
+    "the mean over roles."
 )
 READERS = "Where many documents have no readers, static roles alone decide."
 QUOTED = "“…” stands for words of a reply or a role, which differ from one to the next."
@@ -78,6 +83,7 @@ def roles(findings: Findings) -> Section:
     rows, people = findings.roles, absolute_pearson(findings)
     told = [
         (SIZES, _sizes(rows)),
+        (UNEQUAL, _unequal(rows)),
         (VOTES, _votes(rows)),
         ("", _reasons(rows, *WITHOUT_VOTE, lambda row: row.failed)),
         (BOTH, _both(rows)),
@@ -147,6 +153,22 @@ def _sizes(rows: Sequence[RoleRow]) -> Table:
         for row in rows
     ]
     return Table("How many roles", ["judge", *heads], cells, "l" + "r" * len(heads))
+
+
+def _unequal(rows: Sequence[RoleRow]) -> Table:
+    """Of judges whose documents have different numbers of roles."""
+    heads = ["documents with roles", "with fewer than the most", "share", "fewest", "most"]
+    cells = [
+        [
+            row.judge,
+            *map(count, (row.roles.of, row.fewer)),
+            ratio(row.fewer, row.roles.of),
+            *sized(row.roles)[1:],
+        ]
+        for row in rows
+        if row.fewer
+    ]
+    return Table("Where the number of roles differs", ["judge", *heads], cells, "l" + "r" * 5)
 
 
 def _votes(rows: Sequence[RoleRow]) -> Table:

@@ -43,6 +43,7 @@ from evaljudge.report.roles import (
     QUOTED,
     ROLES,
     TEXTS,
+    UNEQUAL,
     absolute_pearson,
     folded,
     roles,
@@ -342,6 +343,8 @@ def test_sums_by_hand() -> None:
             "the list was cut at the token limit": 1,
             "readers could not be had: no roles in the reply: “…”": 1,
         },
+        roles=Sizes(of=2, median=3.0, least=1, most=5),
+        fewer=1,
     )
 
 
@@ -518,6 +521,7 @@ def test_tables_of_the_section(findings: Findings) -> None:
     tables = {table.title: table.rows for table in roles(told(findings)).tables}
     assert tables == {
         "How many roles": [["roles", "3", "6", "3", "3.0", "1", "3", "2.0", "0", "2"]],
+        "Where the number of roles differs": [["roles", "2", "1", "50.0%", "1", "5"]],
         "Votes": [
             ["roles", "fixed", "9", "55.5%", "44.4%", "2", "0.600"],
             ["roles", "swapped", "10", "40.0%", "60.0%", "1", "0.520"],
@@ -603,6 +607,7 @@ def test_the_absolute_pearson_correlation(findings: Findings) -> None:
         agreed("sample", None, None, None, axis="coherence"),
         agreed("sample", 0.5, None, None, scorer="roles.exact"),
         agreed("sample", -0.5, None, None, scorer="roles.plain"),
+        agreed("sample", 0.25, None, None, scorer="roles.mean"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
     )
@@ -616,6 +621,7 @@ def test_the_absolute_pearson_correlation(findings: Findings) -> None:
         ["roles", "coherence", "–", "–", "0.000 [0.000, 0.200]", "100"],
         ["roles.exact", "fluency", "0.500", "–", "–", "100"],
         ["roles.plain", "fluency", "0.500 negative", "–", "–", "100"],
+        ["roles.mean", "fluency", "0.250", "–", "–", "100"],
     ]
     assert sum(note.startswith("†") for note in roles(found).notes) == 1
     assert ABSOLUTE in roles(found).notes and ABSOLUTE not in roles(told(findings)).notes
@@ -637,7 +643,8 @@ def test_notes_speak_of_tables_that_are_there(findings: Findings) -> None:
     fixed = [verdict(roles=[role("a", fixed=vote("candidate")), role("b", False)])]
     plain = roles(replace(findings, roles=[role_row("r", shard_sums(fixed))]))
     assert BOTH not in plain.notes and QUOTED not in plain.notes
-    assert {BOTH, QUOTED} <= set(roles(told(findings)).notes)
+    assert UNEQUAL not in plain.notes
+    assert {BOTH, QUOTED, UNEQUAL} <= set(roles(told(findings)).notes)
 
 
 def test_hostile_words_break_no_table(findings: Findings) -> None:
@@ -647,7 +654,7 @@ def test_hostile_words_break_no_table(findings: Findings) -> None:
     )
     found = replace(findings, roles=[row])
     rendered = MarkdownIt().enable("table").render(agreement_markdown(found))
-    assert rendered.count("<h3>") == 7
+    assert rendered.count("<h3>") == 8
     assert not re.search(r"<(script|img)", rendered)
     ordinary = Reader(page(told(findings)))
     assert set(Reader(page(found)).elements) <= set(ordinary.elements)
