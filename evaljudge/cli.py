@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a run in order; as a shell has it, the exit code is 128 more than the signal."""
+RESUMED = [["run"], ["prepare"], ["judge"], ["study"], ["demo"]]
+"""Commands that keep what they have done."""
 
 app = typer.Typer(
     add_completion=False,
@@ -289,7 +292,9 @@ def _tell(outcome: Outcome) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The entry point: a user's mistake is one line on stderr, never a traceback."""
-    before = {number: signal.signal(number, _end) for number in ENDING}
+    command = (sys.argv[1:] if arguments is None else arguments)[:1]
+    end = partial(_end, command in RESUMED)
+    before = {number: signal.signal(number, end) for number in ENDING}
     try:
         app(arguments)
     except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
@@ -303,8 +308,9 @@ def main(arguments: list[str] | None = None) -> None:
             signal.signal(number, handler)
 
 
-def _end(number: int, _: object) -> None:
-    print(f"evaljudge: {ENDING[signal.Signals(number)]}; run it again to resume", file=sys.stderr)
+def _end(resumes: bool, number: int, _: object) -> None:
+    more = "; run it again to resume" if resumes else ""
+    print(f"evaljudge: {ENDING[signal.Signals(number)]}{more}", file=sys.stderr)
     sys.exit(128 + number)
 
 

@@ -1,8 +1,9 @@
 """Binding an output folder to one run, and cutting the corpus into its numbered shards.
 
 The folder is bound by `run.json` before anything else is written; the shards are listed when all
-their cases lie there. What the run is may not change afterwards, except that `--extend` appends
-shards of what is new. Human ratings change no ask: they are refreshed in place.
+their cases lie there. What the run is may not change once a shard of any stage is committed (until
+then the folder is anybody's), except that `--extend` appends shards of what is new. Human ratings
+change no ask: they are refreshed in place.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             documents = (case.document for case in corpus)
             check_references(job.references, job.judges, documents)
         now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
+        _release_untouched(output, now)
         bound, listing = output.run(), output.listing()
         if bound is None:
             _refuse_remains(output, listing, "run.json")
@@ -50,6 +52,16 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             _check(job, output, bound, listing, now, extend)
             _take_over(output, corpus, job, listing, claim)
     return output
+
+
+def _release_untouched(output: Output, now: Fingerprint) -> None:
+    """A run that was killed before it did anything holds the folder for nobody but itself."""
+    bound = output.run()
+    if bound is None or not output.is_untouched:
+        return
+    corpus = (output.listing() or bound["fingerprint"])["corpus"]
+    if differences(bound["fingerprint"] | {"corpus": corpus}, now):
+        output.release()
 
 
 def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:

@@ -13,7 +13,7 @@ class UserError(Exception):
 
 
 class GivenUp(Exception):
-    """Nobody's mistake, and tried long enough: said in one line, exit code 1; a rerun resumes."""
+    """Nobody's mistake, and tried long enough: said in one line, exit code 1."""
 
 
 class StorageLost(GivenUp):
@@ -36,7 +36,7 @@ def first_words(error: Exception) -> str:
     """What a library's error says, in one line."""
     said = str(error)
     if isinstance(error, ValidationError):  # its own first line only counts the errors
-        said = error.errors()[0]["msg"]
+        said = error.errors()[0]["msg"].removeprefix("Value error, ")
     return next((line for line in said.splitlines() if line.strip()), repr(error))
 
 

@@ -178,12 +178,25 @@ def make_job(
     job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
     _check_calibrate(job)
     _check_selections(job)
+    _check_encoders(job, afresh=bound is None)
     return job
 
 
 def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict[str, list[str]]:
     judged = {s: list(judge.axes_of(s)) for judge in judges for s in judge.scorers}
     return judged | {metric.name: [ANY_AXIS] for metric in metrics}
+
+
+def _check_encoders(job: Job, afresh: bool) -> None:
+    """One that cannot be had is refused here, not when a judge has done its work."""
+    for metric in job.metrics:
+        _ = metric.told  # names the commit of its encoder, where it has one
+    for judge in job.judges if afresh else ():
+        for encoder in judge.encoders:
+            try:
+                job.engines.find_encoder(encoder)
+            except UserError as error:
+                raise UserError(f"judges.{judge.name}.encoder: {error}") from None
 
 
 def _refuse_doubles(judges: Sequence[Judge], metrics: Sequence[Metric]) -> None:

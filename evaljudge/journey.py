@@ -24,7 +24,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.cutting import bind_and_cut, open_bound
 from evaljudge.engines import Engines
 from evaljudge.entity_findings import labels_given, with_entities
-from evaljudge.errors import UserError
+from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError
 from evaljudge.fitting import calibrate_shards
 from evaljudge.grading import graded_in_truth
 from evaljudge.job import Job, make_job
@@ -166,8 +166,26 @@ def _spec(given: Given) -> str | Mapping[str, Any]:
 def _ready(job: Job) -> Iterator[Claim]:
     """Its folder is held, and its workers can be had."""
     sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
-    with claimed(job.config.out) as claim, job.executor.check(sizes):
+    with claimed(job.config.out) as claim, _releasing(job), job.executor.check(sizes):
         yield claim
+
+
+@contextmanager
+def _releasing(job: Job) -> Iterator[None]:
+    """A run that ends before anything is committed leaves its folder to any other; of one that is
+    given up later, a rerun resumes, and that is said."""
+    try:
+        yield
+    except (StorageLost, ClaimLost, Crashed):  # out of reach, another's, or evidence
+        raise
+    except (UserError, GivenUp) as error:
+        output = Output(job.config.out, job.config.briefs)
+        if output.is_untouched:
+            if output.run() is not None:
+                output.release()
+        elif isinstance(error, GivenUp):
+            raise GivenUp(f"{error}; what was committed is kept, and a rerun resumes") from error
+        raise
 
 
 @contextmanager

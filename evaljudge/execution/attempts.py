@@ -21,7 +21,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 
-from evaljudge.errors import GivenUp
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution.room import Room
 from evaljudge.storage import Output
 
@@ -102,9 +102,8 @@ class Attempt:
         if hopeless or self._note.deaths >= MOST_DEATHS:
             times = self._note.deaths + sum(self._note.killed.values())
             raise GivenUp(
-                f"{output.uri}: shard {name}: its worker died {times} times, so the work was given "
-                "up; what was committed is kept, and a rerun resumes. The log (on "
-                "Ray, the workers' own) says why it died"
+                f"{output.uri}: shard {name}: its worker died {times} times (the log, on Ray the "
+                "workers' own, says why), so the work was given up"
             )
         self._write()
 
@@ -152,9 +151,10 @@ class Loading:
         self._output, self._name = output, f"loading-{actor}"
         note = here.succeed(here.predecessor(output, self._name))
         if note.deaths >= MOST_LOADS:
-            raise GivenUp(
-                f"{output.uri}: a worker died {MOST_LOADS} times while it loaded its model; the "
-                "log (on Ray, the workers' own) says why; too little memory is the first suspect"
+            raise UserError(
+                f"a worker died {MOST_LOADS} times while it loaded its model; too little memory is "
+                "the first suspect, and the log (on Ray, the workers' own) says more: give it more "
+                "memory, or take a smaller model"
             )
         output.note_attempt(self._name, asdict(note))
 

@@ -141,7 +141,7 @@ def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
 def _crashed(dead: EngineDead, error: Exception) -> Crashed:
     return Crashed(
         f"the engine died ({dead}), and another cannot be loaded in this process "
-        f"({first_words(error)}); what was committed is kept: run it again to go on"
+        f"({first_words(error)}): run it again to go on"
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evaljudge.asks import Options
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
+from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges import Judge
 from evaljudge.storage import Output, Shard, Stage
 
@@ -32,6 +33,16 @@ class Assignment:
         return Output(self.out, self.briefs, self.run)
 
     def open_engine(self) -> Engine:
+        """What makes it impossible is the user's to mend, whatever a library calls it."""
+        try:
+            return self._opened()
+        except (UserError, GivenUp):
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {first_words(error)}"
+            raise UserError(f"model {self.source.source}: cannot be loaded: {said}") from error
+
+    def _opened(self) -> Engine:
         engine = self.engines.open(self.source, self.seed)
         try:
             self._prepare(engine)

@@ -129,6 +129,9 @@ class ScriptedEngines:
     def identify(self, source: ModelSource) -> Identity:
         return Identity(source.source, source.revision or "scripted", source.chat, source.engine)
 
+    def find_encoder(self, encoder: str) -> None:
+        """None is needed."""
+
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         return lambda prompt: _words(prompt)[0]
 

@@ -75,6 +75,19 @@ class Output:
     def write_run(self, content: Mapping[str, Any]) -> None:
         self.place.write_json(RUN, content)
 
+    @property
+    def is_untouched(self) -> bool:
+        """No shard of any stage is committed: nothing would be lost with what lies here."""
+        stages: tuple[Stage, ...] = ("prepare", "judge", "measure")
+        return not any(self.committed(stage) for stage in stages)
+
+    def release(self) -> None:
+        """Let another run have the folder. Briefs stay: their keys say what they are good for."""
+        self.place.remove(SHARDS)
+        self.place.remove(RUN)
+        for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
+            self.place.clear_below(folder)
+
     def listing(self) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self.place.find_json(SHARDS)
         return found

@@ -199,6 +199,19 @@ class Place:
             with contextlib.suppress(OSError):  # not there, or not empty
                 os.rmdir(self._path(folder))
 
+    def clear_below(self, folder: str) -> None:
+        """Remove all files of a folder and of those in it, and the folders."""
+        from pyarrow import fs
+
+        path = self._path(folder)
+        selector = fs.FileSelector(path, allow_not_found=True, recursive=True)
+        found = self._try(folder, lambda: self._system.get_file_info(selector))
+        for info in found:
+            if info.type == fs.FileType.File:
+                self.remove(f"{folder}/{info.path.removeprefix(f'{path}/')}")
+        if self.is_local and os.path.isdir(path):
+            self._system.delete_dir(path)
+
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before anything is done for its sake."""
         self.write(".evaljudge", b"")

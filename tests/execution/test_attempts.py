@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.errors import GivenUp
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution.attempts import (
     MOST_DEATHS,
     MOST_KILLERS,
@@ -130,7 +130,7 @@ def test_one_shard_is_not_tried_for_ever(begin: Begin, output: Output) -> None:
 def test_loading_is_not_tried_for_ever(output: Output) -> None:
     for number in range(MOST_LOADS):
         Loading(output, "actor", here(f"w{number}"))
-    with pytest.raises(GivenUp, match="while it loaded its model"):
+    with pytest.raises(UserError, match="while it loaded its model"):
         Loading(output, "actor", here("last"))
     Loading(output, "another", here("w")).end()
 

@@ -346,7 +346,7 @@ def test_an_engine_that_kills_as_it_is_loaded_is_not_tried_for_ever(tmp_path: Pa
     for _ in range(MOST_LOADS):
         killed = in_a_process(lambda: evaljudge.run(given, engines=Heavy()))
         assert killed == -signal.SIGABRT
-    with pytest.raises(GivenUp, match=f"a worker died {MOST_LOADS} times while it loaded"):
+    with pytest.raises(UserError, match=f"a worker died {MOST_LOADS} times while it loaded"):
         evaljudge.run(given, engines=Heavy())
     assert evaljudge.run(given, engines=ScriptedEngines()).coverage == 1  # said once, then anew
 

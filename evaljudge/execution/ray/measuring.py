@@ -109,7 +109,7 @@ def _rows(
     except ray.exceptions.RayActorError as error:
         raise GivenUp(
             f"the workers that measure were lost ({type(error).__name__}), and Ray could start no "
-            "others; what was committed is kept, and a rerun resumes. Ray's logs say more"
+            "others (its logs say more)"
         ) from error
 
 

@@ -80,8 +80,8 @@ def _receipts(
             yield json.loads(row["receipt"])
     except ray.exceptions.RayActorError as error:
         raise GivenUp(
-            f"the workers were lost ({type(error).__name__}), and Ray could start no others; what "
-            "was committed is kept, and a rerun resumes. Ray's logs say more"
+            f"the workers were lost ({type(error).__name__}), and Ray could start no others "
+            "(its logs say more)"
         ) from error
 
 

@@ -1,0 +1,217 @@
+"""A run that judged nothing binds nothing: its folder is anybody's, and no resuming is promised."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.asks import Prompt, Writing
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+
+EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
+
+
+@pytest.fixture
+def config(tmp_path: Path, executor: str) -> dict[str, Any]:
+    rows = [
+        {"doc_id": f"d{n}", "source": f"Rain {n}.", "system": "A", "text": f"It rained {n}."}
+        for n in range(12)
+    ]
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return {
+        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
+        "axes": ["fluency"], "judges": {"synthetic": {"levels": 2}},
+        "workers": {"executor": executor},
+    }  # fmt: skip
+
+
+def failing(said: Exception) -> ScriptedEngines:
+    """Engines that fail as they are loaded, with whatever a library raises."""
+
+    def opens() -> Scripted:
+        raise said
+
+    return ScriptedEngines(opens)
+
+
+@pytest.mark.parametrize("executor", EXECUTORS, indirect=True)
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Tried to allocate 20.00 GiB"),
+        type("SafetensorError", (Exception,), {})("Error while deserializing header"),
+        AssertionError(),
+        UserError("no encoder can be had of nowhere"),
+    ],
+    ids=["memory", "weights", "wordless", "encoder"],
+)
+def test_an_engine_that_cannot_be_loaded_binds_nothing(
+    config: dict[str, Any], error: Exception
+) -> None:
+    with pytest.raises(UserError) as refused:
+        evaljudge.run(config, engines=failing(error))
+    assert str(error) in str(refused.value)
+    assert type(error).__name__ in str(refused.value) or isinstance(error, UserError)
+    assert "resume" not in str(refused.value)
+    assert not Path(config["out"]).exists()
+    other = config | {"judges": {"synthetic": {"levels": 3}}}
+    assert evaljudge.run(other, engines=ScriptedEngines()).coverage == 1
+
+
+def test_a_metric_that_cannot_measure_binds_nothing(config: dict[str, Any]) -> None:
+    """Known before anything is asked: a judge would have worked in vain."""
+    asked: list[str] = []
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        asked.append(prompt.text)
+        return any_text(prompt, how)
+
+    spec = config | {"metrics": {"bertscore": {"model": "./no/encoder"}}}
+    with pytest.raises(UserError, match=r"metrics\.bertscore\.model: model \./no/encoder"):
+        evaljudge.run(spec, engines=ScriptedEngines(lambda: Scripted(writes)))
+    assert not asked
+    assert not Path(config["out"]).exists()
+
+
+def _killed(work: Callable[[], object]) -> None:
+    child = os.fork()
+    if child == 0:
+        work()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+def test_a_run_killed_before_its_first_commit_binds_nothing(config: dict[str, Any]) -> None:
+    def opens() -> Scripted:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+    _killed(lambda: evaljudge.run(config, engines=ScriptedEngines(opens)))
+    out = Path(config["out"])
+    first = json.loads((out / "run.json").read_text())
+    (out / "verdicts/other").mkdir(parents=True)
+    (out / "verdicts/other/00000.parquet").write_text("half of a shard")
+    other = config | {"judges": {"synthetic": {"levels": 3}}}
+    assert evaljudge.run(other, engines=ScriptedEngines()).coverage == 1
+    assert json.loads((out / "run.json").read_text())["id"] != first["id"]
+    assert sorted(os.listdir(out / "verdicts")) == ["synthetic"]
+
+
+def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
+    def lost_after(most: int) -> ScriptedEngines:
+        left = iter(range(most))
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            if next(left, None) is None:
+                raise GivenUp("the engine is gone")
+            return any_text(prompt, how)
+
+        return ScriptedEngines(lambda: Scripted(writes))
+
+    with pytest.raises(GivenUp) as given_up:
+        evaljudge.run(config, engines=lost_after(1))
+    assert str(given_up.value) == "the engine is gone"
+    assert not Path(config["out"]).exists()
+
+    with pytest.raises(GivenUp) as given_up:
+        evaljudge.run(config, engines=lost_after(20))
+    assert str(given_up.value) == (
+        "the engine is gone; what was committed is kept, and a rerun resumes"
+    )
+    with pytest.raises(UserError, match="is bound to another run"):
+        evaljudge.run(config | {"axes": ["coherence"]}, engines=ScriptedEngines())
+    assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1
+
+
+@pytest.mark.service
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("run", "evaljudge: interrupted; run it again to resume\n"),
+     ("plan", "evaljudge: interrupted\n")],
+)  # fmt: skip
+def test_only_what_resumes_is_said_to(tmp_path: Path, command: str, said: str) -> None:
+    os.mkfifo(tmp_path / "c.yaml")  # it is waited for, and the interrupt comes meanwhile
+    code = (
+        "import signal, threading, sys, os, time\n"
+        "from evaljudge.cli import main\n"
+        "threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "main(sys.argv[1:])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, str(tmp_path / "c.yaml")],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, said)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("spoilt", "engine", "said"),
+    [
+        ("model.safetensors", {}, "the engine cannot load it: Error while deserializing header"),
+        ("tokenizer.json", {}, "its tokenizer cannot be read: "),
+        ("", {"kv_cache_memory_bytes": 1}, "the engine cannot load it: No available memory"),
+        ("", {"max_model_len": 10**7}, "the engine cannot load it: User-specified max_model_len"),
+    ],
+)
+def test_what_the_real_engine_says(
+    config: dict[str, Any], tiny: Any, tmp_path: Path, spoilt: str, engine: Any, said: str
+) -> None:
+    folder = shutil.copytree(tiny(), tmp_path / "model")
+    if spoilt:
+        (folder / spoilt).write_text("spoilt")
+    with pytest.raises(UserError) as refused:
+        evaljudge.run(config | {"model": {"source": str(folder), "engine": engine}})
+    assert f"model {folder}: {said}" in str(refused.value)
+    assert not Path(config["out"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("max_model_length", "unknown argument 'max_model_length': did you mean 'max_model_len'?"),
+        ("max-model-len", "unknown argument 'max-model-len': did you mean 'max_model_len'?"),
+        ("zzz", "unknown argument 'zzz': see `vllm serve --help=all`"),
+    ],
+)
+def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: str) -> None:
+    from evaljudge.engines import ModelSource, VllmEngines
+
+    with pytest.raises(UserError) as refused:
+        VllmEngines().identify(ModelSource("nano", engine={name: 1}))
+    assert str(refused.value) == f"model nano: engine: {said}"
+    assert VllmEngines().identify(ModelSource("nano", engine={"max_model_len": 1}))
+
+
+@pytest.mark.engine
+def test_the_engine_s_arguments_are_those_of_its_class() -> None:
+    import dataclasses
+
+    from vllm import EngineArgs
+
+    from evaljudge.engines.opening import engine_arguments
+
+    assert engine_arguments() == {field.name for field in dataclasses.fields(EngineArgs)}
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_an_encoder_that_cannot_be_had_is_foreseen(config: dict[str, Any], command: str) -> None:
+    from evaljudge.engines import VllmEngines
+
+    spec = config | {"model": "nano", "judges": {"roles": {"encoder": "no/encoder"}}}
+    with pytest.raises(
+        UserError, match=r"judges\.roles\.encoder: model no/encoder: no such folder"
+    ):
+        getattr(evaljudge, command)(spec, engines=VllmEngines())
+    assert not Path(config["out"]).exists()
