@@ -55,7 +55,7 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
 
 
 def _release_untouched(output: Output, now: Fingerprint) -> None:
-    """A run that was killed before it did anything holds the folder for nobody but itself."""
+    """A run that ended before it committed anything does not keep the folder from others."""
     bound = output.run()
     if bound is None or not output.is_untouched:
         return

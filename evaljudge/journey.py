@@ -166,26 +166,21 @@ def _spec(given: Given) -> str | Mapping[str, Any]:
 def _ready(job: Job) -> Iterator[Claim]:
     """Its folder is held, and its workers can be had."""
     sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
-    with claimed(job.config.out) as claim, _releasing(job), job.executor.check(sizes):
+    with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
         yield claim
 
 
 @contextmanager
-def _releasing(job: Job) -> Iterator[None]:
-    """A run that ends before anything is committed leaves its folder to any other; of one that is
-    given up later, a rerun resumes, and that is said."""
+def _saying_what_is_kept(job: Job) -> Iterator[None]:
+    """Where a run is given up, a rerun resumes only what is committed."""
     try:
         yield
-    except (StorageLost, ClaimLost, Crashed):  # out of reach, another's, or evidence
+    except (StorageLost, ClaimLost, Crashed):  # out of reach, another's, or said already
         raise
-    except (UserError, GivenUp) as error:
-        output = Output(job.config.out, job.config.briefs)
-        if output.is_untouched:
-            if output.run() is not None:
-                output.release()
-        elif isinstance(error, GivenUp):
-            raise GivenUp(f"{error}; what was committed is kept, and a rerun resumes") from error
-        raise
+    except GivenUp as error:
+        if Output(job.config.out).is_untouched:
+            raise
+        raise GivenUp(f"{error}; what was committed is kept, and a rerun resumes") from error
 
 
 @contextmanager
