@@ -28,7 +28,7 @@ from evaljudge.calibrated_text import calibrated_text
 from evaljudge.corpora import BadRows, CorpusSource, open_corpus
 from evaljudge.errors import UserError, unknown
 from evaljudge.given import Given, read_all_given
-from evaljudge.meta import _named, _strangers
+from evaljudge.meta import _named, _strangers, unread_hint
 from evaljudge.rated import Key
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.figures import short
@@ -74,7 +74,9 @@ def calibrated(wanted: Calibrating) -> Calibrated:
         cases = list(corpus)
     name = _named(wanted.cases)
     if not corpus.rated:
-        raise UserError(f"{name}: no candidate has human ratings to calibrate to")
+        raise UserError(
+            f"{name}: no candidate has human ratings to calibrate to{unread_hint(corpus)}"
+        )
     strangers = _strangers(given, cases)
     if strangers == sum(map(len, given.values())):
         raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
@@ -85,6 +87,7 @@ def calibrated(wanted: Calibrating) -> Calibrated:
         )
     if corpus.skipped_rows:
         warnings.append(f"{corpus.skipped_rows} bad rows of the corpus were skipped")
+    warnings += [f"corpus: {note}" for note in corpus.unread]
     candidates = _candidates(cases)
     rows = list(_rows(wanted, candidates, given, warnings))
     return Calibrated(candidates, rows, wanted.folds, wanted.seed, warnings)

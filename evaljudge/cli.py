@@ -39,6 +39,10 @@ ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or UR
 Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
 ]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(metavar="THEIRS=OURS", help="A column's meaning: human=ratings.coherence"),
+]
 
 
 @app.command()
@@ -131,6 +135,7 @@ def agree(
     sources: Annotated[
         str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
     ] = None,
+    column: Column = None,
     skip_bad_rows: Annotated[
         bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
     ] = False,
@@ -161,7 +166,7 @@ def agree(
     how = {"resample": resample, "coefficient": coefficient}
     numbers = {"resamples": resamples, "permutations": permutations}
     wanted = Wanted(
-        CorpusSource(cases, form, sources),
+        CorpusSource(cases, form, sources, _columns(column)),
         scores or (),
         read_metrics(metrics) if metrics else {},
         mix or (),
@@ -227,6 +232,7 @@ def calibrate(
     sources: Annotated[
         str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
     ] = None,
+    column: Column = None,
     skip_bad_rows: Annotated[
         bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
     ] = False,
@@ -242,7 +248,7 @@ def calibrate(
     from evaljudge.corpora import CorpusSource
 
     wanted = Calibrating(
-        CorpusSource(cases, form, sources),
+        CorpusSource(cases, form, sources, _columns(column)),
         scores,
         scorer or (),
         axis or (),
@@ -267,6 +273,17 @@ def demo(
     from evaljudge.progress import watcher
 
     _tell(run_demo(out, documents, seed, watcher()))
+
+
+def _columns(pairs: list[str] | None) -> dict[str, str]:
+    """By its last `=`: of the two names, the one that is theirs may hold any."""
+    named = {}
+    for pair in pairs or ():
+        theirs, equals, ours = pair.rpartition("=")
+        if not equals or not theirs:
+            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
+        named[theirs] = ours
+    return named
 
 
 def _tell(outcome: Outcome) -> None:

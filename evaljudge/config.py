@@ -30,6 +30,8 @@ class CorpusConfig(Settings):
     path: str | list[str]
     format: str = "generic"
     sources: str | None = None
+    columns: dict[str, str] = {}
+    """Which of our fields each column or key of the corpus stands for."""
 
 
 class ModelConfig(Settings):

@@ -71,7 +71,7 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
         _mark_known(output, known, corpus)  # refuses before anything is written
     if listing["ratings"] != corpus.ratings_digest:
         _refresh_ratings(output, corpus)
-    elif not grown:
+    elif not grown and listing.get("unread", []) == list(corpus.unread):
         return
     if grown:
         output.write_run((output.run() or {}) | {"state": "begun"})
@@ -171,6 +171,7 @@ def _cut(
             "skipped_rows": corpus.skipped_rows,
             "skipped": list(corpus.skipped),
             "absent_ratings": corpus.absent_ratings,
+            "unread": list(corpus.unread),
             "cuts": [*cuts, first] if new and known else cuts,
             "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
         }

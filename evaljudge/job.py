@@ -62,7 +62,7 @@ class Job:
         if not isinstance(given, CorpusConfig):
             given = CorpusConfig(path=given)
         path = given.path if isinstance(given.path, str) else tuple(given.path)
-        return CorpusSource(path, given.format, given.sources)
+        return CorpusSource(path, given.format, given.sources, given.columns)
 
     @property
     def scorers(self) -> dict[str, list[str]]:

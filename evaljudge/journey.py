@@ -62,6 +62,8 @@ class Watcher:
 
     def entering(self, phase: str) -> None: ...
 
+    def warning(self, line: str) -> None: ...
+
     def starting(self, todo: Todo) -> None: ...
 
     def receipt(self, receipt: Mapping[str, Any]) -> None: ...
@@ -196,7 +198,10 @@ def _one_session(job: Job, output: Output) -> Iterator[None]:
 
 def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
     watching.entering(f"reading {job.config.corpus_name}")
-    return bind_and_cut(job, claim, extend=extend)
+    output = bind_and_cut(job, claim, extend=extend)
+    for note in (output.listing() or {}).get("unread", []):
+        watching.warning(f"corpus: {note}")
+    return output
 
 
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
@@ -276,6 +281,7 @@ def _findings(
         warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
     if listing.get("absent_ratings"):
         warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
+    warnings += [f"corpus: {note}" for note in listing.get("unread", [])]
     warnings += job.cautions
     fitted = calibrate_shards(job, output, shards, scored.tables)
     tables, rated = scored.tables, scored.tables.as_rated()

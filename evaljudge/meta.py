@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 
 from evaljudge.agreeing import too_few_permutations, with_statistics, write_agreement
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora import BadRows, CorpusSource, open_corpus
+from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus
 from evaljudge.errors import UserError, unknown
 from evaljudge.given import Given, read_all_given
 from evaljudge.metrics import Metric, MetricsSpec, Unscored, cautions_of, make_metrics
@@ -66,7 +66,9 @@ def agreement_of(wanted: Wanted) -> Findings:
         cases = list(corpus)
     name = _named(wanted.cases)
     if not corpus.rated:
-        raise UserError(f"{name}: no candidate has human ratings to agree with")
+        raise UserError(
+            f"{name}: no candidate has human ratings to agree with{unread_hint(corpus)}"
+        )
     strangers = _strangers(given, cases)
     if given and strangers == sum(map(len, given.values())):
         raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
@@ -82,6 +84,7 @@ def agreement_of(wanted: Wanted) -> Findings:
     skipped = [f"{corpus.skipped_rows} bad rows of the corpus were skipped"]
     warnings = [*cautions_of(metrics), *_unmet(rated), *too_few_permutations(rated, wanted.how)]
     warnings += skipped if corpus.skipped_rows else []
+    warnings += [f"corpus: {note}" for note in corpus.unread]
     if strangers:
         said = f"{strangers} scores belong to no candidate of the corpus and were left out"
         warnings.insert(0, said)
@@ -179,6 +182,11 @@ def _signatures(wanted: Wanted, digest: str) -> dict[str, str]:
         )
         for metric in make_metrics(wanted.metrics)
     }
+
+
+def unread_hint(corpus: Corpus) -> str:
+    """Where ratings are missing: what may have been meant by columns that nothing reads."""
+    return "".join(f"; {note}" for note in corpus.unread)
 
 
 def _named(source: CorpusSource) -> str:

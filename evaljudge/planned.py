@@ -1,6 +1,7 @@
 """`evaljudge plan`: what is left to ask, as a table in words.
 
 36 cases, 252 candidates
+rated by people: coherence 252, fluency 250
 stage     judge               asks   prompt tokens  prefill at least   generate
 prepare   synthetic            720         205,000            31,000     57,000
 judge     synthetic          6,048       2,150,000           190,000      6,048
@@ -15,6 +16,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.job import Job, make_job
 from evaljudge.planning import COMPARED_CASES, Plan, make_plan, prefilled_by_layout
+from evaljudge.report.plain import LONG, one_line
 from evaljudge.study import plan_study, study_runs
 from evaljudge.tasks import NANO
 
@@ -64,6 +66,9 @@ def _lines(
 ) -> Iterator[str]:
     first = plans[0][1]
     yield f"{first.cases:,} cases, {first.candidates:,} candidates"
+    rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
+    yield f"rated by people: {rated or 'none'}"
+    yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
     for label, plan in plans:
         yield from _table(label, plan)
     if len(plans) > 1:

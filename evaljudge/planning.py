@@ -45,6 +45,10 @@ class Plan:
     done: int = 0
     """Cases that are judged already, and so not planned."""
     asked: dict[tuple[Stage, str], Tokens] = field(default_factory=dict)
+    rated: Mapping[str, int] = field(default_factory=dict)
+    """How many candidates people rated on each axis."""
+    unread: Sequence[str] = ()
+    """What is said of columns and keys of the corpus that nothing reads."""
     refused: Sequence[str] = ()
     """How this run differs from the one that its folder is bound to, if it does."""
 
@@ -71,6 +75,7 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         _known(job, output, corpus, written) as known,
     ):
         plan = Plan(corpus.cases, corpus.candidates)
+        plan.rated, plan.unread = corpus.rated_on(), corpus.unread
         await _Planning(job, known, output, plan).do(_remaining(job, output, corpus, plan))
         return plan
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.journey import Todo, Watcher
+from evaljudge.report.plain import LONG, one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -76,6 +77,9 @@ class Log(Watcher):
     def entering(self, phase: str) -> None:
         self._now = phase
 
+    def warning(self, line: str) -> None:
+        self._say(f"warning: {one_line(line, LONG)}")
+
     def starting(self, todo: Todo) -> None:
         self._tally = Tally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
@@ -115,6 +119,9 @@ class Bar(Watcher):
         self._stop_status()
         self._status = self._console.status(phase)
         self._status.start()
+
+    def warning(self, line: str) -> None:
+        self._console.print(f"warning: {one_line(line, LONG)}", markup=False, highlight=False)
 
     def starting(self, todo: Todo) -> None:
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn

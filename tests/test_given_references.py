@@ -406,7 +406,7 @@ def test_another_file_is_another_run(first: Run, folder: Path) -> None:
     run.bind()
     (folder / "refs.jsonl").rename(folder / "moved.jsonl")
     moved = Run(folder, "run", judges=synthetic(references=str(folder / "moved.jsonl")))
-    moved.bind()
+    moved.work(moved.bind())
     write_rows(folder / "moved.jsonl", rows(folder / "moved.jsonl")[1:])
     with pytest.raises(
         UserError, match=r"judges.synthetic.references is \"\w{16}\" there, \"\w{16}"

@@ -13,9 +13,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
+from evaljudge.corpora.columns import Columns
 from evaljudge.corpora.corpus import BadRows, Corpus, gather
 from evaljudge.corpora.generic import read_generic
 from evaljudge.corpora.hanna import read_hanna
@@ -51,8 +52,9 @@ SOURCED: Mapping[str, SourcedFormat] = {
     "arxiv": read_arxiv,
     "govreport": read_govreport,
 }
+GENERIC = "generic"
 FORMATS: dict[str, Format] = {
-    "generic": read_generic,
+    GENERIC: read_generic,
     "topicalchat": read_topicalchat,
     "topicalchat-references": partial(read_topicalchat, with_reference=True),
     "personachat": read_personachat,
@@ -71,23 +73,30 @@ class CorpusSource:
     """Where a corpus lies (a file, folder, glob or URI, or several), and in which format."""
 
     path: str | tuple[str, ...]
-    format: str = "generic"
+    format: str = GENERIC
     sources: str | None = None
     """Where the documents lie that a benchmark's own files leave out."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Which of our fields each of their columns or keys stands for; of the generic form only."""
 
 
 @contextmanager
 def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Corpus]:
     """Reads everything once; its cases can then be iterated until the block ends."""
-    rows = _rows(source)
+    columns = Columns(source.columns)
+    rows = _rows(source, columns)
     with closing(sqlite3.connect("")) as base:
-        yield gather(rows, base, bad_rows)
+        yield gather(rows, base, bad_rows, columns if source.format == GENERIC else None)
 
 
-def _rows(source: CorpusSource) -> Iterator[Row | BadRow]:
+def _rows(source: CorpusSource, columns: Columns) -> Iterator[Row | BadRow]:
     if source.format not in FORMATS:
         raise UserError(unknown("corpus format", source.format, FORMATS))
     paths = (source.path,) if isinstance(source.path, str) else tuple(source.path)
+    if source.format == GENERIC and source.sources is None:
+        return read_generic(paths, columns)
+    if source.columns:
+        raise UserError(f"corpus format {source.format!r} takes no `columns`: it knows its own")
     if source.sources is None:
         return FORMATS[source.format](paths)
     if source.format not in SOURCED:

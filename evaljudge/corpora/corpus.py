@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from sqlite3 import Connection
 from typing import Literal
 
+from evaljudge.corpora.columns import Columns, Unread
 from evaljudge.corpora.digest import digests
 from evaljudge.corpora.fragment import Fragment, fragment_of
 from evaljudge.corpora.grouping import Grouping
@@ -38,7 +39,13 @@ class Corpus:
     digest: str
     """Of everything that changes an ask; independent of order and of nested or flat form."""
     ratings_digest: str
+    unread: tuple[str, ...]
+    """Of the generic form: what is said of columns and keys that nothing reads."""
     _grouping: Grouping = field(repr=False)
+
+    def rated_on(self) -> dict[str, int]:
+        """How many candidates are rated on each axis, in order of first appearance."""
+        return self._grouping.rated_on()
 
     def __iter__(self) -> Iterator[Case]:
         """In order of first appearance, candidates in row order; as often as wanted."""
@@ -66,9 +73,11 @@ class _Intake:
     absent: int = 0
     has_source: bool = False
     fields: dict[str, None] = field(default_factory=dict)
+    unread: Unread = field(default_factory=Unread)
 
     def see(self, row: Row) -> None:
         self.objects += 1
+        self.unread.see(row)
         self.has_source = self.has_source or "source" in row.fields
         if not self.has_source and len(self.fields) < FIELDS_NAMED:
             self.fields.update(dict.fromkeys(row.fields))
@@ -79,10 +88,18 @@ class _Intake:
             self.named.append(f"{place}: {problem}")
 
 
-def gather(rows: Iterable[Row | BadRow], base: Connection, bad_rows: BadRows) -> Corpus:
+def gather(
+    rows: Iterable[Row | BadRow],
+    base: Connection,
+    bad_rows: BadRows,
+    columns: Columns | None = None,
+) -> Corpus:
+    """`columns`: of a form that is the user's own, whose names may be slips."""
     grouping, intake = Grouping(base), _Intake()
     for row in rows:
         _take(row, grouping, intake)
+    if columns:
+        columns.refuse_unseen()
     if intake.objects and not intake.has_source:
         raise UserError(_no_source(intake))
     if intake.bad and bad_rows == "fail":
@@ -98,6 +115,7 @@ def gather(rows: Iterable[Row | BadRow], base: Connection, bad_rows: BadRows) ->
         absent_ratings=intake.absent,
         digest=of.content,
         ratings_digest=of.ratings,
+        unread=tuple(intake.unread.notes()) if columns else (),
         _grouping=grouping,
     )
 
@@ -115,11 +133,16 @@ def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
 
 def _no_source(intake: _Intake) -> str:
     seen = ", ".join(shown(name) for name in list(intake.fields)[:FIELDS_NAMED])
-    return f"no row of the corpus has a field `source`, the document's text; seen: {seen or 'none'}"
+    return (
+        f"no row of the corpus has a field `source`, the document's text; seen: {seen or 'none'}"
+        + (intake.unread.hint())
+    )
 
 
 def _bad(intake: _Intake) -> str:
     named = "; ".join(intake.named[:NAMED_ON_FAILURE])
     first = f", the first {NAMED_ON_FAILURE}" if intake.bad > NAMED_ON_FAILURE else ""
     rows = "1 bad row" if intake.bad == 1 else f"{intake.bad} bad rows"
-    return f"{rows} in the corpus{first}: {named}. Correct them, or set `bad_rows: skip`"
+    return f"{rows} in the corpus{first}: {named}. Correct them, or set `bad_rows: skip`" + (
+        intake.unread.hint()
+    )

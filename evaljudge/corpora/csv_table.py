@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, Any
 
+from evaljudge.corpora.columns import AS_THEY_ARE, Columns
 from evaljudge.corpora.rows import (
     DOTTED,
     NOT_UTF8,
@@ -27,7 +28,9 @@ LONGEST_CELL = 1 << 28
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
 
-def read_csv(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
+def read_csv(
+    stream: IO[bytes], name: str, columns: Columns = AS_THEY_ARE
+) -> Iterator[Row | BadRow]:
     csv.field_size_limit(LONGEST_CELL)
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     header: list[str] = []
@@ -35,7 +38,7 @@ def read_csv(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
         if isinstance(cells, str):
             yield BadRow(place, cells)
         elif not header:
-            header = [column.strip() for column in cells]
+            header = columns.header([column.strip() for column in cells], name)
         elif any(cell and not cell.isspace() for cell in cells):
             yield _row(place, header, cells)
 

@@ -11,6 +11,7 @@ and it is gone when closed: so memory stays flat, however many documents there a
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from sqlite3 import Connection
@@ -53,6 +54,8 @@ _WITH_NEWS = """NOT marked OR EXISTS
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
 
+_RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
+
 Parts = Mapping[str, str | None]
 """What is said of a document, each part None until a row says it."""
 
@@ -81,6 +84,13 @@ class Grouping:
         """Cases, candidates, and rated candidates."""
         cases, candidates, rated = self._one(_COUNTS)
         return cases, candidates, rated
+
+    def rated_on(self) -> dict[str, int]:
+        """How many candidates are rated on each axis."""
+        counted = Counter[str]()
+        for (ratings,) in self._base.execute(_RATINGS):
+            counted.update(json.loads(ratings).keys())
+        return dict(counted)
 
     def __iter__(self) -> Iterator[Case]:
         for row in self._base.execute(f"{_DOCUMENTS} ORDER BY number"):

@@ -12,15 +12,18 @@ from io import BytesIO
 from itertools import chain
 from typing import IO, Any
 
-from evaljudge.corpora.rows import NOT_UTF8, BadRow, Row
+from evaljudge.corpora.columns import AS_THEY_ARE, Columns
+from evaljudge.corpora.rows import NOT_UTF8, BadRow, Row, undotted
 from evaljudge.corpora.values import RefusedError
 
 
-def read_jsonl(lines: Iterable[bytes], name: str) -> Iterator[Row | BadRow]:
+def read_jsonl(
+    lines: Iterable[bytes], name: str, columns: Columns = AS_THEY_ARE
+) -> Iterator[Row | BadRow]:
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM_UTF8) if number == 1 else line
         if content and not content.isspace():
-            yield _parsed(content, f"{name}:{number}")
+            yield _parsed(content, f"{name}:{number}", columns)
 
 
 def read_json(stream: IO[bytes], name: str) -> Iterator[Row | BadRow]:
@@ -39,20 +42,21 @@ def _items(content: bytes, name: str) -> Iterator[Row | BadRow]:
     except RefusedError as refused:
         yield BadRow(name, str(refused))
     else:
-        yield from (_row(item, f"{name}: item {number}") for number, item in enumerate(items, 1))
+        for number, item in enumerate(items, 1):
+            yield _row(item, f"{name}: item {number}", AS_THEY_ARE)
 
 
-def _parsed(line: bytes, place: str) -> Row | BadRow:
+def _parsed(line: bytes, place: str, columns: Columns) -> Row | BadRow:
     try:
-        return _row(_decoded(line, "one object a line"), place)
+        return _row(_decoded(line, "one object a line"), place, columns)
     except RefusedError as refused:
         return BadRow(place, str(refused))
 
 
-def _row(fields: Any, place: str) -> Row | BadRow:
+def _row(fields: Any, place: str, columns: Columns) -> Row | BadRow:
     if not isinstance(fields, dict):
         return BadRow(place, f"not an object but {type(fields).__name__}")
-    return Row(place, fields)
+    return Row(place, undotted(columns.fields(fields)))
 
 
 def _decoded(content: bytes, form: str) -> Any:

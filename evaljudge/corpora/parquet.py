@@ -10,8 +10,10 @@ list of doubles, one a rater.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
+from evaljudge.corpora.columns import AS_THEY_ARE, Columns
 from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
@@ -27,6 +29,7 @@ from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 PARQUET = ".parquet"
 GENERIC = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
@@ -35,35 +38,56 @@ ROWS_AT_A_TIME = 256
 
 
 def read_parquet(
-    stream: IO[bytes], name: str, wanted: Collection[str] = GENERIC
+    stream: IO[bytes],
+    name: str,
+    wanted: Collection[str] = GENERIC,
+    columns: Columns = AS_THEY_ARE,
 ) -> Iterator[Row | BadRow]:
     number = 0
-    for batch, unread in _batches(stream, name, wanted):
+    for batch, unread in _batches(stream, name, wanted, columns):
         for fields in _unpacked(batch):
             number += 1
             place = f"{name}: row {number}"
             if isinstance(fields, str):
                 yield BadRow(place, fields)
             else:
-                yield Row(place, _row(fields) | unread)
+                yield Row(place, _row(columns.fields(fields)) | unread)
 
 
 def _batches(
-    stream: IO[bytes], name: str, wanted: Collection[str]
-) -> Iterator[tuple[pa.RecordBatch, dict[str, None]]]:
-    """Each batch, beside the names of the columns left unread."""
+    stream: IO[bytes], name: str, wanted: Collection[str], columns: Columns
+) -> Iterator[tuple[pa.RecordBatch, dict[str, Any]]]:
+    """Each batch, beside the columns left unread and what one value of each is."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         table = pq.ParquetFile(stream)
-        names = table.schema_arrow.names
-        columns = [c for c in names if c in wanted or _is_dotted(c)]
-        unread = dict.fromkeys(c for c in names if c not in columns)
-        for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=columns):
+        schema = table.schema_arrow
+        ours = dict(zip(schema.names, columns.header(schema.names, name), strict=True))
+        read = [c for c in schema.names if ours[c] in wanted or _is_dotted(ours[c])]
+        unread = _examples(table, [c for c in schema.names if c not in read])
+        for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
             yield batch, unread
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise UserError(f"{name}: not readable as Parquet ({first_line(error)})") from None
+
+
+def _examples(table: pq.ParquetFile, columns: Collection[str]) -> dict[str, Any]:
+    """Of each column that is not read, its first value, if that may be a rating."""
+    numeric = [c for c in columns if _holds_numbers(table.schema_arrow.field(c).type)]
+    found: dict[str, Any] = dict.fromkeys(columns)
+    for batch in islice(table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=numeric), 1):
+        for name in numeric if batch.num_rows else ():
+            found[name] = next((v for v in batch[name].to_pylist() if v is not None), None)
+    return found
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    inner = kind.value_type if pa.types.is_list(kind) else kind
+    return bool(pa.types.is_integer(inner) or pa.types.is_floating(inner))
 
 
 def _is_dotted(column: str) -> bool:

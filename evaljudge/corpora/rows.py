@@ -74,5 +74,15 @@ def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
     return {} if ratings is None else {"ratings": ratings}
 
 
+def undotted(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys `ratings.tone` of an object, and of the candidates in it, among its `ratings`."""
+    dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}
+    joined = {**fields, **all_ratings(fields.get("ratings"), dotted)} if dotted else dict(fields)
+    if isinstance(joined.get("candidates"), list):
+        inner = joined["candidates"]
+        joined["candidates"] = [undotted(c) if isinstance(c, Mapping) else c for c in inner]
+    return joined
+
+
 def first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0]

@@ -159,7 +159,9 @@ def test_no_source_anywhere_names_the_fields_seen(refusal, read, lines):
     rows = [{"doc_id": 1, "article": "a"}, {"doc_id": 2, "summary": "b"}, b"{"]
     expected = (
         "no row of the corpus has a field `source`, the document's text; "
-        "seen: 'doc_id', 'article', 'summary'"
+        "seen: 'doc_id', 'article', 'summary'. `article`, `summary` are not read: did you mean "
+        "`source`, `text`? If so, rename them, or give "
+        "`corpus: {path: …, columns: {article: source, summary: text}}`"
     )
     assert refusal(*rows) == expected
     with pytest.raises(UserError, match="no row of the corpus has a field `source`"):

@@ -1,0 +1,211 @@
+"""Columns and keys of a user's own corpus: given our names where he says so, else named if unread.
+
+Columns({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
+->  {"ratings.tone": 4, "url": "…"}
+
+unread = Unread(); unread.see(Row("c.jsonl:1", {"doc_id": "d1", "system": "A", "tone": 4}))
+unread.notes()
+->  ["`tone` looks like a rating and is not read: name it `ratings.tone`, or give …"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, Row
+from evaljudge.corpora.values import RefusedError, is_number, shown
+from evaljudge.errors import UserError, unknown
+
+NESTED = frozenset(["doc_id", "source", "references", "context", "candidates"])
+FLAT = frozenset(KNOWN_FIELDS)
+CANDIDATE = frozenset(["system", "text", "ratings"])
+MOST = 100
+"""Names that are kept, and the largest number that is taken for a rating."""
+MOST_RATERS = 20
+"""A longer list of numbers is taken for a vector."""
+OTHER_NAMES: Mapping[str, Sequence[str]] = {
+    "doc_id": ("id", "docid", "document_id", "example_id", "doc"),
+    "source": ("document", "article", "input", "dialogue", "prompt", "source_text"),
+    "references": ("reference", "ref", "refs", "gold", "target", "highlights"),
+    "system": ("model", "model_name", "model_id", "system_id", "system_name"),
+    "text": ("summary", "output", "response", "candidate", "prediction", "hypothesis", "generated"),
+    "ratings": ("rating", "scores", "score", "human", "human_ratings", "annotations", "labels"),
+}
+"""What others call our fields."""
+_NO_RATING = re.compile(
+    r"(^|.*[_ ])(id|idx|index|no|number|n|len|length|year|count|words|tokens|seed|fold|rank)"
+    r"|unnamed.*|",
+    re.IGNORECASE,
+)
+_AROUND = re.compile(r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+", re.IGNORECASE)
+_BEHIND = re.compile(r"([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$", re.IGNORECASE)
+Kind = Literal["number", "numbers", "other"]
+"""One number or a list of them, an object of such, or anything else."""
+
+
+class Columns:
+    """The configuration's `columns`: their names, and which of our fields each stands for."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        for theirs, ours in names.items():
+            if ours not in FLAT and not (ours.startswith(DOTTED) and ours != DOTTED):
+                known = [*FLAT, "ratings.AXIS"]
+                raise UserError(f"corpus.columns.{theirs}: {unknown('field', ours, known)}")
+        self._names = names
+        self._unseen, self._seen = dict.fromkeys(names), dict[str, None]()
+
+    def header(self, names: Iterable[str], file: str) -> list[str]:
+        """Of a table, in whose rows one of two columns of a name would hide the other."""
+        renamed = [self._name(name) for name in names]
+        for name in renamed:
+            if name and renamed.count(name) > 1:
+                raise UserError(f"{file}: two columns are called {shown(name)}: rename one")
+        return renamed
+
+    def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Of an object, and of the candidates in it."""
+        renamed = dict[str, Any]()
+        for name, value in fields.items():
+            ours = self._name(name)
+            if ours in renamed:
+                raise RefusedError(f"two keys are called {shown(ours)}")
+            renamed[ours] = value
+        if isinstance(renamed.get("candidates"), list):
+            inner = renamed["candidates"]
+            renamed["candidates"] = [self.fields(c) if isinstance(c, Mapping) else c for c in inner]
+        return renamed
+
+    def refuse_unseen(self) -> None:
+        """A mapping that maps nothing is a slip."""
+        for name in self._unseen:
+            said = unknown("column", name, self._seen)
+            raise UserError(f"corpus.columns.{name}: {said}")
+
+    def _name(self, name: str) -> str:
+        self._unseen.pop(name, None)
+        if self._names and len(self._seen) < MOST:
+            self._seen[name] = None
+        return self._names.get(name, name)
+
+
+AS_THEY_ARE = Columns({})
+
+
+class Unread:
+    """Names that rows have and nothing reads, with what their values are."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, Kind | None] = {}
+        self._inside: set[str] = set()
+        self._known: set[str] = set()
+
+    def see(self, row: Row) -> None:
+        nested = row.fields.get("candidates")
+        self._see(row.fields, FLAT if nested is None else NESTED)
+        for candidate in nested if isinstance(nested, list) else ():
+            if isinstance(candidate, Mapping):
+                self._see(candidate, CANDIDATE)
+
+    def _see(self, fields: Mapping[str, Any], known: frozenset[str]) -> None:
+        for name, value in fields.items():
+            if name in known or name.startswith(DOTTED):
+                if value is not None:
+                    self._known.add("ratings" if name.startswith(DOTTED) else name)
+            elif name in self._kinds or len(self._kinds) < MOST:
+                self._kinds[name] = _both(self._kinds.get(name), value)
+
+    def notes(self) -> list[str]:
+        """A line for what looks like ratings, one for what has a likely name, one for the rest."""
+        ours = {name: self._our_name(name) for name in self._kinds}
+        ratings = {name: to for name, to in ours.items() if to and to.startswith("ratings")}
+        rest = [name for name, to in ours.items() if not to]
+        return [*_rating_note(ratings), *_likely_note(self._likely()), *_rest_note(rest)]
+
+    def hint(self) -> str:
+        """For a message that rows lack a field."""
+        return "".join(f". {note}" for note in _likely_note(self._likely()))
+
+    def _likely(self) -> dict[str, str]:
+        """Names that our fields may have been called; not of ratings, which may have any."""
+        ours = {name: self._our_name(name) for name in self._kinds}
+        return {name: to for name, to in ours.items() if to and not to.startswith("ratings")}
+
+    def _our_name(self, name: str) -> str | None:
+        kind, lower = self._kinds[name], name.casefold()
+        if kind == "number" and not _NO_RATING.fullmatch(name):
+            axis = _BEHIND.sub("", _AROUND.sub("", name))
+            alone = lower in ("rating", "ratings", "score", "scores", "human")
+            return f"{DOTTED}{'overall' if alone else axis}"
+        if kind == "numbers":
+            return "ratings"
+        lacking = [field for field in KNOWN_FIELDS if field not in self._known]
+        for field in lacking:
+            if lower in OTHER_NAMES.get(field, ()) and field != "ratings":
+                return field
+        return next(iter(get_close_matches(lower, lacking, n=1, cutoff=0.8)), None)
+
+
+def _both(before: Kind | None, value: Any) -> Kind | None:
+    kind = before if before == "other" else _kind(value)
+    if before is None or kind is None:
+        return before or kind
+    return kind if kind == before else "other"
+
+
+def _kind(value: Any) -> Kind | None:
+    """None where there is no value."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, Mapping):
+        kinds = {_kind(inner) for inner in value.values()} - {None}
+        return "numbers" if kinds == {"number"} else "other"
+    if isinstance(value, list):
+        kinds = {_kind(inner) for inner in value[: MOST_RATERS + 1]} - {None}
+        return "number" if kinds == {"number"} and len(value) <= MOST_RATERS else "other"
+    try:
+        number = float(value) if is_number(value) or isinstance(value, str) else MOST + 1
+    except (ValueError, OverflowError):
+        return "other"
+    return "number" if -MOST <= number <= MOST else "other"
+
+
+def _rating_note(ratings: Mapping[str, str]) -> Iterator[str]:
+    if ratings:
+        one = len(ratings) == 1
+        said = (
+            "looks like a rating and is not read" if one else "look like ratings and are not read"
+        )
+        yield (
+            f"{_named(ratings)} {said}: name {'it' if one else 'them'} "
+            f"{_named(ratings.values())}, or give {_mapping(ratings)}"
+        )
+
+
+def _likely_note(likely: Mapping[str, str]) -> Iterator[str]:
+    if likely:
+        said = "is not read" if len(likely) == 1 else "are not read"
+        yield f"{_named(likely)} {said}: did you mean {_named(likely.values())}? If so, rename " + (
+            f"{'it' if len(likely) == 1 else 'them'}, or give {_mapping(likely)}"
+        )
+
+
+def _rest_note(rest: Sequence[str]) -> Iterator[str]:
+    if rest:
+        more = f" and {len(rest) - 10} more" if len(rest) > 10 else ""
+        yield f"columns that mean nothing here and were not read: {_named(rest[:10])}{more}"
+
+
+def _named(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _mapping(ours: Mapping[str, str]) -> str:
+    pairs = ", ".join(f"{_yaml(theirs)}: {to}" for theirs, to in ours.items())
+    return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
+
+
+def _yaml(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else repr(name)

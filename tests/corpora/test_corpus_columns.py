@@ -1,0 +1,216 @@
+"""Columns and keys of a user's own corpus: what is not read is named, and a mapping reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.errors import UserError
+from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.planned import planned_text
+
+Row = dict[str, Any]
+FLAT: Row = {"doc_id": "d1", "source": "Rain fell.", "system": "A", "text": "Rain."}
+
+
+def written(folder: Path, form: str, rows: list[Row]) -> str:
+    file = folder / f"cases.{form}"
+    if form == "jsonl":
+        file.write_text("\n".join(map(json.dumps, rows)))
+    elif form == "csv":
+        lines = [rows[0].keys(), *(row.values() for row in rows)]
+        file.write_text("\n".join(",".join(map(str, line)) for line in lines))
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    return str(file)
+
+
+def opened(path: str, columns: Mapping[str, str] | None = None) -> tuple[tuple[str, ...], Row]:
+    """What is said of its columns, and the first candidate's ratings."""
+    with open_corpus(CorpusSource(path, columns=columns or {})) as corpus:
+        return corpus.unread, dict(next(iter(corpus)).candidates[0].ratings)
+
+
+SPELT = [
+    "coherence",
+    "ratings_coherence",
+    "human_coherence",
+    "coherence score",
+    "Rating: coherence",
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("name", SPELT)
+def test_what_looks_like_a_rating_is_named_and_can_be_mapped(
+    tmp_path: Path, form: str, name: str
+) -> None:
+    path = written(tmp_path, form, [FLAT | {name: 4}, FLAT | {"doc_id": "d2", name: 2}])
+    (note,), ratings = opened(path)
+    assert not ratings
+    yaml = repr(name) if " " in name else name
+    assert note == (
+        f"`{name}` looks like a rating and is not read: name it `ratings.coherence`, or give "
+        f"`corpus: {{path: …, columns: {{{yaml}: ratings.coherence}}}}`"
+    )
+    assert opened(path, {name: "ratings.coherence"}) == ((), {"coherence": 4.0})
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_several_are_one_line(tmp_path: Path, form: str) -> None:
+    path = written(tmp_path, form, [FLAT | {"coherence": 4, "overall": 3.5, "url": "x.org"}])
+    first, rest = opened(path)[0]
+    assert first.startswith(
+        "`coherence`, `overall` look like ratings and are not read: name them "
+        "`ratings.coherence`, `ratings.overall`, or give "
+    )
+    assert rest == "columns that mean nothing here and were not read: `url`"
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", ["rating", "scores", "human", "ratigns"])
+def test_an_object_of_ratings(tmp_path: Path, name: str, inside: bool) -> None:
+    rated = {"system": "A", "text": "Rain.", name: {"tone": [4, None, 5]}}
+    row = {"doc_id": "d1", "source": "Rain fell."}
+    path = written(tmp_path, "jsonl", [row | ({"candidates": [rated]} if inside else rated)])
+    (note,), ratings = opened(path)
+    assert not ratings
+    assert note.startswith(f"`{name}` looks like a rating and is not read: name it `ratings`, or")
+    assert opened(path, {name: "ratings"}) == ((), {"tone": 4.5})
+
+
+def test_ratings_beside_candidates_are_nobody_s(tmp_path: Path) -> None:
+    row = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
+    path = written(tmp_path, "jsonl", [row | {"ratings": {"tone": 4}}])
+    (note,), _ = opened(path)
+    assert "`ratings`" in note
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("reference", "references"), ("contxt", "context"), ("gold", "references")]
+)
+def test_a_likely_name(tmp_path: Path, theirs: str, ours: str) -> None:
+    path = written(tmp_path, "csv", [FLAT | {theirs: "It rained."}])
+    (note,), _ = opened(path)
+    assert note == (
+        f"`{theirs}` is not read: did you mean `{ours}`? If so, rename it, or give "
+        f"`corpus: {{path: …, columns: {{{theirs}: {ours}}}}}`"
+    )
+    with open_corpus(CorpusSource(path, columns={theirs: ours})) as corpus:
+        document = next(iter(corpus)).document
+    assert (document.references or (document.context,)) == ("It rained.",)
+
+
+def test_a_missing_field_is_looked_for(tmp_path: Path) -> None:
+    row = {"id": "d1", "article": "Rain fell.", "model_name": "A", "summary": "Rain."}
+    path = written(tmp_path, "csv", [row])
+    with pytest.raises(UserError) as refused:
+        opened(path)
+    assert "`id`, `article`, `model_name`, `summary` are not read: did you mean `doc_id`" in str(
+        refused.value
+    )
+    columns = {"id": "doc_id", "article": "source", "model_name": "system", "summary": "text"}
+    assert opened(path, columns) == ((), {})
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "doc_len", "year", "word_count", "idx"])
+def test_other_numbers_are_no_ratings(tmp_path: Path, name: str) -> None:
+    (note,), _ = opened(written(tmp_path, "csv", [FLAT | {name: 12}]))
+    assert note.startswith("columns that mean nothing here and were not read: ")
+
+
+@pytest.mark.parametrize("values", [(4, "good"), ("good", 4), (4, 1000), (4, True)])
+def test_what_is_not_always_a_rating_is_none(tmp_path: Path, values: tuple[Any, Any]) -> None:
+    first, second = values
+    rows = [FLAT | {"tone": first}, FLAT | {"doc_id": "d2", "tone": second}]
+    (note,), _ = opened(written(tmp_path, "jsonl", rows))
+    assert note == "columns that mean nothing here and were not read: `tone`"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_lists_of_numbers_are_raters_or_a_vector(tmp_path: Path, form: str) -> None:
+    rows = [FLAT | {"tone": [4, 5, None], "vector": [0.5] * 64}]
+    ratings, rest = opened(written(tmp_path, form, rows))[0]
+    assert ratings.startswith("`tone` looks like a rating")
+    assert rest.endswith("not read: `vector`")
+
+
+def test_dotted_names_in_json(tmp_path: Path) -> None:
+    path = written(tmp_path, "jsonl", [FLAT | {"ratings.tone": 4, "ratings": {"ease": 2}}])
+    assert opened(path) == ((), {"ease": 2.0, "tone": 4.0})
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"coherance": "ratings.coherence"},
+         "corpus.columns.coherance: unknown column 'coherance': did you mean 'coherence'?"),
+        ({"coherence": "rating"}, "corpus.columns.coherence: unknown field 'rating'"),
+        ({"coherence": "text"}, "two columns are called 'text'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_slip_in_the_mapping(
+    tmp_path: Path, form: str, columns: Mapping[str, str], said: str
+) -> None:
+    path = written(tmp_path, form, [FLAT | {"coherence": 4}])
+    with pytest.raises(UserError, match=said.replace("?", r"\?")):
+        opened(path, columns)
+
+
+def test_two_columns_of_one_name(table: Callable[..., Path], tmp_path: Path) -> None:
+    file = tmp_path / "twice.csv"
+    file.write_text("doc_id,source,system,text,text\nd,s,A,t,u\n")
+    with pytest.raises(UserError, match=r"twice\.csv: two columns are called 'text': rename one"):
+        opened(str(file))
+
+
+def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
+    source = CorpusSource(str(tmp_path), "hanna", columns={"a": "text"})
+    with pytest.raises(UserError, match="takes no `columns`"), open_corpus(source):
+        pass
+
+
+def test_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run, a plan, `agree` and `calibrate` say it; the run that maps it has the ratings."""
+    rows = [
+        FLAT | {"doc_id": f"d{n}", "system": s, "fluency": n % 3 + i}
+        for n in range(6)
+        for i, s in enumerate("ABC")
+    ]
+    path = written(tmp_path, "csv", rows)
+    config: Row = {
+        "corpus": path, "out": str(tmp_path / "out"), "model": "m", "axes": ["fluency"],
+        "judges": {"synthetic": {"levels": 2}}, "workers": {"executor": "local"},
+    }  # fmt: skip
+    said = "corpus: `fluency` looks like a rating and is not read: name it `ratings.fluency`"
+    before = evaljudge.run(config, engines=ScriptedEngines()).findings
+    assert before.rated == 0
+    assert any(warning.startswith(said) for warning in before.warnings)
+    plan = planned_text(config, engines=ScriptedEngines())
+    assert "rated by people: none\n" in plan
+    assert f"warning: {said}" in plan
+
+    config["corpus"] = {"path": path, "columns": {"fluency": "ratings.fluency"}}
+    after = evaljudge.run(config, engines=ScriptedEngines()).findings
+    assert after.rated == 18
+    assert not any(said in warning for warning in after.warnings)
+    assert "rated by people: fluency 18\n" in planned_text(config, engines=ScriptedEngines())
+
+    with pytest.raises(SystemExit):
+        main(["agree", "--cases", path, "--metrics", "words"])
+    assert "human ratings to agree with; `fluency` looks like a rating" in capsys.readouterr().err
+    mapped = ("--cases", path, "--column", "fluency=ratings.fluency")
+    with pytest.raises(SystemExit) as ended:
+        main(["agree", *mapped, "--metrics", "words"])
+    assert not ended.value.code
+    assert "18 of 18 candidates rated" in capsys.readouterr().out
