@@ -288,9 +288,10 @@ def _columns(pairs: list[str] | None) -> dict[str, str]:
 
 def _tell(outcome: Outcome) -> None:
     """What a run came to: coverage first, then agreement, then where things lie."""
-    from evaljudge.report import agreement_text, asked_line, floor_line, percent
+    from evaljudge.report import agreement_text, asked_line, floor_line, percent, unscored_text
 
     print(f"coverage   {floor_line(outcome.findings)}")
+    print(unscored_text(outcome.findings), end="")
     print(f"asked      {asked_line(outcome.findings)}")
     print(agreement_text(outcome.findings), end="", flush=True)
     for warning in outcome.findings.warnings:

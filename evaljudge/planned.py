@@ -16,6 +16,7 @@ from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.job import Job, make_job
 from evaljudge.planning import COMPARED_CASES, Plan, make_plan, prefilled_by_layout
+from evaljudge.reasons import grouped
 from evaljudge.report.plain import LONG, one_line
 from evaljudge.study import plan_study, study_runs
 from evaljudge.tasks import NANO
@@ -71,6 +72,8 @@ def _lines(
     yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
     for label, plan in plans:
         yield from _table(label, plan)
+    for label, plan in plans:
+        yield from _foreseen(label, plan)
     if len(plans) > 1:
         yield f"{'all runs':42}" + _numbers(*(plan for _, plan in plans))
     job = make_job(config, engines)
@@ -101,6 +104,12 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
         if tokens.asks:
             yield f"{stage:10}{name:32}" + _numbers(Plan(asked={(stage, name): tokens}))
     yield f"{'total':42}" + _numbers(plan)
+
+
+def _foreseen(label: str, plan: Plan) -> Iterator[str]:
+    for name, reasons in plan.unscored.items():
+        where = f"{label}: {name}" if label else name
+        yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
 
 
 def _numbers(*plans: Plan) -> str:

@@ -11,6 +11,7 @@ are not planned: a run tells their tokens apart (`further`).
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -24,8 +25,11 @@ from evaljudge.engines import ModelSource
 from evaljudge.errors import UserError
 from evaljudge.job import Job
 from evaljudge.knowing import KnownBriefs
+from evaljudge.metrics import Metric, Unscored
+from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.common import Common
 from evaljudge.model.imagining import Gauge, Imagining
+from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
 from evaljudge.references import given_references
 from evaljudge.signature import common_key, differences
@@ -49,6 +53,8 @@ class Plan:
     """How many candidates people rated on each axis."""
     unread: Sequence[str] = ()
     """What is said of columns and keys of the corpus that nothing reads."""
+    unscored: dict[str, Counter[str]] = field(default_factory=dict)
+    """Of each judge and metric: why its candidates cannot be scored, whatever is replied."""
     refused: Sequence[str] = ()
     """How this run differs from the one that its folder is bound to, if it does."""
 
@@ -152,6 +158,7 @@ class _Planning:
         self._job, self._known, self._plan = job, known, plan
         self._sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
         self._gauges: dict[Stage, Gauge] = {}
+        self._contexts: dict[Stage, int | None] = {}
         self._heads, self._blocks = set[int](), set[int]()
         self._kept = output.common_reply if output else lambda name: None
 
@@ -188,8 +195,23 @@ class _Planning:
     ) -> None:
         models = self._models(case, "judge")
         for judge in self._job.judges:
-            await judged(judge, case, briefs[judge.name], models[judge.name].remembering)
+            model = models[judge.name].remembering
+            verdicts, _ = await judged(judge, case, briefs[judge.name], model)
+            self._foresee(judge.name, [v.reason for v in verdicts if v.status == "unscored"])
+        for metric in self._job.metrics:
+            self._foresee(metric.name, _unmeasurable(metric, case))
         _add(asked, models)
+
+    def _foresee(self, name: str, reasons: Iterable[str]) -> None:
+        """What comes of imagined replies says nothing of the real ones."""
+        for reason in reasons:
+            if all(group.foreseeable for group in grouped({reason: 1})):
+                self._plan.unscored.setdefault(name, Counter())[reason] += 1
+
+    def _context(self, stage: Stage) -> int | None:
+        if stage not in self._contexts:
+            self._contexts[stage] = self._job.engines.context(self._sources[stage])
+        return self._contexts[stage]
 
     def _gauge(self, stage: Stage) -> Gauge:
         """Reading a tokenizer takes its time: only where there is something to count."""
@@ -201,7 +223,9 @@ class _Planning:
 
     def _models(self, case: Case, stage: Stage) -> Models:
         texts = [candidate.text for candidate in case.candidates]
-        imagining = Imagining(lambda prompt: self._gauge(stage)(prompt), texts)
+        imagining = Imagining(
+            lambda prompt: self._gauge(stage)(prompt), texts, self._context(stage)
+        )
         writer = self._job.writer_is
         assert writer is not None
         model = Common(
@@ -213,6 +237,19 @@ class _Planning:
         if stage == "prepare" or not self._job.one_model:
             self._blocks = set()  # another case, or another model that has read nothing of it yet
         return case_models(model, self._job.judges, self._heads, self._blocks)
+
+
+def _unmeasurable(metric: Metric, case: Case) -> Iterator[str]:
+    """Why candidates have no value of a metric that compares them with references or the source."""
+    against = getattr(getattr(metric, "settings", None), "against", None)
+    if against is None:
+        return
+    others = compared_with(case.document, against)
+    for candidate in case.candidates:
+        if is_empty(candidate.text):
+            yield EMPTY_TEXT.reason
+        elif isinstance(others, Unscored):
+            yield others.reason
 
 
 def _add(asked: Mapping[str, Asked], models: Models) -> None:

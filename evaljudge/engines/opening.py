@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -122,6 +123,9 @@ class Engines(Protocol):
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         """Counts a prompt's tokens with the model's own tokenizer; loads no weights."""
 
+    def context(self, source: ModelSource) -> int | None:
+        """How many tokens the model holds; None where that is known to the engine alone."""
+
     def open(self, source: ModelSource, seed: int) -> Engine: ...
 
 
@@ -159,10 +163,35 @@ class VllmEngines:
 
         return make_gauge(source)
 
+    def context(self, source: ModelSource) -> int | None:
+        limit = source.engine.get("max_model_len")
+        return limit if isinstance(limit, int) and limit > 0 else _positions(source)
+
     def open(self, source: ModelSource, seed: int) -> Engine:
         from evaljudge.engines.vllm import open_vllm
 
         return open_vllm(source, seed)
+
+
+def _positions(source: ModelSource) -> int | None:
+    """As the checkpoint's config.json says, unless it stretches them (RoPE scaling)."""
+    import huggingface_hub
+
+    file: Any = os.path.join(source.path, "config.json")
+    if "://" in source.path:
+        return None
+    if not os.path.isdir(source.path):
+        file = huggingface_hub.try_to_load_from_cache(
+            source.path, "config.json", revision=source.revision
+        )
+    if not isinstance(file, str):
+        return None
+    said = json.loads(Path(file).read_text())
+    said = said.get("text_config") or said
+    if said.get("rope_scaling"):
+        return None
+    limit = said.get("max_position_embeddings")
+    return limit if isinstance(limit, int) else None
 
 
 def refuse_unknown_arguments(source: ModelSource) -> None:

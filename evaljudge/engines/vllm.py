@@ -35,6 +35,7 @@ from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Ids, Tokeniser, full_blocks
 from evaljudge.errors import UserError, first_words
+from evaljudge.reasons import too_long
 
 QUIET = {
     "VLLM_NO_USAGE_STATS": "1",
@@ -235,10 +236,7 @@ class VllmModel:
     def _fitting(self, asked: _Asked, room: int) -> _Asked | Failed:
         if len(asked.ids) + room <= self._context:
             return asked
-        return Failed(
-            f"prompt of {len(asked.ids)} tokens leaves no room for {room} more in the model's "
-            f"context of {self._context}"
-        )
+        return Failed(too_long(len(asked.ids), room, self._context))
 
     def _key(self, ids: Ids) -> str:
         """What a draw depends on: not on the hour, nor on what shares the batch."""

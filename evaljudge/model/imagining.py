@@ -22,11 +22,14 @@ from evaljudge.asks import (
     Written,
     some_vector,
 )
+from evaljudge.reasons import too_long
 
 Gauge = Callable[[Prompt], Spent]
 """What a prompt would cost, by the model's own tokenizer."""
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
+LEAST_ROOM = 2
+"""For an option of one token; those of several need more, which only the engine's labels tell."""
 MARK = "#" * 6
 """As long as what tells one imagined text from another."""
 
@@ -60,11 +63,19 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
 class Imagining:
     """What it writes is as long as the texts that it is given to imagine by, if there are any."""
 
-    def __init__(self, gauge: Gauge, texts: Sequence[str] = ()) -> None:
+    def __init__(self, gauge: Gauge, texts: Sequence[str] = (), context: int | None = None) -> None:
+        """`context`: how many tokens the model holds, where that is known."""
         self._gauge, self._texts = gauge, [text for text in texts if text.strip()]
+        self._context = context
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        return [self._written(prompt, how) for prompt in prompts]
+        return [self._too_long(p, how.max_tokens) or self._written(p, how) for p in prompts]
+
+    def _too_long(self, prompt: Prompt, room: int) -> Failed | None:
+        tokens = self._gauge(prompt).prompt if self._context else 0
+        if self._context is None or tokens + room <= self._context:
+            return None
+        return Failed(too_long(tokens, room, self._context))
 
     def _written(self, prompt: Prompt, how: Writing) -> Written:
         text = imagined(prompt, self._texts)
@@ -83,7 +94,9 @@ class Imagining:
     ) -> list[Chosen | Failed]:
         even = dict.fromkeys(options.names, -log(len(options.names)))
         drawn = Chosen(even).drawn(samples).samples
-        return [Chosen(even, drawn, (self._gauge(p),)) for p in prompts]
+        return [
+            self._too_long(p, LEAST_ROOM) or Chosen(even, drawn, (self._gauge(p),)) for p in prompts
+        ]
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]

@@ -135,5 +135,8 @@ class ScriptedEngines:
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         return lambda prompt: _words(prompt)[0]
 
+    def context(self, source: ModelSource) -> int | None:
+        return None
+
     def open(self, source: ModelSource, seed: int) -> Scripted:
         return self._opens()

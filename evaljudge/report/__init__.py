@@ -4,7 +4,7 @@ same findings is the same to the byte. Text of the corpus is shown as text: it n
 markup, a terminal's command or a table's border.
 """
 
-from evaljudge.report.coverage import coverage_text
+from evaljudge.report.coverage import coverage_text, unscored_text
 from evaljudge.report.figures import asked_line, floor_line, percent
 from evaljudge.report.findings import (
     AgreementRow,
@@ -68,5 +68,6 @@ __all__ = [
     "page",
     "percent",
     "select",
+    "unscored_text",
     "validity_warnings",
 ]

@@ -7,16 +7,29 @@ skipped    6 of 60 documents at sample level, for unieval on groundedness: nothi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
+from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.figures import count, percent, reasons
 from evaljudge.report.findings import AgreementRow, Coverage, Findings
-from evaljudge.report.plain import one_line
+from evaljudge.report.plain import LONG, one_line
+
+MOST_TOLD = 3
 
 
 def coverage_text(findings: Findings) -> str:
     return "".join(f"{line}\n" for line in _lines(findings))
+
+
+def unscored_text(findings: Findings) -> str:
+    """Over all scorers: the first reasons, with what can be done about each."""
+    reasons = Counter[str]()
+    for row in findings.coverage:
+        reasons.update(row.reasons)
+    first = grouped(reasons)[:MOST_TOLD]
+    return "".join(f"unscored   {one_line(str(group), LONG)}\n" for group in first)
 
 
 def _lines(findings: Findings) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
+from evaljudge.reasons import grouped
 from evaljudge.report.findings import (
     AgreementRow,
     AxisRow,
@@ -106,8 +107,8 @@ def together(numbers: Iterable[int]) -> str:
 
 
 def reasons(coverage: Coverage) -> list[tuple[str, int]]:
-    """The most frequent reasons, and how often there was any other."""
-    ranked = sorted(coverage.reasons.items(), key=lambda item: (-item[1], item[0]))
+    """The most frequent kinds of reasons, and how often there was any other."""
+    ranked = [(group.kind, group.times) for group in grouped(coverage.reasons)]
     others = sum(times for _, times in ranked[MOST_REASONS:])
     return ranked[:MOST_REASONS] + ([("other reasons", others)] if others else [])
 

@@ -1,0 +1,123 @@
+"""Reasons group by kind, keep what matters of their details, and say what to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge import cli
+from evaljudge.asks import Failed, Prompt, Writing
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.planned import planned_text
+from evaljudge.reasons import Group, grouped, too_long
+
+
+def test_a_kind_with_its_details_and_remedy() -> None:
+    reasons = {
+        too_long(2025, 80, 2048): 30,
+        f"no reference of level 3 on tone: {too_long(1990, 80, 2048)}": 20,
+        "prompt of 1999 tokens leaves no room for 80 more in the model's context of 2048": 7,
+        "empty text": 2,
+    }
+    first, second = grouped(reasons)
+    assert str(first) == (
+        "prompt too long × 57: longest 2,025 of 2,048 tokens; "
+        "shorten max_tokens or take a model with more context"
+    )
+    assert str(second).startswith("empty text × 2: the system wrote nothing")
+
+
+def test_what_differs_from_case_to_case_is_no_kind() -> None:
+    reasons = {
+        "more than one rating in '3 or 4'": 2,
+        "more than one rating in 'it\\'s 2, or 5'": 1,
+        "compared with level 3: the reply was empty": 1,
+        "no reference of level 1.5 on tone: the reply was empty": 1,
+        "no steps for tone: never written": 4,
+    }
+    assert grouped(reasons) == [
+        Group("never written", 4),
+        Group("more than one rating in …", 3),
+        Group("the reply was empty", 2),
+    ]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, Any]:
+    rows = [
+        {"doc_id": f"d{n}", "source": "rain " * n, "system": s, "text": f"It rained {n}."}
+        for n in range(1, 7)
+        for s in "AB"
+    ]
+    rows[0]["text"] = ""
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return {
+        "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": "m",
+        "axes": ["fluency"], "judges": {"direct": {}}, "metrics": ["rouge1"],
+        "workers": {"executor": "local"}, "coverage_floor": 0,
+    }  # fmt: skip
+
+
+def test_a_run_says_the_first_three_above_its_tables(
+    config: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def writes(prompt: Prompt, how: Writing) -> str | Failed:
+        words = prompt.text.count("rain")  # one in the candidate
+        if words > 5:
+            return Failed(too_long(2000 + words, 16, 2048))
+        return any_text(prompt, how)
+
+    outcome = evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
+    cli._tell(outcome)
+    told = [line for line in capsys.readouterr().out.splitlines() if line[:8] == "unscored"]
+    assert len(told) == 3
+    assert told[0].startswith("unscored   no reference × 11: give the documents `references`")
+    longest = "unscored   prompt too long × 4: longest 2,007 of 2,048 tokens; shorten max_tokens"
+    assert any(line.startswith(longest) for line in told)
+
+
+class Small(ScriptedEngines):
+    """A model whose context holds little."""
+
+    def context(self, source: Any) -> int | None:
+        return 800
+
+
+def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> None:
+    """A text that is empty, documents without references, and prompts that do not fit."""
+    said = planned_text(config, engines=Small())
+    empty = "the system wrote nothing: correct the corpus, or leave these candidates out"
+    assert [line for line in said.splitlines() if line.startswith("foreseen")] == [
+        f"foreseen   direct: empty text × 1: {empty}",
+        "foreseen   rouge1: no reference × 11: give the documents `references`, or compare with "
+        "the source where that can be set",
+        f"foreseen   rouge1: empty text × 1: {empty}",
+    ]
+    longest = "rain " * 900
+    rows = Path(config["corpus"]).read_text().replace("rain rain rain rain rain rain ", longest)
+    Path(config["corpus"]).write_text(rows)
+    said = planned_text(config, engines=Small())
+    assert "foreseen   direct: prompt too long × 2: longest " in said
+    assert " of 800 tokens; shorten max_tokens or take a model with more context" in said
+    assert "prompt too long" not in planned_text(config, engines=ScriptedEngines())
+
+
+@pytest.mark.engine
+def test_a_plan_knows_the_context_that_the_engine_has(
+    config: dict[str, Any], tiny: Any, tmp_path: Path
+) -> None:
+    """What is foreseen is what the engine then says, of the same texts."""
+    rows = Path(config["corpus"]).read_text().replace("rain rain rain rain rain ", "rain " * 1500)
+    Path(config["corpus"]).write_text(rows)
+    config |= {"model": {"source": str(tiny(context=1024))}, "metrics": []}
+    assert VllmEngines().context(ModelSource(config["model"]["source"])) == 1024
+    foreseen = [t for t in planned_text(config).splitlines() if "prompt too long" in t]
+    (found,) = evaljudge.run(config).findings.coverage
+    (said,) = [group for group in grouped(found.reasons) if group.kind == "prompt too long"]
+    assert foreseen == [f"foreseen   direct: {said}"]
+    assert said.times == 4
