@@ -106,7 +106,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "execution/local.py": ("execution/test_local.py",),
     "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
     "execution/room.py": ("execution/test_attempts.py", "execution/test_local.py"),
-    "execution/shards.py": ("execution/test_shards.py", "execution/test_local.py"),
+    "execution/shards.py": (
+        "execution/test_shards.py",
+        "execution/test_local.py",
+        "test_casework.py",
+    ),
     "stages.py": ("test_journey.py", "execution/test_local.py"),
     "cutting.py": ("test_journey.py", "test_cli.py"),
     "report/selecting.py": ("report/test_report_selecting.py",),
@@ -115,7 +119,34 @@ TARGETS: dict[str, tuple[str, ...]] = {
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 
-EXPLAINED: dict[str, str] = {}
+EXPLAINED: dict[str, str] = {
+    "judges/anchored.py : off by one: 60 -> 61":
+        "the interval is halved until a float can hold no less; once more changes nothing",
+    "judges/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / PRIOR) / "
+    "STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
+        "an interval that is wider than it need be is searched, and ends in the same position",
+    "judges/voting.py : off by one: 600 -> 601":
+        "how long a reason may be is a limit on cost; no number depends on it",
+    "agreement/coefficients.py _distinct: off by one: 1 -> 2 (2)":
+        "each value is counted where it comes last instead of first: equally often",
+    "agreement/compare.py _sampled: off by one: 0 -> 1 (2)":
+        "both sides are of the same documents",
+    "agreement/krippendorff.py _alphas: operands swapped: places[:, met.one] - "
+    "places[:, met.other] -> places[:, met.other] - places[:, met.one]":
+        "the difference is squared",
+    "agreement/labels.py cohen_kappa: off by one: 1000 -> 1001":
+        "a default number of resamples: its error is larger than this changes",
+    "agreement/voters.py dawid_skene: off by one: fits[-1] - fits[-2] <= tolerance * "
+    "cast.voted.sum() -> fits[-1] - fits[-2] < tolerance * cast.voted.sum()":
+        "a gain that equals the tolerance to the last bit does not occur",
+    "execution/measuring.py MeasuringWork._marker: off by one: 3 -> 4":
+        "seconds in a receipt are rounded for people's eyes",
+    "execution/shards.py ShardWork._commit: off by one: 3 -> 4 (2)":
+        "seconds in a receipt are rounded for people's eyes",
+    "stages.py _pools: condition dropped: not job.judges or job.model is None or job.writer is "
+    "None -> not job.judges":
+        "a configuration with judges has a model and a writer, or is refused before",
+}  # fmt: skip
 """By mutant: why it is no fault, or why none of these tests can notice it."""
 
 

@@ -13,5 +13,10 @@ from __future__ import annotations
 IS_THE_REFERENCE = "is the reference"
 
 
+def is_for_that(reason: str) -> bool:
+    """Whether a score is absent for that reason; a mix names the part that is (`rouge1: …`)."""
+    return reason == IS_THE_REFERENCE or reason.endswith(f": {IS_THE_REFERENCE}")
+
+
 def is_selfsame(text: str, other: str) -> bool:
     return text.split() == other.split()

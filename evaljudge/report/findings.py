@@ -19,7 +19,7 @@ from evaljudge.report.judged import (
     RoleRow,
     RoleView,
 )
-from evaljudge.selfsame import IS_THE_REFERENCE
+from evaljudge.selfsame import is_for_that
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,8 @@ class Findings:
 
         Of a text that is its own reference no score is expected.
         """
-        itself = sum(row.reasons.get(IS_THE_REFERENCE, 0) for row in self.coverage)
+        reasons = (reason for row in self.coverage for reason in row.reasons.items())
+        itself = sum(times for reason, times in reasons if is_for_that(reason))
         expected = sum(row.expected for row in self.coverage) - itself
         return sum(row.scored for row in self.coverage) / expected if expected else 1.0
 

@@ -134,6 +134,11 @@ def test_the_reference_itself_is_counted_but_no_score_of_it_is_expected(findings
     assert "is the reference × 48" in said
 
 
+def test_nor_is_one_of_a_mix_of_which_that_is_a_part(findings: Findings) -> None:
+    coverage = Coverage("mix", "*", 480, 58, {"rouge1: is the reference": 48, "roles: cut": 10})
+    assert replace(findings, coverage=[coverage]).share == 480 / 490
+
+
 def test_expecting_nothing_is_covered(findings: Findings) -> None:
     none = replace(findings, coverage=[])
     assert none.share == 1.0
