@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.studies.commands import studies_app
+from evaljudge.studies.commands import Column, studies_app
 
 if TYPE_CHECKING:
     from evaljudge.journey import Outcome
@@ -38,10 +38,6 @@ RunFolder = Annotated[str, typer.Argument(metavar="OUT", help="A run's output fo
 ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")]
 Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
-]
-Column = Annotated[
-    list[str] | None,
-    typer.Option(metavar="THEIRS=OURS", help="A column's meaning: human=ratings.coherence"),
 ]
 
 
@@ -159,6 +155,7 @@ def agree(
     """How far scores and metrics agree with human ratings, and people with each other."""
     from evaljudge.config import AgreementConfig
     from evaljudge.corpora import CorpusSource
+    from evaljudge.corpora.columns import named_columns
     from evaljudge.meta import Wanted, agree_with
     from evaljudge.metrics import read_metrics
     from evaljudge.settings import read_settings
@@ -166,7 +163,7 @@ def agree(
     how = {"resample": resample, "coefficient": coefficient}
     numbers = {"resamples": resamples, "permutations": permutations}
     wanted = Wanted(
-        CorpusSource(cases, form, sources, _columns(column)),
+        CorpusSource(cases, form, sources, named_columns(column)),
         scores or (),
         read_metrics(metrics) if metrics else {},
         mix or (),
@@ -246,9 +243,10 @@ def calibrate(
     """Scores on the scale of human ratings, and thresholds that reach a precision."""
     from evaljudge.calibrating import Calibrating, calibrate_with
     from evaljudge.corpora import CorpusSource
+    from evaljudge.corpora.columns import named_columns
 
     wanted = Calibrating(
-        CorpusSource(cases, form, sources, _columns(column)),
+        CorpusSource(cases, form, sources, named_columns(column)),
         scores,
         scorer or (),
         axis or (),
@@ -273,17 +271,6 @@ def demo(
     from evaljudge.progress import watcher
 
     _tell(run_demo(out, documents, seed, watcher()))
-
-
-def _columns(pairs: list[str] | None) -> dict[str, str]:
-    """By its last `=`: of the two names, the one that is theirs may hold any."""
-    named = {}
-    for pair in pairs or ():
-        theirs, equals, ours = pair.rpartition("=")
-        if not equals or not theirs:
-            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
-        named[theirs] = ours
-    return named
 
 
 def _tell(outcome: Outcome) -> None:

@@ -46,6 +46,17 @@ Kind = Literal["number", "numbers", "other"]
 """One number or a list of them, an object of such, or anything else."""
 
 
+def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
+    """Of a command line's THEIRS=OURS: by the last `=`, since a name of theirs may hold any."""
+    named = {}
+    for pair in pairs or ():
+        theirs, equals, ours = pair.rpartition("=")
+        if not equals or not theirs:
+            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
+        named[theirs] = ours
+    return named
+
+
 class Columns:
     """The configuration's `columns`: their names, and which of our fields each stands for."""
 

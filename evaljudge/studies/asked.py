@@ -1,16 +1,17 @@
 """What a study is asked of: cases, scores that were given, metrics to measure; said in one line.
 
-Asked(cases="summeval.jsonl", format="generic", sources=None, scores=(),
-      metrics="importance,rouge1", seed=0)
+Asked(CorpusSource("summeval.jsonl"), scores=(), metrics="importance,rouge1", seed=0)
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.columns import named_columns
 from evaljudge.errors import UserError
 from evaljudge.given import read_all_given
 from evaljudge.metrics import make_metrics, read_metrics
@@ -23,9 +24,7 @@ from evaljudge.studies.telling import Study, told_json, told_markdown, told_text
 
 @dataclass(frozen=True)
 class Asked:
-    cases: str
-    format: str
-    sources: str | None
+    source: CorpusSource
     scores: Sequence[str]
     metrics: str | None
     seed: int
@@ -38,8 +37,10 @@ class Asked:
     @cached_property
     def matrix(self) -> ScoreMatrix:
         measure = self.measure
-        with open_corpus(CorpusSource(self.cases, self.format, self.sources)) as corpus:
+        with open_corpus(self.source) as corpus:
             cases = list(corpus)
+            for note in corpus.unread:
+                print(f"warning: corpus: {note}", file=sys.stderr)
         return score_matrix(cases, read_all_given(self.scores), measured_columns(measure, cases))
 
     def remeasured(self, study: str) -> Measure:
@@ -59,7 +60,13 @@ class Asked:
     def about(self, *more: str) -> str:
         matrix = self.matrix
         size = f"{len(matrix.cases):,} documents, {len(matrix.system_names):,} systems"
-        return "; ".join([self.cases, size, *more])
+        return "; ".join([str(self.source.path), size, *more])
+
+
+def source_of(
+    cases: str, form: str, sources: str | None, column: Sequence[str] | None
+) -> CorpusSource:
+    return CorpusSource(cases, form, sources, named_columns(column))
 
 
 def tell(study: Study, out: str | None) -> None:

@@ -21,6 +21,10 @@ Format = Annotated[str, typer.Option("--format", help="The cases' format.")]
 Sources = Annotated[
     str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
 ]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(metavar="THEIRS=OURS", help="A column's meaning: human=ratings.coherence"),
+]
 Scores = Annotated[
     list[str] | None, typer.Option("--scores", help="Scores from anywhere; may be repeated.")
 ]
@@ -44,7 +48,7 @@ Draws = Annotated[int, typer.Option(min=1, help="How often documents are drawn."
 
 @studies_app.command()
 def mixes(
-    cases: Cases, format: Format = "generic", sources: Sources = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
@@ -53,10 +57,10 @@ def mixes(
 ) -> None:  # fmt: skip
     """Sums of all pairs of scorers, and mixes of yours, against people."""
     from evaljudge.studies import mixes
-    from evaljudge.studies.asked import Asked, tell
+    from evaljudge.studies.asked import Asked, source_of, tell
     from evaljudge.studies.correlating import coefficient_named, level_named
 
-    asked = Asked(cases, format, sources, scores or (), metrics, seed)
+    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
     how = level_named(level), coefficient_named(coefficient)
     given = asked.mixes(mix or (), axis)
     rows = mixes.mixes(asked.matrix, axis, *how, given, resamples=resamples, seed=seed)
@@ -65,7 +69,7 @@ def mixes(
 
 @studies_app.command()
 def robustness(
-    cases: Cases, format: Format = "generic", sources: Sources = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
@@ -74,10 +78,10 @@ def robustness(
 ) -> None:  # fmt: skip
     """References replaced, more and more, by random, first or last sentences of the source."""
     from evaljudge.studies import robustness
-    from evaljudge.studies.asked import Asked, tell
+    from evaljudge.studies.asked import Asked, source_of, tell
     from evaljudge.studies.correlating import coefficient_named, level_named
 
-    asked = Asked(cases, format, sources, scores or (), metrics, seed)
+    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
     how = level_named(level), coefficient_named(coefficient)
     growth = robustness.Growth(axis, *how, steps, draws, seed)
     measure = asked.remeasured("robustness")
@@ -88,17 +92,17 @@ def robustness(
 
 @studies_app.command()
 def complementarity(
-    cases: Cases, format: Format = "generic", sources: Sources = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     level: RankedAt = "system", coefficient: Coefficient = "spearman", seed: Seed = 0,
     out: Out = None,
 ) -> None:  # fmt: skip
     """How differently each pair of scorers ranks."""
     from evaljudge.studies import complementarity
-    from evaljudge.studies.asked import Asked, tell
+    from evaljudge.studies.asked import Asked, source_of, tell
     from evaljudge.studies.correlating import coefficient_named
 
-    asked = Asked(cases, format, sources, scores or (), metrics, seed)
+    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
     how = complementarity.ranked_at(level), coefficient_named(coefficient)
     rows = complementarity.complementarity(asked.matrix, *how)
     about = asked.about(f"{level} level, {coefficient}")
@@ -107,7 +111,7 @@ def complementarity(
 
 @studies_app.command()
 def sizes(
-    cases: Cases, format: Format = "generic", sources: Sources = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", coefficient: Coefficient = "spearman",
     steps: Annotated[int, typer.Option(min=1, help="How many sizes, up to all.")] = 10,
@@ -119,10 +123,10 @@ def sizes(
 ) -> None:  # fmt: skip
     """The system-level correlation against the number of documents."""
     from evaljudge.studies import sizes
-    from evaljudge.studies.asked import Asked, tell
+    from evaljudge.studies.asked import Asked, source_of, tell
     from evaljudge.studies.correlating import coefficient_named
 
-    asked = Asked(cases, format, sources, scores or (), metrics, seed)
+    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
     how = coefficient_named(coefficient)
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(asked.matrix, subsets)
@@ -131,30 +135,30 @@ def sizes(
 
 @studies_app.command()
 def ranges(
-    cases: Cases, format: Format = "generic", sources: Sources = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """The values scorers take for references, sentences of the source, whole documents, systems."""
     from evaljudge.studies import ranges
-    from evaljudge.studies.asked import Asked, tell
+    from evaljudge.studies.asked import Asked, source_of, tell
 
-    asked = Asked(cases, format, sources, scores or (), metrics, seed)
+    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
     rows = ranges.ranges(asked.matrix, asked.measure, seed)
     tell(ranges.ranges_study(rows, asked.about()), out)
 
 
 @studies_app.command()
 def spurious(
-    cases: Cases, format: Format = "generic", sources: Sources = None,
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = "relevance", seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Correlation with coverage, density, compression and length, beside the human axes."""
     from evaljudge.studies import spurious
-    from evaljudge.studies.asked import Asked, tell
+    from evaljudge.studies.asked import Asked, source_of, tell
 
-    asked = Asked(cases, format, sources, scores or (), metrics, seed)
+    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
     rows = spurious.spurious(asked.matrix, axis)
     tell(spurious.spurious_study(rows, axis, asked.about(f"{axis}, summary level")), out)
 

@@ -104,6 +104,20 @@ def test_what_is_missing(files: tuple[str, str], tmp_path: Path) -> None:
         probe("spurious", "--cases", str(unrated), "--metrics", "words")
 
 
+def test_columns_of_other_names_are_named_and_may_be_mapped(tmp_path: Path) -> None:
+    table = tmp_path / "cases.csv"
+    rows = [(f"d{d}", s, f"{'a ' * (s + d)}b", (s * 3 + d) % 5) for d in range(6) for s in range(5)]
+    lines = [f"{d},The source of {d}.,s{s},{text},{rating}" for d, s, text, rating in rows]
+    table.write_text("\n".join(["doc_id,source,system,text,human", *lines]))
+    asked = ("sizes", "--cases", str(table), "--metrics", "words", "--axis", "relevance")
+    refused = CliRunner().invoke(studies_app, asked)
+    assert isinstance(refused.exception, UserError)
+    assert "`human` looks like a rating and is not read" in refused.output
+    said = probe(*asked, "--column", "human=ratings.relevance")
+    assert "6 documents, 5 systems" in said
+    assert "not read" not in said
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_benchmark_that_leaves_its_documents_out(name: str, tmp_path: Path) -> None:
     """As SummEval's aligned file does: the same is said where the documents lie apart."""
