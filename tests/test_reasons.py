@@ -115,6 +115,7 @@ def test_a_plan_knows_the_context_that_the_engine_has(
     rows = Path(config["corpus"]).read_text().replace("rain rain rain rain rain ", "rain " * 1500)
     Path(config["corpus"]).write_text(rows)
     config |= {"model": {"source": str(tiny(context=1024))}, "metrics": []}
+    config["judges"] = {"direct": {"steps": False}}  # steps are known when they are written
     assert VllmEngines().context(ModelSource(config["model"]["source"])) == 1024
     foreseen = [t for t in planned_text(config).splitlines() if "prompt too long" in t]
     (found,) = evaljudge.run(config).findings.coverage

@@ -93,11 +93,11 @@ def test_nothing_is_lost_and_each_reason_is_given(finished: Path) -> None:
     assert found["empty source", "plain"] == ("unscored", "empty source")
     status, reason = found["plain", "megabyte"]
     assert status == "unscored"
-    assert reason.startswith("compared with level 1: prompt of ")
+    assert reason.startswith("compared with level 1: prompt too long: at ")
     assert "context of 8192" in reason
     status, reason = found["too long", "plain"]
     assert status == "unscored"
-    assert "no reference of level 1 on fluency: prompt of " in reason
+    assert "no reference of level 1 on fluency: prompt too long: at " in reason
 
 
 def test_an_absent_rating_is_counted(finished: Path) -> None:
