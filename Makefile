@@ -26,7 +26,7 @@ demo: $(READY)
 	@$(BIN)/evaljudge demo --out runs/demo
 
 check: lint
-	@$(BIN)/pytest -m unit $(TESTS)
+	@$(BIN)/pytest $(SLOWEST) -m unit $(TESTS)
 
 test: $(READY)
 	@$(BIN)/pytest $(SLOWEST) $(TESTS)
