@@ -35,10 +35,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tokeniser, Templat
     return tokeniser, read_template(tokeniser, {}, frozenset())
 
 
-@pytest.mark.parametrize("word", vocabulary())
-def test_a_word_of_the_world_is_one_token(word: str) -> None:
-    assert len(ids(word)) == 1
-    assert ids(f"x {word}.")[-2:-1] == ids(word)
+def test_a_word_of_the_world_is_one_token() -> None:
+    for word in vocabulary():
+        assert len(ids(word)) == 1, word
+        assert ids(f"x {word}.")[-2:-1] == ids(word), word
 
 
 def test_a_word_of_the_prompts_that_it_is_taught_is_one_token() -> None:

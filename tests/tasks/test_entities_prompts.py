@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
 
@@ -13,6 +14,7 @@ from evaljudge.tasks.pack import read_pack
 
 LAYOUTS: list[Layout] = ["paper", "shared"]
 MODES = ("choose", "answer", "reason")
+FORMS = list(product(LAYOUTS, MODES))
 ANGLES: dict[Aspect, tuple[str, ...]] = {
     "completeness": ("presence", "coverage", "support"),
     "correctness": ("facts", "details", "evidence"),
@@ -73,12 +75,9 @@ def test_these_are_all() -> None:
         ("entities.stated", "REFERENCE ENTITY"),
     ],
 )
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("mode", MODES)
-def test_each_places_its_texts_once_and_in_order(
-    name: str, texts: str, layout: Layout, mode: str
-) -> None:
-    assert placed(asked(name, layout, mode)) == [f"THE {text}" for text in texts.split()]
+def test_each_places_its_texts_once_and_in_order(name: str, texts: str) -> None:
+    for form in FORMS:
+        assert placed(asked(name, *form)) == [f"THE {text}" for text in texts.split()], form
 
 
 def test_what_may_be_missing() -> None:
@@ -121,12 +120,12 @@ def test_the_parts_stand_in_the_paper_s_order(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*CHOICES, *LISTING])
-@pytest.mark.parametrize("mode", MODES)
-def test_both_layouts_say_the_same(name: str, mode: str) -> None:
+def test_both_layouts_say_the_same(name: str) -> None:
     """But for the line that stands before the material: the two bases are kept alike by hand."""
-    paper, shared = (asked(name, layout, mode).text.splitlines() for layout in LAYOUTS)
-    opening = "Read what follows closely. A task about it comes after it."
-    assert sorted([*paper, opening, ""]) == sorted(shared)
+    for mode in MODES:
+        paper, shared = (asked(name, layout, mode).text.splitlines() for layout in LAYOUTS)
+        opening = "Read what follows closely. A task about it comes after it."
+        assert sorted([*paper, opening, ""]) == sorted(shared), mode
 
 
 @pytest.mark.parametrize(
@@ -162,15 +161,14 @@ def test_questions_about_two_entities_part_at_the_entities(name: str, layout: La
 
 
 @pytest.mark.parametrize("name", CHOICES)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("mode", MODES)
-def test_the_options_are_those_that_are_counted(name: str, layout: Layout, mode: str) -> None:
-    text = asked(name, layout, mode).text
+def test_the_options_are_those_that_are_counted(name: str) -> None:
     *others, last = (f'"{choice}"' for choice in CHOICES[name])
-    assert f"with exactly one of these words: {', '.join(others)} or {last}." in text
-    defined = text.partition("Possible answers:\n")[2].partition("\n\n")[0].splitlines()
-    assert [re.match(r'"(\w+)": ', line)[1] for line in defined] == CHOICES[name]  # type: ignore[index]
-    assert set(re.findall(r'": "(\w+)"', text)) == set(CHOICES[name])
+    for form in FORMS:
+        text = asked(name, *form).text
+        assert f"with exactly one of these words: {', '.join(others)} or {last}." in text, form
+        defined = text.partition("Possible answers:\n")[2].partition("\n\n")[0]
+        assert re.findall(r'^"(\w+)": ', defined, re.MULTILINE) == CHOICES[name], form
+        assert set(re.findall(r'": "(\w+)"', text)) == set(CHOICES[name]), form
 
 
 @pytest.mark.parametrize("name", CHOICES)
