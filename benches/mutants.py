@@ -49,7 +49,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/test_soundness.py",
         "judges/test_predictions.py",
     ),
-    "judges/anchored.py": ("judges/test_anchored.py", "judges/test_synthetic.py"),
+    "judges/anchored.py": (
+        "judges/test_anchored.py",
+        "judges/test_synthetic.py",
+        "test_thresholds.py",
+    ),
     "judges/comparing.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
     "judges/scale.py": ("judges/test_synthetic.py", "judges/test_predictions.py"),
     "judges/soundness.py": ("judges/test_soundness.py",),
@@ -125,6 +129,27 @@ EXPLAINED: dict[str, str] = {
     "judges/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / PRIOR) / "
     "STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
         "an interval that is wider than it need be is searched, and ends in the same position",
+    "judges/anchored.py level_of: off by one: total <= sums[0] -> total < sums[0]":
+        "at the very sum of the lowest level the line through the sums gives that level, too",
+    "judges/voting.py ruling_of: operands swapped: len(votes) - len(given) -> len(given) - "
+    "len(votes)":
+        "only whether any vote was lost is asked, which the sign does not change",
+    "agreement/accuracy.py : off by one: 9 -> 10":
+        "to how many decimals gains are compared: both are far from any gain's least step",
+    "agreement/accuracy.py calibrated: off by one: 1 -> 2":
+        "zero is among the distances once, however often it is put in",
+    "agreement/coefficients.py : off by one: 256 -> 257":
+        "from how many columns on the other way of counting is quicker; both give the same",
+    "agreement/system.py : off by one: 40 -> 41":
+        "in how many bits means are equal: both are far from any two that differ",
+    "agreement/krippendorff.py _alphas: operands swapped: places - middles -> middles - places":
+        "the difference is squared",
+    "execution/crashes.py _out_of_memory: off by one: 0 -> 1 (2)":
+        "of a kernel that counts nothing, the count before and after are equal, whatever they are",
+    "execution/deaths.py Deaths.is_aside: off by one: 0 -> 1":
+        "both are fewer deaths than set a case aside",
+    "cutting.py : off by one: 32 -> 33":
+        "how many cases a shard has at most is a matter of speed",
     "judges/voting.py : off by one: 600 -> 601":
         "how long a reason may be is a limit on cost; no number depends on it",
     "agreement/coefficients.py _distinct: off by one: 1 -> 2 (2)":

@@ -164,11 +164,24 @@ def test_another_run_into_the_same_folder_is_refused(
 
 def test_of_many_differences_three_are_named_and_the_others_counted(bench: Bench) -> None:
     bench.asked()
-    for model, told in (("m", "here. Take another"), ("other", "(and 2 more). Take another")):
+    for more, told in (
+        ({"seed": 1}, "here. Take another"),
+        ({"model": "other"}, "(and 1 more). Take another"),  # its name, and its revision
+    ):
         with pytest.raises(UserError, match="is bound to another run") as refused:
-            bench.asked(axes=["fluency"], seed=1, judges=synthetic(5), model=model)
+            bench.asked(axes=["fluency"], judges=synthetic(5), **more)
         assert str(refused.value).count("; ") == 2
         assert told in str(refused.value)
+
+
+def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(
+    bench: Bench,
+) -> None:
+    bench.asked()
+    bench.corpus([case(n) | {"coherence": 4} for n in range(4)])
+    assert bench.asked() == {}
+    (note,) = json.loads((bench.out / "shards.json").read_text())["unread"]
+    assert "`coherence` looks like a rating" in note
 
 
 def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:

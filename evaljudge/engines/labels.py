@@ -93,9 +93,9 @@ def compile_options(options: Options, tokeniser: Tokeniser, template: Template) 
     _refuse_equal(paths)
     ended = frozenset(
         path
-        for name, mine in paths.items()
+        for mine in paths.values()
         for path in mine
-        if any(_begins(path, other) for n, theirs in paths.items() if n != name for other in theirs)
+        if any(_begins(path, other) for theirs in paths.values() for other in theirs)
     )
     if ended and not template.ends:
         short = next(name for name, mine in paths.items() if ended.intersection(mine))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from math import isfinite, nan
+from math import atan, isfinite, nan, pi, sqrt
 
 import numpy as np
 import pytest
@@ -295,6 +295,13 @@ def test_williams_is_not_always_defined(
     first: float, second: float, between: float, n: int
 ) -> None:
     assert williams(first, second, between, n) is None
+
+
+def test_williams_of_four() -> None:
+    """With one degree of freedom Student's t is Cauchy's distribution, whose tail is an arctan."""
+    determinant = 1 - 0.4**2 - 0.5**2 - 0.1**2 + 2 * 0.4 * 0.5 * 0.1
+    t = 0.1 * sqrt(3 * 1.1 / (6 * determinant + 0.45**2 * 0.9**3))
+    assert williams(0.4, 0.5, 0.1, 4) == pytest.approx(1 - 2 / pi * atan(t), abs=1e-12)
 
 
 def test_williams_as_r_gives_it() -> None:

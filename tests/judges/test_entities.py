@@ -717,6 +717,10 @@ def written_votes(asked: list[tuple[str, list[str]]], said: Callable[[int], Any]
     return writes
 
 
+def test_a_text_without_headings_has_none_in_its_evidence() -> None:
+    assert {entity["heading"] for entity in verdict().evidence["entities"]} == {None}
+
+
 def test_reasons_are_written_first_and_kept() -> None:
     asked: list[tuple[str, list[str]]] = []
     writes = written_votes(asked, lambda n: {"reason": "It says so.", "answer": "Yes"})
