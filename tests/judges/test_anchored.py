@@ -19,6 +19,7 @@ from evaljudge.judges.anchored import (
     SLOPE,
     STRENGTH,
     TIE,
+    UNDECIDED,
     Comparisons,
     answer_chances,
     bradley_terry_position,
@@ -120,6 +121,11 @@ def test_better_twice_by_hand() -> None:
 def test_an_ideal_judge_s_answers_lead_to_the_level(place: Placing, level: float) -> None:
     ideal = [(r, BETTER if r < level else WORSE if r > level else SIMILAR) for r in RATINGS]
     assert place(ideal) == pytest.approx(level, abs=0.02)
+
+
+def test_of_the_undecided_all_answers_are_equally_likely() -> None:
+    assert sum(UNDECIDED.values()) == pytest.approx(1)
+    assert len(set(UNDECIDED.values())) == 1
 
 
 def test_an_undecided_comparison_is_evidence_of_nearness() -> None:
