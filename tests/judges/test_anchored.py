@@ -38,7 +38,6 @@ def answers(better: float, worse: float, similar: float) -> Answers:
 
 
 BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
-UNDECIDED = answers(1 / 3, 1 / 3, 1 / 3)
 RATINGS = [1.0, 2.0, 3.0, 4.0, 5.0]
 SAMPLE = [
     (1.0, answers(0.9, 0.02, 0.08)),
