@@ -36,8 +36,11 @@ def first_words(error: Exception) -> str:
     """What a library's error says, in one line."""
     said = str(error)
     if isinstance(error, ValidationError):  # its own first line only counts the errors
-        said = error.errors()[0]["msg"].removeprefix("Value error, ")
-    return next((line for line in said.splitlines() if line.strip()), repr(error))
+        first = error.errors()[0]
+        where = "".join(f"{one}: " for one in first["loc"])
+        said = where + first["msg"].removeprefix("Value error, ")
+    lines = [line.strip() for line in said.splitlines() if line.strip()] or [repr(error)]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

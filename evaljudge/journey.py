@@ -31,6 +31,7 @@ from evaljudge.job import Job, make_job
 from evaljudge.measures import corpus_digest, measure, unmeasured
 from evaljudge.outliers import read_outliers, with_outliers
 from evaljudge.planning import Plan, make_plan
+from evaljudge.rated import nearly_met
 from evaljudge.references import put_references
 from evaljudge.report import (
     AgreementRow,
@@ -285,6 +286,8 @@ def _findings(
     warnings += job.cautions
     fitted = calibrate_shards(job, output, shards, scored.tables)
     tables, rated = scored.tables, scored.tables.as_rated()
+    judged = {axis.name for axis in job.task.axes if job.judges}
+    warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
     documents, resamples = tables.doc_ids(), job.config.agreement.resamples
     aims = targets(job.config.select, rated, documents, resamples, job.config.seed)
     validity = scored.validity(job.judges, rated)

@@ -29,6 +29,7 @@ from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.common import Common
 from evaljudge.model.imagining import Gauge, Imagining
+from evaljudge.rated import nearly_met
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
 from evaljudge.references import given_references
@@ -81,7 +82,8 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         _known(job, output, corpus, written) as known,
     ):
         plan = Plan(corpus.cases, corpus.candidates)
-        plan.rated, plan.unread = corpus.rated_on(), corpus.unread
+        plan.rated, judged = corpus.rated_on(), (axis.name for axis in job.task.axes)
+        plan.unread = [*corpus.unread, *nearly_met(judged, plan.rated)]
         await _Planning(job, known, output, plan).do(_remaining(job, output, corpus, plan))
         return plan
 
@@ -135,7 +137,7 @@ def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator
     """Of a run that was begun what its shards lack, else everything."""
     bound, listing = output.run(), output.listing()
     now = job.fingerprint(corpus.digest)
-    if bound and listing:
+    if bound and listing and not output.is_untouched:
         plan.refused = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)
     if not bound or not listing or plan.refused:
         yield from ((case, BOTH) for case in corpus)

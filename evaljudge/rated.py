@@ -9,8 +9,9 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from itertools import zip_longest
 
 import numpy as np
@@ -75,3 +76,14 @@ class Rated:
         scores = {key: column[kept] for key, column in self.scores.items()}
         human = {axis: column[kept] for axis, column in self.human.items()}
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
+
+
+def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
+    """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
+    known = {axis.casefold(): axis for axis in sorted(rated)}
+    for axis in sorted(set(axes) - set(known.values())):
+        if near := get_close_matches(axis.casefold(), known, n=1, cutoff=0.8):
+            yield (
+                f"people rated {known[near[0]]!r} and nobody {axis!r}: if they are one "
+                f"axis, call the ratings `ratings.{axis}`"
+            )

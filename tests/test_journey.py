@@ -16,6 +16,7 @@ from evaljudge.asks import Options, Prompt, Writing
 from evaljudge.engines import Identity, ModelSource
 from evaljudge.errors import UserError
 from evaljudge.model.scripted import Scripted, ScriptedEngines, any_option, any_text
+from evaljudge.planned import planned_text
 
 AXES = ["fluency", "relevance"]
 
@@ -182,6 +183,35 @@ def test_what_a_corpus_holds_beside_its_cases_is_said_of_the_corpus_of_today(
     assert bench.asked() == {}
     (note,) = json.loads((bench.out / "shards.json").read_text())["unread"]
     assert "`coherence` looks like a rating" in note
+
+
+def test_a_rerun_leaves_the_list_of_shards_alone(bench: Bench) -> None:
+    bench.asked()
+    before = (bench.out / "shards.json").stat().st_mtime_ns
+    assert bench.asked() == {}
+    assert (bench.out / "shards.json").stat().st_mtime_ns == before
+
+
+def test_ratings_of_nearly_an_axis_name_are_pointed_out(bench: Bench) -> None:
+    rated = [case(n) for n in range(4)]
+    for row in rated:
+        for candidate in row["candidates"]:
+            candidate["ratings"] = {"Fluency": 3}
+    bench.corpus(rated)
+    said = "corpus: people rated 'Fluency' and nobody 'fluency': if they are one axis, call the"
+    assert said in planned_text(bench.config(), engines=bench.engines)
+    bench.asked()
+    assert [w for w in bench.came.findings.warnings if w.startswith(said)]
+
+
+def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Bench) -> None:
+    class Broken(Noting):
+        def open(self, source: Any, seed: int) -> Any:
+            raise UserError("cannot be loaded")
+
+    with pytest.raises(UserError, match="cannot be loaded"):
+        evaljudge.run(bench.config(), engines=Broken(bench.log))
+    assert "bound to another" not in planned_text(bench.config(seed=1), engines=bench.engines)
 
 
 def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:

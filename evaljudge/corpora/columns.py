@@ -214,7 +214,10 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _mapping(ours: Mapping[str, str]) -> str:
-    pairs = ", ".join(f"{_yaml(theirs)}: {to}" for theirs, to in ours.items())
+    """Of several names for one field the first: more of them would be refused."""
+    chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
+    those = ((theirs, to) for theirs, to in ours.items() if chosen[to] == theirs)
+    pairs = ", ".join(f"{_yaml(theirs)}: {to}" for theirs, to in those)
     return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
 
 

@@ -21,6 +21,7 @@ from evaljudge.corpora.rows import (
     json_or_text,
     ratings_in,
 )
+from evaljudge.corpora.values import RefusedError
 
 LONGEST_CELL = 1 << 28
 """Characters; the csv module's own 131,072 is less than a book. A quote left open ends here."""
@@ -63,7 +64,10 @@ def _row(place: str, header: list[str], cells: list[str]) -> Row | BadRow:
         return BadRow(place, NOT_UTF8)
     if any(cells[len(header) :]):
         return BadRow(place, f"{len(cells)} cells under a header of {len(header)}")
-    return Row(place, _fields(dict(zip(header, cells, strict=False))))
+    try:
+        return Row(place, _fields(dict(zip(header, cells, strict=False))))
+    except RefusedError as refused:
+        return BadRow(place, str(refused))
 
 
 def _decoded(cells: list[str]) -> bool:

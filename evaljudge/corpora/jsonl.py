@@ -56,7 +56,10 @@ def _parsed(line: bytes, place: str, columns: Columns) -> Row | BadRow:
 def _row(fields: Any, place: str, columns: Columns) -> Row | BadRow:
     if not isinstance(fields, dict):
         return BadRow(place, f"not an object but {type(fields).__name__}")
-    return Row(place, undotted(columns.fields(fields)))
+    try:
+        return Row(place, undotted(columns.fields(fields)))
+    except RefusedError as refused:
+        return BadRow(place, str(refused))
 
 
 def _decoded(content: bytes, form: str) -> Any:

@@ -25,6 +25,7 @@ from evaljudge.corpora.rows import (
     first_line,
     ratings_in,
 )
+from evaljudge.corpora.values import RefusedError
 from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
@@ -50,8 +51,11 @@ def read_parquet(
             place = f"{name}: row {number}"
             if isinstance(fields, str):
                 yield BadRow(place, fields)
-            else:
+                continue
+            try:
                 yield Row(place, _row(columns.fields(fields)) | unread)
+            except RefusedError as refused:
+                yield BadRow(place, str(refused))
 
 
 def _batches(

@@ -13,6 +13,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, NamedTuple
 
+from evaljudge.corpora.values import RefusedError, shown
+
 
 class Row(NamedTuple):
     place: str
@@ -67,9 +69,13 @@ def ratings_in(cell: str) -> Any:
 def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
     """`{"ease": 3}` beside a column `ratings.tone` of 4: `{"ratings": {"ease": 3, "tone": 4}}`.
 
-    Nothing where nothing is rated; what is no object is left for the row's check to refuse.
+    Nothing where nothing is rated; what is no object is left for the row's check to refuse. An axis
+    in both is refused: which of the two was meant?
     """
     if dotted and (ratings is None or isinstance(ratings, Mapping)):
+        for axis in dotted.keys() & (ratings or {}).keys():
+            both = f"in `ratings` and as `{DOTTED}{axis}`"
+            raise RefusedError(f"{shown(axis)} is rated twice: {both}")
         return {"ratings": {**(ratings or {}), **dotted}}
     return {} if ratings is None else {"ratings": ratings}
 

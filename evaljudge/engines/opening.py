@@ -186,7 +186,10 @@ def _positions(source: ModelSource) -> int | None:
         )
     if not isinstance(file, str):
         return None
-    said = json.loads(Path(file).read_text())
+    try:
+        said = json.loads(Path(file).read_text())
+    except ValueError as error:
+        raise UserError(f"model {source.source}: {file} is not JSON: {error}") from None
     said = said.get("text_config") or said
     if said.get("rope_scaling"):
         return None

@@ -46,7 +46,8 @@ class ScoreMatrix:
         if not self.human:
             raise UserError("no candidate of the cases has human ratings to agree with")
         if axis not in self.human:
-            raise UserError(f"--axis: {unknown('human axis', axis, self.human)}")
+            said = unknown("human axis", axis, self.human)
+            raise UserError(f"--axis: {said}")
         return self.human[axis]
 
     def against(self, axis: str) -> dict[str, Floats]:

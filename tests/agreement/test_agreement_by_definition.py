@@ -231,5 +231,10 @@ def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> 
             np.testing.assert_allclose(found, [expected], atol=1e-9)
 
 
+def test_one_candidate_agrees_with_nobody() -> None:
+    for one in agreements([0], [0], [1.0], [2.0], resamples=5):
+        assert (one.value, one.low, one.high, one.epsilon) == (None, None, None, None), one
+
+
 def test_levels_are_those_of_the_package() -> None:
     assert tuple(one.level for one in estimates(paired([0], [0], [1.0], [1.0]))) == LEVELS

@@ -214,3 +214,28 @@ def test_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         main(["agree", *mapped, "--metrics", "words"])
     assert not ended.value.code
     assert "18 of 18 candidates rated" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_an_axis_that_is_rated_twice_is_refused(tmp_path: Path, form: str) -> None:
+    """Which of the two was meant, nobody can know."""
+    object_of = {"coherence": 3} if form == "jsonl" else '{"coherence": 3}'
+    if form == "csv":
+        object_of = '"{""coherence"": 3}"'
+    row = FLAT | {"ratings": object_of, "theirs": 5}
+    path = written(tmp_path, form, [row, row | {"doc_id": "d2"}])
+    assert opened(path)[1] == {"coherence": 3}
+    with pytest.raises(UserError) as refused:
+        opened(path, {"theirs": "ratings.coherence"})
+    assert "'coherence' is rated twice: in `ratings` and as `ratings.coherence`" in str(
+        refused.value
+    )
+
+
+def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path: Path) -> None:
+    rows = [FLAT | {"scores": {"ease": n}, "human_scores": {"ease": 5 - n}} for n in (1,)]
+    path = written(tmp_path, "jsonl", rows)
+    (note,), _ = opened(path)
+    assert "`scores`, `human_scores` look like ratings" in note
+    assert note.endswith("or give `corpus: {path: …, columns: {scores: ratings}}`")
+    assert opened(path, {"scores": "ratings"})[1] == {"ease": 1}

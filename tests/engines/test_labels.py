@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import exp, inf, log
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.asks import Chosen, Options, add_in_logs
-from evaljudge.engines.labels import Labels, Node, compile_options
+from evaljudge.engines.labels import MOST_IDS, Labels, Node, _nodes, _paths, compile_options
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
@@ -92,6 +93,23 @@ def test_a_spelling_that_grows_into_the_tail_is_refused() -> None:
     hf = FakeHf(*prefixes(":Yes", ":yes", ":YES", ": "))
     with pytest.raises(UserError, match="option 'Yes': after this model's prompt every spelling"):
         compiled(Options(("Yes", "No")), hf)
+
+
+def test_a_form_that_another_begins_is_left_out() -> None:
+    spelt = {"A": (1,), "a": (1, 2), " A": (3, 4), " a": ()}
+    template: Any = SimpleNamespace(spelt_after=lambda form, tokeniser: spelt[form])
+    options: Any = SimpleNamespace(forms=lambda name: list(spelt))
+    assert _paths("A", options, Tokeniser(FakeHf()), template) == ((1,), (3, 4))
+
+
+def test_as_many_tokens_as_the_engine_gives_can_be_told_apart() -> None:
+    def nodes(count: int) -> tuple[Node, ...]:
+        paths = {"A": tuple((n,) for n in range(count))}
+        return _nodes(paths, frozenset(), frozenset(), Options(("A", "B")))
+
+    assert [len(node.ids) for node in nodes(MOST_IDS)] == [128]
+    with pytest.raises(UserError, match="more than 128 tokens"):
+        nodes(MOST_IDS + 1)
 
 
 def test_too_many_tokens_to_tell_apart() -> None:

@@ -475,6 +475,26 @@ def test_a_crash_on_another_machine_says_nothing_here(
         (tmp_path / "out/attempts/00000.json").write_text(json.dumps(attempt))
 
 
+def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> None:
+    output, shard = Output(str(tmp_path / "out")), Shard(0, 1, 1)
+    output.write_cases(shard, [Case(Document("d", "s"), (Candidate("A", "t"),))])
+    output.commit("measure", shard, {"measured": {"mine": "mine@0", "other": "other@1"}})
+    vouched: list[Any] = []
+
+    class Mine:
+        name, version, told = "mine", "1", dict[str, Any]()
+
+        def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+            vouched.append((output.receipt("measure", shard) or {})["measured"])
+            return [[1.0] for _ in cases]
+
+    measuring = Measuring(output.uri, [Mine()], {"mine": "mine@1"}, "now")
+    LocalExecutor().measure(measuring, {shard: ["mine"]}, lambda receipt: None)
+    assert vouched == [{"other": "other@1"}]
+    receipt = output.receipt("measure", shard) or {}
+    assert receipt["measured"] == {"other": "other@1", "mine": "mine@1"}
+
+
 def test_one_job_at_a_time(tmp_path: Path) -> None:
     given = config(tmp_path)
     refused: list[str] = []
