@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from evaljudge.corpora import CorpusSource, open_corpus
@@ -17,6 +17,7 @@ from evaljudge.given import read_all_given
 from evaljudge.metrics import make_metrics, read_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.mixing import Mix, mix_of
+from evaljudge.report.figures import only
 from evaljudge.storage import Place
 from evaljudge.studies.matrix import Measure, ScoreMatrix, measured_columns, score_matrix
 from evaljudge.studies.telling import Study, told_json, told_markdown, told_text
@@ -56,6 +57,17 @@ class Asked:
         names = short | {name: name for name in known}
         mixes = (mix_of(text, names) for text in texts)
         return [Mix(tuple((names[part], weight) for part, weight in m.parts)) for m in mixes]
+
+    def noted(self, study: Study, level: str) -> Study:
+        """With a note where coefficients of this level rest on too few units to mean anything."""
+        matrix = self.matrix
+        units = len(matrix.system_names if level == "system" else matrix.cases)
+        few = only(level, units) if level in ("sample", "system") else ""
+        note = (
+            f"These coefficients rest on {few}: even perfect agreement can be chance then (p above "
+            "0.05), so they say nothing."
+        )
+        return replace(study, notes=[note, *study.notes]) if few else study
 
     def about(self, *more: str) -> str:
         matrix = self.matrix

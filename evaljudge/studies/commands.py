@@ -87,7 +87,7 @@ def robustness(
     measure = asked.remeasured("robustness")
     rows = robustness.robustness(asked.matrix, measure, growth, asked.mixes(mix or (), axis))
     about = asked.about(f"{axis}, {level} level")
-    tell(robustness.robustness_study(rows, growth, about), out)
+    tell(asked.noted(robustness.robustness_study(rows, growth, about), level), out)
 
 
 @studies_app.command()
@@ -106,7 +106,7 @@ def complementarity(
     how = complementarity.ranked_at(level), coefficient_named(coefficient)
     rows = complementarity.complementarity(asked.matrix, *how)
     about = asked.about(f"{level} level, {coefficient}")
-    tell(complementarity.complementarity_study(rows, about), out)
+    tell(asked.noted(complementarity.complementarity_study(rows, about), level), out)
 
 
 @studies_app.command()
@@ -130,7 +130,8 @@ def sizes(
     how = coefficient_named(coefficient)
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(asked.matrix, subsets)
-    tell(sizes.sizes_study(rows, subsets, asked.about(f"{axis}, {coefficient}")), out)
+    study = sizes.sizes_study(rows, subsets, asked.about(f"{axis}, {coefficient}"))
+    tell(asked.noted(study, "system"), out)
 
 
 @studies_app.command()

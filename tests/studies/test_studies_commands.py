@@ -49,6 +49,14 @@ def probe(*arguments: str) -> str:
     return done.output
 
 
+@pytest.mark.parametrize("name", ["robustness", "complementarity", "sizes"])
+def test_coefficients_of_few_systems_are_said_to_mean_nothing(
+    name: str, files: tuple[str, str]
+) -> None:
+    said = probe(name, "--cases", files[0], "--scores", files[1], "--metrics", "words")
+    assert "These coefficients rest on only 4 systems: even perfect agreement can be chance" in said
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_table_is_printed_and_three_files_are_written(
     name: str, files: tuple[str, str], tmp_path: Path
