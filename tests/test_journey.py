@@ -216,8 +216,16 @@ def test_a_folder_in_which_nothing_was_committed_is_free_to_plan_for(bench: Benc
 
 def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:
     bench.asked()
-    listed = json.loads((bench.out / "shards.json").read_text())["shards"]
-    assert len(listed) == 4
+    listing = json.loads((bench.out / "shards.json").read_text())
+    assert [shard[:2] for shard in listing["shards"]] == [[n, 1] for n in range(4)]
+    assert listing["cuts"][0] == 0
+
+
+def test_a_run_that_was_never_cut_cannot_be_gone_on_with(bench: Bench) -> None:
+    bench.asked()
+    (bench.out / "shards.json").unlink()
+    with pytest.raises(UserError, match="no run lies here yet; begin one with `evaljudge run`"):
+        evaljudge.judge(bench.config(), engines=bench.engines)
 
 
 def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:

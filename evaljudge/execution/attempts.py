@@ -109,7 +109,8 @@ class Attempt:
 
     @property
     def is_careful(self) -> bool:
-        return bool(self._note.deaths or self._note.killed)
+        """After the first death, which is never a single case's."""
+        return self._note.deaths > 0
 
     @property
     def aside(self) -> set[str]:

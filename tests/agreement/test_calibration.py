@@ -134,6 +134,7 @@ def test_a_document_without_a_pair_takes_the_map_of_all() -> None:
     assert found.means.tolist() == [3, 3, 2, 2, 3, 2.5, 2.5]
     assert found.fold[:, -2:].tolist() == [[-1, -1]]
     assert (found.documents, found.pairs) == (2, 4)
+    assert found.calibrated([1, 3], ()).tolist() == found.whole.calibrated([1, 3]).tolist()
 
 
 @pytest.mark.parametrize("ratings", [[1, 2, nan], [nan, nan, nan], [nan, nan, 2]])

@@ -109,6 +109,7 @@ def test_columns_may_be_other_people_in_every_document() -> None:
     assert (found.value, found.n, found.raters) == (0.75, 1, 4)
     found = ceiling([0] * 3 + [1] * 3, systems, first + second)[0]
     assert (found.value, found.n, found.raters) == (0.75, 2, 2)
+    assert (found.low, found.high) == (0.5, 1.0)
 
 
 def test_fewer_than_two_ratings_are_nothing() -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaljudge.asks import Prompt, Writing
+from evaljudge.asks import Failed, Prompt, Writing
 from evaljudge.engines import ModelSource
 from evaljudge.execution.attempts import Here, Note
 from evaljudge.execution.orders import Assignment, Order, read_order, write_order
@@ -112,6 +113,17 @@ def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
     new = list(output.briefs("synthetic", [output.brief_file(SHARD)]))
     assert {b.part for b in new} == {"1", "2", "3", "4", "5"}  # it stands on its own
     assert {v.status for v in output.verdicts("synthetic", SHARD)} == {"ok"}
+
+
+def test_a_level_that_could_not_be_written_is_no_level_to_reuse(out: Path) -> None:
+    class Mute(Scripted):
+        async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Any]:
+            return [Failed("nothing came")] * len(prompts)
+
+    do(assignment(out), Mute(), Order(SHARD, ["prepare"], {}))
+    model, known = Listening(), {"synthetic": ["00003-run1.parquet"]}
+    do(assignment(out, run="run2"), model, Order(SHARD, ["prepare"], known))
+    assert len(model.written) == 2 * 3
 
 
 def test_another_writer_shares_nothing(out: Path) -> None:

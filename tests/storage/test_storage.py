@@ -21,6 +21,7 @@ from evaljudge.storage.tables import (
     scores_table,
     verdicts_table,
 )
+from evaljudge.storage.whole import is_part
 
 TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
 
@@ -109,6 +110,18 @@ def test_who_comes_second_creates_nothing(tmp_path: Path) -> None:
     assert not place.create_json("claim.json", "second")
     assert place.find_json("claim.json") == "first"
     assert [p.name for p in tmp_path.iterdir()] == ["claim.json"]
+
+
+def test_of_two_jobs_that_begin_a_run_at_once_one_is_refused(tmp_path: Path) -> None:
+    Output(str(tmp_path)).bind({"id": "mine"})
+    with pytest.raises(UserError, match="another job has just begun a run there"):
+        Output(str(tmp_path)).bind({"id": "theirs"})
+    assert Output(str(tmp_path)).run() == {"id": "mine"}
+
+
+def test_parts_of_files_are_told_by_both_ends_of_their_names() -> None:
+    names = (".a.json.1f0c.part", ".evaljudge", "mine.part", "a.json")
+    assert [is_part(name) for name in names] == [True, False, False, False]
 
 
 def test_names_of_what_is_not_there(tmp_path: Path) -> None:
