@@ -70,6 +70,9 @@ def _lines(
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
     yield f"rated by people: {rated or 'none'}"
     yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
+    if not config.judges:
+        yield "The configuration names no judge: no model is asked, so there is no cost to plan."
+        return
     for label, plan in plans:
         yield from _table(label, plan)
     for label, plan in plans:

@@ -22,7 +22,6 @@ from itertools import islice
 from evaljudge.casework import Asked, Models, case_models, judged
 from evaljudge.corpora import Corpus, open_corpus
 from evaljudge.engines import ModelSource
-from evaljudge.errors import UserError
 from evaljudge.job import Job
 from evaljudge.knowing import KnownBriefs
 from evaljudge.metrics import Metric, Unscored
@@ -75,16 +74,16 @@ def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
 
 
 async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
-    _refuse_nothing(job)
-    output = _output(job)
-    with (
-        open_corpus(job.corpus, job.config.bad_rows) as corpus,
-        _known(job, output, corpus, written) as known,
-    ):
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+        judged = [axis.name for axis in job.task.axes if job.judges]
         plan = Plan(corpus.cases, corpus.candidates)
-        plan.rated, judged = corpus.rated_on(), (axis.name for axis in job.task.axes)
+        plan.rated = corpus.rated_on()
         plan.unread = [*corpus.unread, *nearly_met(judged, plan.rated)]
-        await _Planning(job, known, output, plan).do(_remaining(job, output, corpus, plan))
+        if job.judges:
+            output = _output(job)
+            with _known(job, output, corpus, written) as known:
+                work = _remaining(job, output, corpus, plan)
+                await _Planning(job, known, output, plan).do(work)
         return plan
 
 
@@ -100,11 +99,6 @@ async def _planned_afresh(job: Job) -> Plan:
         work = ((case, BOTH) for case in islice(corpus, COMPARED_CASES))
         await _Planning(job, known, None, plan).do(work)
     return plan
-
-
-def _refuse_nothing(job: Job) -> None:
-    if not job.judges or job.model is None or job.writer is None:
-        raise UserError("nothing to plan: the configuration names no judge")
 
 
 def _output(job: Job) -> Output:

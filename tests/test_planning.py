@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import evaljudge
-from evaljudge.errors import UserError
 from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.planned import planned_text
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
     {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
@@ -48,6 +48,11 @@ def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:
     assert asyncio.run(cell()).cases == 1
 
 
-def test_no_judge_no_plan(config: dict[str, object]) -> None:
-    with pytest.raises(UserError, match="nothing to plan"):
-        evaljudge.plan(config | {"judges": {}, "metrics": ["words"]}, engines=ScriptedEngines())
+def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config: dict[str, object]) -> None:
+    given = config | {"judges": {}, "metrics": ["words"], "model": None}
+    plan = evaljudge.plan(given, engines=ScriptedEngines())
+    assert (plan.cases, plan.total.asks) == (1, 0)
+    said = planned_text(given, engines=ScriptedEngines())
+    assert said.startswith("1 cases, ")
+    assert "\nrated by people: " in said
+    assert said.endswith("no model is asked, so there is no cost to plan.\n")
