@@ -186,6 +186,11 @@ EXPLAINED: dict[str, str] = {
         "a step more before it may end, by less than the tolerance",
     "execution/local.py _worker_name: off by one: 8 -> 9":
         "how many digits of a random name are kept",
+    "agreement/labels.py cohen_kappa: off by one: 1 < labels.size <= MOST_LABELS -> "
+    "1 <= labels.size <= MOST_LABELS":
+        "of a single label there is no kappa by the arithmetic, too",
+    "execution/local.py _run_in_a_thread: off by one: 1 -> 2":
+        "one piece of work is given to the thread, however many there could be",
     "agreement/voters.py dawid_skene: off by one: fits[-1] - fits[-2] <= tolerance * "
     "cast.voted.sum() -> fits[-1] - fits[-2] < tolerance * cast.voted.sum()":
         "a gain that equals the tolerance to the last bit does not occur",

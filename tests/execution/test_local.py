@@ -22,7 +22,7 @@ import pytest
 import evaljudge
 from evaljudge.asks import Options, Prompt, Writing
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import EngineDead, GivenUp, StorageLost, UserError
+from evaljudge.errors import Crashed, EngineDead, GivenUp, StorageLost, UserError
 from evaljudge.execution import executor_name
 from evaljudge.execution.attempts import MOST_DEATHS, MOST_LOADS
 from evaljudge.execution.crashes import noting_crashes
@@ -197,6 +197,18 @@ def test_storage_that_is_lost_while_an_engine_is_opened_again_is_no_crash(tmp_pa
 
     with pytest.raises(StorageLost, match="out of reach"):
         evaljudge.run(config(tmp_path), engines=Once(answers=answers))
+
+
+def test_a_dead_engine_that_cannot_be_closed_is_a_crash(tmp_path: Path) -> None:
+    class Stuck(Engines):
+        def _close(self) -> None:
+            raise RuntimeError("the device is lost")
+
+    def answers(prompt: Prompt) -> None:
+        raise EngineDead("it was too much")
+
+    with pytest.raises(Crashed, match="it was too much.*the device is lost"):
+        evaljudge.run(config(tmp_path), engines=Stuck(answers=answers))
 
 
 def test_an_engine_that_dies_is_opened_again_and_the_case_set_aside(
