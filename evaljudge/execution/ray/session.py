@@ -27,6 +27,8 @@ _QUIET = {
 }
 
 LONGEST_END = 60.0
+_THREADS = ("StreamingExecutor", "iter_threaded")
+"""Of Ray Data, by the beginnings of their names: what does the work, and what fetches its rows."""
 _EAGER = {"RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000"}
 """Ray Data would double an autoscaled cluster again and again, each time after its machines came;
 how much work there is for them is known from the start."""
@@ -50,9 +52,9 @@ def ray_session(workers: WorkersConfig) -> Iterator[None]:
 
 
 def _let_ray_data_end() -> None:
-    """A thread of its executor that finds Ray gone ends our process, without a word."""
+    """A thread of its own that finds Ray gone ends our process, without a word."""
     for thread in threading.enumerate():
-        if thread.name.startswith("StreamingExecutor"):
+        if thread.name.startswith(_THREADS):
             thread.join(timeout=LONGEST_END)
 
 
