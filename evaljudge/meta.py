@@ -85,6 +85,8 @@ def agreement_of(wanted: Wanted) -> Findings:
     warnings = [*cautions_of(metrics), *_unmet(rated), *too_few_permutations(rated, wanted.how)]
     warnings += skipped if corpus.skipped_rows else []
     warnings += [f"corpus: {note}" for note in corpus.unread]
+    if corpus.absent_ratings:
+        warnings.append(f"{corpus.absent_ratings} ratings were no numbers: taken as absent")
     if strangers:
         said = f"{strangers} scores belong to no candidate of the corpus and were left out"
         warnings.insert(0, said)
