@@ -154,8 +154,7 @@ def agree(
 ) -> None:
     """How far scores and metrics agree with human ratings, and people with each other."""
     from evaljudge.config import AgreementConfig
-    from evaljudge.corpora import CorpusSource
-    from evaljudge.corpora.columns import named_columns
+    from evaljudge.corpora.by_options import source_by_options
     from evaljudge.meta import Wanted, agree_with
     from evaljudge.metrics import read_metrics
     from evaljudge.settings import read_settings
@@ -163,7 +162,7 @@ def agree(
     how = {"resample": resample, "coefficient": coefficient}
     numbers = {"resamples": resamples, "permutations": permutations}
     wanted = Wanted(
-        CorpusSource(cases, form, sources, named_columns(column)),
+        source_by_options(cases, form, sources, column),
         scores or (),
         read_metrics(metrics) if metrics else {},
         mix or (),
@@ -242,11 +241,10 @@ def calibrate(
 ) -> None:
     """Scores on the scale of human ratings, and thresholds that reach a precision."""
     from evaljudge.calibrating import Calibrating, calibrate_with
-    from evaljudge.corpora import CorpusSource
-    from evaljudge.corpora.columns import named_columns
+    from evaljudge.corpora.by_options import source_by_options
 
     wanted = Calibrating(
-        CorpusSource(cases, form, sources, named_columns(column)),
+        source_by_options(cases, form, sources, column),
         scores,
         scorer or (),
         axis or (),

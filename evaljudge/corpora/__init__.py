@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+from evaljudge.corpora.advice import CONFIGURATION, Advice
 from evaljudge.corpora.columns import Columns
 from evaljudge.corpora.corpus import BadRows, Corpus, gather
 from evaljudge.corpora.generic import read_generic
@@ -78,15 +79,17 @@ class CorpusSource:
     """Where the documents lie that a benchmark's own files leave out."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Which of our fields each of their columns or keys stands for; of the generic form only."""
+    advice: Advice = CONFIGURATION
+    """In which words messages advise."""
 
 
 @contextmanager
 def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Corpus]:
     """Reads everything once; its cases can then be iterated until the block ends."""
-    columns = Columns(source.columns)
+    columns = Columns(source.columns, source.advice)
     rows = _rows(source, columns)
     with closing(sqlite3.connect("")) as base:
-        yield gather(rows, base, bad_rows, columns if source.format == GENERIC else None)
+        yield gather(rows, base, bad_rows, columns, own=source.format == GENERIC)
 
 
 def _rows(source: CorpusSource, columns: Columns) -> Iterator[Row | BadRow]:
@@ -96,7 +99,8 @@ def _rows(source: CorpusSource, columns: Columns) -> Iterator[Row | BadRow]:
     if source.format == GENERIC and source.sources is None:
         return read_generic(paths, columns)
     if source.columns:
-        raise UserError(f"corpus format {source.format!r} takes no `columns`: it knows its own")
+        ours = source.advice.columns(source.columns)
+        raise UserError(f"corpus format {source.format!r} knows its own columns: leave out {ours}")
     if source.sources is None:
         return FORMATS[source.format](paths)
     if source.format not in SOURCED:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
+from evaljudge.corpora.advice import CONFIGURATION, Advice
 from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, Row
 from evaljudge.corpora.values import RefusedError, is_number, shown
 from evaljudge.errors import UserError, unknown
@@ -46,25 +47,15 @@ Kind = Literal["number", "numbers", "other"]
 """One number or a list of them, an object of such, or anything else."""
 
 
-def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
-    """Of a command line's THEIRS=OURS: by the last `=`, since a name of theirs may hold any."""
-    named = {}
-    for pair in pairs or ():
-        theirs, equals, ours = pair.rpartition("=")
-        if not equals or not theirs:
-            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
-        named[theirs] = ours
-    return named
-
-
 class Columns:
-    """The configuration's `columns`: their names, and which of our fields each stands for."""
+    """Their names, and which of our fields each stands for."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
+    def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
             if ours not in FLAT and not (ours.startswith(DOTTED) and ours != DOTTED):
                 known = [*FLAT, "ratings.AXIS"]
-                raise UserError(f"corpus.columns.{theirs}: {unknown('field', ours, known)}")
+                raise UserError(f"{advice.column(theirs, ours)}: {unknown('field', ours, known)}")
+        self.advice = advice
         self._names = names
         self._unseen, self._seen = dict.fromkeys(names), dict[str, None]()
 
@@ -93,7 +84,7 @@ class Columns:
         """A mapping that maps nothing is a slip."""
         for name in self._unseen:
             said = unknown("column", name, self._seen)
-            raise UserError(f"corpus.columns.{name}: {said}")
+            raise UserError(f"{self.advice.column(name, self._names[name])}: {said}")
 
     def _name(self, name: str) -> str:
         self._unseen.pop(name, None)
@@ -108,7 +99,8 @@ AS_THEY_ARE = Columns({})
 class Unread:
     """Names that rows have and nothing reads, with what their values are."""
 
-    def __init__(self) -> None:
+    def __init__(self, advice: Advice = CONFIGURATION) -> None:
+        self._advice = advice
         self._kinds: dict[str, Kind | None] = {}
         self._inside: set[str] = set()
         self._known: set[str] = set()
@@ -133,16 +125,37 @@ class Unread:
         ours = {name: self._our_name(name) for name in self._kinds}
         ratings = {name: to for name, to in ours.items() if to and to.startswith("ratings")}
         rest = [name for name, to in ours.items() if not to]
-        return [*_rating_note(ratings), *_likely_note(self._likely()), *_rest_note(rest)]
+        return [*self._rating_note(ratings), *self._likely_note(), *_rest_note(rest)]
 
     def hint(self) -> str:
         """For a message that rows lack a field."""
-        return "".join(f". {note}" for note in _likely_note(self._likely()))
+        return "".join(f". {note}" for note in self._likely_note())
 
     def _likely(self) -> dict[str, str]:
         """Names that our fields may have been called; not of ratings, which may have any."""
         ours = {name: self._our_name(name) for name in self._kinds}
         return {name: to for name, to in ours.items() if to and not to.startswith("ratings")}
+
+    def _rating_note(self, ratings: Mapping[str, str]) -> Iterator[str]:
+        if ratings:
+            one = len(ratings) == 1
+            said = "looks like a rating and is" if one else "look like ratings and are"
+            yield (
+                f"{_named(ratings)} {said} not read: name {'it' if one else 'them'} "
+                f"{_named(ratings.values())}, or give {self._advised(ratings)}"
+            )
+
+    def _likely_note(self) -> Iterator[str]:
+        if likely := self._likely():
+            one = len(likely) == 1
+            yield (
+                f"{_named(likely)} {'is' if one else 'are'} not read: did you mean "
+                f"{_named(likely.values())}? If so, rename {'it' if one else 'them'}, or give "
+                f"{self._advised(likely)}"
+            )
+
+    def _advised(self, ours: Mapping[str, str]) -> str:
+        return self._advice.columns(_one_for_each_field(ours))
 
     def _our_name(self, name: str) -> str | None:
         kind, lower = self._kinds[name], name.casefold()
@@ -183,26 +196,6 @@ def _kind(value: Any) -> Kind | None:
     return "number" if -MOST <= number <= MOST else "other"
 
 
-def _rating_note(ratings: Mapping[str, str]) -> Iterator[str]:
-    if ratings:
-        one = len(ratings) == 1
-        said = (
-            "looks like a rating and is not read" if one else "look like ratings and are not read"
-        )
-        yield (
-            f"{_named(ratings)} {said}: name {'it' if one else 'them'} "
-            f"{_named(ratings.values())}, or give {_mapping(ratings)}"
-        )
-
-
-def _likely_note(likely: Mapping[str, str]) -> Iterator[str]:
-    if likely:
-        said = "is not read" if len(likely) == 1 else "are not read"
-        yield f"{_named(likely)} {said}: did you mean {_named(likely.values())}? If so, rename " + (
-            f"{'it' if len(likely) == 1 else 'them'}, or give {_mapping(likely)}"
-        )
-
-
 def _rest_note(rest: Sequence[str]) -> Iterator[str]:
     if rest:
         more = f" and {len(rest) - 10} more" if len(rest) > 10 else ""
@@ -213,13 +206,7 @@ def _named(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def _mapping(ours: Mapping[str, str]) -> str:
+def _one_for_each_field(ours: Mapping[str, str]) -> dict[str, str]:
     """Of several names for one field the first: more of them would be refused."""
     chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
-    those = ((theirs, to) for theirs, to in ours.items() if chosen[to] == theirs)
-    pairs = ", ".join(f"{_yaml(theirs)}: {to}" for theirs, to in those)
-    return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
-
-
-def _yaml(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else repr(name)
+    return {theirs: to for theirs, to in ours.items() if chosen[to] == theirs}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from sqlite3 import Connection
 from typing import Literal
 
-from evaljudge.corpora.columns import Columns, Unread
+from evaljudge.corpora.columns import AS_THEY_ARE, Columns, Unread
 from evaljudge.corpora.digest import digests
 from evaljudge.corpora.fragment import Fragment, fragment_of
 from evaljudge.corpora.grouping import Grouping
@@ -67,13 +67,13 @@ class Corpus:
 class _Intake:
     """What was noticed on the way in."""
 
+    unread: Unread
     objects: int = 0
     bad: int = 0
     named: list[str] = field(default_factory=list)
     absent: int = 0
     has_source: bool = False
     fields: dict[str, None] = field(default_factory=dict)
-    unread: Unread = field(default_factory=Unread)
 
     def see(self, row: Row) -> None:
         self.objects += 1
@@ -92,18 +92,20 @@ def gather(
     rows: Iterable[Row | BadRow],
     base: Connection,
     bad_rows: BadRows,
-    columns: Columns | None = None,
+    columns: Columns = AS_THEY_ARE,
+    own: bool = False,
 ) -> Corpus:
-    """`columns`: of a form that is the user's own, whose names may be slips."""
-    grouping, intake = Grouping(base), _Intake()
+    """`own`: the form is the user's own, whose names may be slips."""
+    advice = columns.advice
+    grouping, intake = Grouping(base), _Intake(Unread(advice))
     for row in rows:
         _take(row, grouping, intake)
-    if columns:
+    if own:
         columns.refuse_unseen()
     if intake.objects and not intake.has_source:
         raise UserError(_no_source(intake))
     if intake.bad and bad_rows == "fail":
-        raise UserError(_bad(intake))
+        raise UserError(_bad(intake, advice.skip))
     cases, candidates, rated = grouping.counts()
     of = digests(grouping)
     return Corpus(
@@ -115,7 +117,7 @@ def gather(
         absent_ratings=intake.absent,
         digest=of.content,
         ratings_digest=of.ratings,
-        unread=tuple(intake.unread.notes()) if columns else (),
+        unread=tuple(intake.unread.notes()) if own else (),
         _grouping=grouping,
     )
 
@@ -139,10 +141,10 @@ def _no_source(intake: _Intake) -> str:
     )
 
 
-def _bad(intake: _Intake) -> str:
+def _bad(intake: _Intake, skip: str) -> str:
     named = "; ".join(intake.named[:NAMED_ON_FAILURE])
     first = f", the first {NAMED_ON_FAILURE}" if intake.bad > NAMED_ON_FAILURE else ""
     rows = "1 bad row" if intake.bad == 1 else f"{intake.bad} bad rows"
-    return f"{rows} in the corpus{first}: {named}. Correct them, or set `bad_rows: skip`" + (
-        intake.unread.hint()
-    )
+    correct = "it" if intake.bad == 1 else "them"
+    remedy = f"Correct {correct}, or {skip}" if skip else f"Correct {correct}"
+    return f"{rows} in the corpus{first}: {named}. {remedy}{intake.unread.hint()}"

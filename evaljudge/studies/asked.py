@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.corpora.columns import named_columns
+from evaljudge.corpora.advice import PROBE_OPTIONS
+from evaljudge.corpora.by_options import source_by_options
 from evaljudge.errors import UserError
 from evaljudge.given import read_all_given
 from evaljudge.metrics import make_metrics, read_metrics
@@ -78,7 +79,7 @@ class Asked:
 def source_of(
     cases: str, form: str, sources: str | None, column: Sequence[str] | None
 ) -> CorpusSource:
-    return CorpusSource(cases, form, sources, named_columns(column))
+    return source_by_options(cases, form, sources, column, PROBE_OPTIONS)
 
 
 def tell(study: Study, out: str | None) -> None:

@@ -67,7 +67,7 @@ BAD = [
 def test_a_bad_row_is_refused_or_skipped(refusal, read, lines, row, problem):
     said = refusal(GOOD, row)
     assert said == (
-        f"1 bad row in the corpus: cases.jsonl:2: {problem}. Correct them, or set `bad_rows: skip`"
+        f"1 bad row in the corpus: cases.jsonl:2: {problem}. Correct it, or set `bad_rows: skip`"
     )
     got = read(lines(row, GOOD, row), "skip")
     assert got.texts == {"g": [("A", "t")]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora.advice import OPTIONS, PROBE_OPTIONS, Advice
+from evaljudge.corpora.by_options import source_by_options
 from evaljudge.errors import UserError
 from evaljudge.model.scripted import ScriptedEngines
 from evaljudge.planned import planned_text
@@ -176,7 +179,10 @@ def test_two_columns_of_one_name(table: Callable[..., Path], tmp_path: Path) -> 
 
 def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:
     source = CorpusSource(str(tmp_path), "hanna", columns={"a": "text"})
-    with pytest.raises(UserError, match="takes no `columns`"), open_corpus(source):
+    with (
+        pytest.raises(UserError, match="knows its own columns: leave out `corpus: "),
+        open_corpus(source),
+    ):
         pass
 
 
@@ -239,3 +245,38 @@ def test_of_several_names_for_one_field_the_proposal_has_one(tmp_path: Path) -> 
     assert "`scores`, `human_scores` look like ratings" in note
     assert note.endswith("or give `corpus: {path: …, columns: {scores: ratings}}`")
     assert opened(path, {"scores": "ratings"})[1] == {"ease": 1}
+
+
+def test_a_command_advises_its_own_options(tmp_path: Path) -> None:
+    path = written(tmp_path, "csv", [FLAT | {"gold": "It rained.", "human tone": 4}])
+    with open_corpus(source_by_options(path, "generic", None, None)) as corpus:
+        rating, likely = corpus.unread
+    assert rating.endswith("or give `--column 'human tone=ratings.tone'`")
+    assert likely.endswith("or give `--column gold=references`")
+
+
+def test_a_command_says_which_of_its_columns_is_wrong(tmp_path: Path) -> None:
+    path = written(tmp_path, "csv", [FLAT])
+    for given, said in {
+        "txt=text": r"--column txt=text: unknown column 'txt'",
+        "text=txet": r"--column text=txet: unknown field 'txet'",
+    }.items():
+        source = source_by_options(path, "generic", None, [given])
+        with pytest.raises(UserError, match=said), open_corpus(source):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("advice", "end"),
+    [
+        (OPTIONS, ". Correct it, or give `--skip-bad-rows`"),
+        (PROBE_OPTIONS, ". Correct it"),
+    ],
+)
+def test_a_command_advises_its_own_option_on_bad_rows(
+    tmp_path: Path, advice: Advice, end: str
+) -> None:
+    path = written(tmp_path, "csv", [FLAT, FLAT])
+    source = source_by_options(path, "generic", None, None, advice)
+    with pytest.raises(UserError, match=f"{re.escape(end)}$"), open_corpus(source):
+        pass

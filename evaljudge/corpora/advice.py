@@ -1,0 +1,46 @@
+"""How one does what a message advises: by a configuration's keys, or by a command's options.
+
+CONFIGURATION.columns({"human": "ratings.tone"})
+->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
+OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from shlex import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    columns: Callable[[Mapping[str, str]], str]
+    """What to write so that each of these columns is read as one of our fields."""
+    column: Callable[[str, str], str]
+    """Where one such pair stands, to say what is wrong with it."""
+    skip: str
+    """What to do so that bad rows are counted and left out; empty where nothing does that."""
+
+
+def _as_configuration(columns: Mapping[str, str]) -> str:
+    pairs = ", ".join(f"{_yaml(theirs)}: {ours}" for theirs, ours in columns.items())
+    return f"`corpus: {{path: …, columns: {{{pairs}}}}}`"
+
+
+def _as_options(columns: Mapping[str, str]) -> str:
+    pairs = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
+    return f"`{' '.join(pairs)}`"
+
+
+def _yaml(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][\w.-]*", name) else repr(name)
+
+
+CONFIGURATION = Advice(
+    _as_configuration, lambda theirs, ours: f"corpus.columns.{theirs}", "set `bad_rows: skip`"
+)
+OPTIONS = Advice(
+    _as_options, lambda theirs, ours: f"--column {theirs}={ours}", "give `--skip-bad-rows`"
+)
+PROBE_OPTIONS = replace(OPTIONS, skip="")
