@@ -27,7 +27,7 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 
 
 class CorpusConfig(Settings):
-    path: str | list[str]
+    path: Name | list[Name]
     format: str = "generic"
     sources: str | None = None
     columns: dict[str, str] = {}
@@ -166,7 +166,7 @@ class StudyConfig(Settings):
 
 
 class Config(Settings):
-    corpus: Name | list[Name] | CorpusConfig
+    corpus: CorpusConfig
     out: Name
     task: str = "summary"
     axes: Annotated[list[str], Field(min_length=1)] | None = None
@@ -208,7 +208,7 @@ class Config(Settings):
 
     @property
     def corpus_name(self) -> str:
-        path = self.corpus.path if isinstance(self.corpus, CorpusConfig) else self.corpus
+        path = self.corpus.path
         return path if isinstance(path, str) else ", ".join(path)
 
     @field_validator("model", "writer", mode="before")
@@ -227,9 +227,8 @@ class Config(Settings):
 
     @field_validator("corpus", mode="before")
     @classmethod
-    def _keys_are_known(cls, given: Any) -> Any:
-        """Read apart: of a choice of forms pydantic would name its own insides."""
-        return read_settings(CorpusConfig, given, "corpus") if isinstance(given, dict) else given
+    def _name_is_path(cls, given: Any) -> Any:
+        return {"path": given} if isinstance(given, str | list) else given
 
     @field_validator("calibrate")
     @classmethod

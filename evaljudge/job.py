@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaljudge.calibrated import SUFFIX, calibrated_name
-from evaljudge.config import Condition, Config, CorpusConfig
+from evaljudge.config import Condition, Config
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import UserError, unknown
@@ -59,8 +59,6 @@ class Job:
     @property
     def corpus(self) -> CorpusSource:
         given = self.config.corpus
-        if not isinstance(given, CorpusConfig):
-            given = CorpusConfig(path=given)
         path = given.path if isinstance(given.path, str) else tuple(given.path)
         return CorpusSource(path, given.format, given.sources, given.columns)
 

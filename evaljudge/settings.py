@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evaljudge.errors import UserError, unknown
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 M = TypeVar("M", bound="Settings")
+PLAIN = {
+    "missing": "is needed",
+    "dict_type": "should be a mapping of keys to values",
+    "model_type": "should be a mapping of keys to values",
+    "model_attributes_type": "should be a mapping of keys to values",
+    "list_type": "should be a list",
+    "string_too_short": "should not be empty",
+    "string_type": "should be a text",
+    "bool_parsing": "should be true or false",
+    "bool_type": "should be true or false",
+    "int_type": "should be a whole number",
+    "int_parsing": "should be a whole number",
+    "int_from_float": "should be a whole number",
+    "float_type": "should be a number",
+    "float_parsing": "should be a number",
+}
+"""Pydantic's kinds of mistakes whose own words are Python's."""
+PYTHON = re.compile("^(Value error, |(Input|String|Value) (?=should))")
 
 
 class Settings(BaseModel):
@@ -21,23 +44,55 @@ def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise UserError(_said(kind, error, where)) from None
+        raise UserError(_all_mistakes(kind, given, error, where)) from None
 
 
-def _said(kind: type[Settings], error: ValidationError, where: str) -> str:
-    # a misspelt key is often a missing one too: the slip is what helps
-    first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    at = ".".join(filter(None, [where, *map(str, first["loc"])]))
-    if first["type"] == "extra_forbidden":
+def _all_mistakes(
+    kind: type[Settings], given: Mapping[str, Any], error: ValidationError, where: str
+) -> str:
+    """One for each key: of a choice of forms pydantic tells why each does not fit, and the one
+    that fits furthest in is meant."""
+    mistakes = error.errors()
+    unknowns = [mistake for mistake in mistakes if mistake["type"] == "extra_forbidden"]
+    meant = {(*path, _meant(kind, path, key)) for *path, key in (m["loc"] for m in unknowns)}
+    one_each = dict[tuple[int | str, ...], str]()
+    for mistake in mistakes:
+        if mistake["type"] != "missing" or mistake["loc"] not in meant:
+            key = _key_in(given, mistake)
+            one_each.setdefault(key, _one_mistake(kind, mistake, [where, *map(str, key)]))
+    around = {key[:length] for key in one_each for length in range(len(key))}
+    first, *more = (said for key, said in one_each.items() if key not in around or not key)
+    return f"{1 + len(more)} mistakes: {'; '.join([first, *more])}" if more else first
+
+
+def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> str:
+    """A misspelt key is often a missing one, too: the slip alone is what helps."""
+    return next(iter(get_close_matches(str(key), _known(kind, path), n=1)), "")
+
+
+def _key_in(given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
+    """Where the mistake stands in what was given, without pydantic's names of forms."""
+    path = list[int | str]()
+    for step in mistake["loc"]:
+        if step in given if isinstance(given, Mapping) else isinstance(step, int):
+            path.append(step)
+            given = given[step]
+    return (*path, *mistake["loc"][-1:]) if mistake["type"] == "missing" else tuple(path)
+
+
+def _one_mistake(kind: type[Settings], mistake: ErrorDetails, path: Sequence[str]) -> str:
+    at = ".".join(filter(None, path))
+    if mistake["type"] == "extra_forbidden":
         home, _, key = at.rpartition(".")
-        return f"{home or 'configuration'}: {unknown('key', key, _known(kind, first['loc'][:-1]))}"
-    said = first["msg"].removeprefix("Value error, ")
-    plain = isinstance(first["input"], str | int | float | None)
-    got = f" (got {first['input']!r})" if plain and first["type"] != "missing" else ""
+        known = _known(kind, mistake["loc"][:-1])
+        return f"{home or 'configuration'}: {unknown('key', key, known)}"
+    said = PLAIN.get(mistake["type"], re.sub(PYTHON, "", mistake["msg"]))
+    plain = isinstance(mistake["input"], str | int | float | None)
+    got = f" (got {mistake['input']!r})" if plain and mistake["type"] != "missing" else ""
     return f"{at}: {said}{got}" if at else said
 
 
-def _known(kind: Any, path: tuple[int | str, ...]) -> list[str]:
+def _known(kind: Any, path: Sequence[int | str]) -> list[str]:
     """The keys that the model at this path of the configuration has."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None

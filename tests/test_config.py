@@ -74,7 +74,7 @@ def test_changes_are_laid_over() -> None:
         ({"copus": "x"}, "unknown key 'copus': did you mean 'corpus'"),
         ({"corpus": {"path": "x", "source": "y"}},
          "corpus: unknown key 'source': did you mean 'sources'"),
-        ({"corpus": {"format": "summeval"}}, "corpus.path: Field required"),
+        ({"corpus": {"format": "summeval"}}, "corpus.path: is needed"),
         ({"workers": {"mx": 1}}, "workers: unknown key 'mx': did you mean 'max'"),
         ({"model": {"sourse": "x"}}, "model: unknown key 'sourse': did you mean 'source'"),
         ({"model": {"endpoint": "x", "name": "y"}}, "endpoints are not built yet"),
@@ -102,7 +102,7 @@ def test_changes_are_laid_over() -> None:
         ({"select": [{"name": "x", "all": [
             {"scorer": "s", "axis": "a", "precision": 0.9, "good": float("nan")}]}]},
          "select.0.all.0.good"),
-        ({"calibrate": "synthetic"}, "calibrate: Input should be a valid list"),
+        ({"calibrate": "synthetic"}, "calibrate: should be a list"),
         ({"calibrate": ["a", "b", "a"]}, "calibrate: 'a' is named twice"),
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "at_most": 1}]}] * 2},
          "two selections are named 'x'"),
@@ -115,7 +115,7 @@ def test_what_is_refused(change: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a: [", "not YAML"), ("- a", "a mapping"), ("corpus: x", "out: Field required")],
+    [("a: [", "not YAML"), ("- a", "a mapping"), ("corpus: x", "out: is needed")],
 )
 def test_files_that_are_none(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "c.yaml"
@@ -156,3 +156,29 @@ def test_a_benchmarks_sources_reach_its_reader(tmp_path: Path) -> None:
     corpus = {"path": "a.jsonl", "format": "summeval", "sources": str(tmp_path)}
     config = load_config({"corpus": corpus, "out": "o", "judges": {}, "metrics": ["words"]})
     assert make_job(config).corpus == CorpusSource("a.jsonl", "summeval", str(tmp_path))
+
+
+def test_several_mistakes_are_told_at_once() -> None:
+    given = {"corpus": {"pth": "c"}, "model": "m", "sed": 1, "judges": {"direct": {}}, "seed": "a"}
+    with pytest.raises(UserError) as refused:
+        load_config(given)
+    assert str(refused.value) == (
+        "4 mistakes: corpus: unknown key 'pth': did you mean 'path'?; out: is needed; "
+        "seed: should be a whole number (got 'a'); "
+        "configuration: unknown key 'sed': did you mean 'seed'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        ("", "corpus: should not be empty (got '')"),
+        (3, "corpus: should be a mapping of keys to values (got 3)"),
+        ({"path": 3}, "corpus.path: should be a text (got 3)"),
+        ({"path": ["a", ""]}, "corpus.path.1: should not be empty (got '')"),
+    ],
+)
+def test_of_a_choice_of_forms_one_mistake_is_told(corpus: object, said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        load_config({"corpus": corpus, "out": "x"})
+    assert str(refused.value) == said

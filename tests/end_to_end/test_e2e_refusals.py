@@ -109,7 +109,7 @@ def test_every_command_refuses_alike(shell: Shell, command: str) -> None:
 def test_a_mistake_among_the_changes(shell: Shell) -> None:
     changes = ("--set", "model=x", "--set", "judges.synthetic.levels=4")
     said = shell.refused("run", "config.yaml", *changes)
-    assert "judges.synthetic.levels: Input should be 2, 3, 5 or 9 (got 4)" in said
+    assert "judges.synthetic.levels: should be 2, 3, 5 or 9 (got 4)" in said
 
 
 @pytest.mark.parametrize(

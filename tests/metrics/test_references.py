@@ -119,5 +119,5 @@ def test_laws(references: list[str], candidates: list[str]) -> None:
 
 def test_settings_said_in_one_line() -> None:
     assert read_settings(ReferenceSettings, {}, "metrics.bleu").against == "first"
-    with pytest.raises(UserError, match=r"metrics.bleu.against: Input should be 'first', 'best'"):
+    with pytest.raises(UserError, match=r"metrics.bleu.against: should be 'first', 'best'"):
         read_settings(ReferenceSettings, {"against": "all"}, "metrics.bleu")
