@@ -20,12 +20,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evaljudge.asks import Prompt
+from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.engines import Engine, ModelSource, VllmEngines
-from evaljudge.engines.tiny import make_tiny_model
-from evaljudge.judges.synthetic import COMPARISON
+from evaljudge.judges.synthetic.judge import COMPARISON
+from evaljudge.model.asks import Prompt
 from evaljudge.model.counting import Counting
-from evaljudge.tasks import load_task
+from evaljudge.prompts import load_task
 
 REFERENCES, CANDIDATES, ROUNDS = 5, 16, 3
 HERE = Path(__file__).parent

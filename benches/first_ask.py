@@ -79,10 +79,10 @@ def _median(rows: list[dict[str, Any]], model: str, executor: str) -> dict[str, 
 
 def _run_until_the_first_ask(model: str, executor: str, folder: str) -> int:
     import evaljudge
+    from evaljudge.bundled.world.corpus import as_jsonl, make_cases
     from evaljudge.engines import VllmEngines
+    from evaljudge.engines.scripted import ScriptedEngines
     from evaljudge.errors import UserError
-    from evaljudge.model.scripted import ScriptedEngines
-    from evaljudge.world.corpus import as_jsonl, make_cases
 
     base: Any = ScriptedEngines if model == "scripted" else VllmEngines
 

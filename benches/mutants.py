@@ -44,23 +44,23 @@ SLOWER = 4
 """A mutant whose tests take so many times as long as without it does not end: noticed, too."""
 
 TARGETS: dict[str, tuple[str, ...]] = {
-    "judges/synthetic.py": (
+    "judges/synthetic/judge.py": (
         "judges/test_synthetic.py",
         "judges/test_soundness.py",
         "judges/test_predictions.py",
     ),
-    "judges/anchored.py": (
+    "judges/synthetic/anchored.py": (
         "judges/test_anchored.py",
         "judges/test_synthetic.py",
         "test_thresholds.py",
     ),
-    "judges/comparing.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
-    "judges/scale.py": ("judges/test_synthetic.py", "judges/test_predictions.py"),
-    "judges/soundness.py": ("judges/test_soundness.py",),
-    "judges/ballots.py": ("judges/test_ballots.py", "judges/test_entities.py"),
-    "judges/voting.py": ("judges/test_entities.py", "judges/test_structured.py"),
-    "judges/modelled.py": ("judges/test_modelled.py",),
-    "judges/sheet.py": ("judges/test_entities.py",),
+    "judges/synthetic/comparing.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
+    "judges/shared/scale.py": ("judges/test_synthetic.py", "judges/test_predictions.py"),
+    "judges/synthetic/soundness.py": ("judges/test_soundness.py",),
+    "judges/entities/ballots.py": ("judges/test_ballots.py", "judges/test_entities.py"),
+    "judges/entities/voting.py": ("judges/test_entities.py", "judges/test_structured.py"),
+    "judges/entities/modelled.py": ("judges/test_modelled.py",),
+    "judges/entities/sheet.py": ("judges/test_entities.py",),
     "agreement/accuracy.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_published.py",
@@ -115,24 +115,24 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "execution/test_local.py",
         "test_casework.py",
     ),
-    "stages.py": ("test_journey.py", "execution/test_local.py"),
-    "cutting.py": ("test_journey.py", "test_cli.py"),
-    "report/selecting.py": ("report/test_report_selecting.py",),
-    "report/sieve.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
-    "report/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
+    "runs/stages.py": ("test_journey.py", "execution/test_local.py"),
+    "runs/binding.py": ("test_journey.py", "test_cli.py"),
+    "analysis/selection.py": ("report/test_report_selecting.py",),
+    "analysis/sieve.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
+    "analysis/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 
 EXPLAINED: dict[str, str] = {
-    "judges/anchored.py : off by one: 60 -> 61":
+    "judges/synthetic/anchored.py : off by one: 60 -> 61":
         "the interval is halved until a float can hold no less; once more changes nothing",
-    "judges/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / PRIOR) / "
-    "STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
+    "judges/synthetic/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / PRIOR) "
+    "/ STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
         "an interval that is wider than it need be is searched, and ends in the same position",
-    "judges/anchored.py level_of: off by one: total <= sums[0] -> total < sums[0]":
+    "judges/synthetic/anchored.py level_of: off by one: total <= sums[0] -> total < sums[0]":
         "at the very sum of the lowest level the line through the sums gives that level, too",
-    "judges/voting.py ruling_of: operands swapped: len(votes) - len(given) -> len(given) - "
-    "len(votes)":
+    "judges/entities/voting.py ruling_of: operands swapped: len(votes) - len(given) -> len(given) "
+    "- len(votes)":
         "only whether any vote was lost is asked, which the sign does not change",
     "agreement/accuracy.py : off by one: 9 -> 10":
         "to how many decimals gains are compared: both are far from any gain's least step",
@@ -148,15 +148,15 @@ EXPLAINED: dict[str, str] = {
         "of a kernel that counts nothing, the count before and after are equal, whatever they are",
     "execution/deaths.py Deaths.is_aside: off by one: 0 -> 1":
         "both are fewer deaths than set a case aside",
-    "cutting.py : off by one: 32 -> 33":
+    "runs/binding.py : off by one: 32 -> 33":
         "how many cases a shard has at most is a matter of speed",
-    "cutting.py : off by one: 8 -> 9":
+    "runs/binding.py : off by one: 8 -> 9":
         "how many pieces a worker gets is a matter of speed",
-    "report/selecting.py _by_shard: condition dropped: if not scales -> if False":
+    "analysis/selection.py _by_shard: condition dropped: if not scales -> if False":
         "without a scale nothing is selected by one: this saves the reading",
-    "report/highest.py : off by one: 1 -> 2 (4)":
+    "analysis/highest.py : off by one: 1 -> 2 (4)":
         "the integer that is lost is of no number",
-    "judges/voting.py : off by one: 600 -> 601":
+    "judges/entities/voting.py : off by one: 600 -> 601":
         "how long a reason may be is a limit on cost; no number depends on it",
     "agreement/coefficients.py _distinct: off by one: 1 -> 2 (2)":
         "each value is counted where it comes last instead of first: equally often",
@@ -198,8 +198,8 @@ EXPLAINED: dict[str, str] = {
         "seconds in a receipt are rounded for people's eyes",
     "execution/shards.py ShardWork._commit: off by one: 3 -> 4 (2)":
         "seconds in a receipt are rounded for people's eyes",
-    "stages.py _pools: condition dropped: not job.judges or job.model is None or job.writer is "
-    "None -> not job.judges":
+    "runs/stages.py _pools: condition dropped: not job.judges or job.model is None or job.writer "
+    "is None -> not job.judges":
         "a configuration with judges has a model and a writer, or is refused before",
 }  # fmt: skip
 """By mutant: why it is no fault."""

@@ -30,14 +30,14 @@ import psutil
 import evaljudge
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
-from evaljudge.job import make_job
-from evaljudge.journey import Todo, Watcher
-from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.prompts.pack import Pack
+from evaljudge.runs.job import make_job
+from evaljudge.runs.pipeline import Todo, Watcher
 from evaljudge.storage import Output, Place, Shard, tables
-from evaljudge.tasks.pack import Pack
 
 HERE = Path(__file__).parent
 SIZES = (10_000, 100_000)

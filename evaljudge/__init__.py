@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaljudge.config import Config, load_config
     from evaljudge.errors import UserError
-    from evaljudge.journey import Outcome, judge, make_report, plan, prepare, run
-    from evaljudge.study import Study, plan_study, run_study
+    from evaljudge.runs.pipeline import Outcome, judge, make_report, plan, prepare, run
+    from evaljudge.studies.study import Study, plan_study, run_study
 
 __version__ = "0.1.0"
 
@@ -25,15 +25,15 @@ _HOMES = {
     "Config": "config",
     "load_config": "config",
     "UserError": "errors",
-    "Outcome": "journey",
-    "judge": "journey",
-    "make_report": "journey",
-    "plan": "journey",
-    "prepare": "journey",
-    "run": "journey",
-    "Study": "study",
-    "plan_study": "study",
-    "run_study": "study",
+    "Outcome": "runs.pipeline",
+    "judge": "runs.pipeline",
+    "make_report": "runs.pipeline",
+    "plan": "runs.pipeline",
+    "prepare": "runs.pipeline",
+    "run": "runs.pipeline",
+    "Study": "studies.study",
+    "plan_study": "studies.study",
+    "run_study": "studies.study",
 }
 
 __all__ = [

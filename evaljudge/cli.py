@@ -1,4 +1,4 @@
-"""The command line, over journey.py. Exit codes: 0 done, 2 the user's mistake, 3 low coverage."""
+"""The command line, over pipeline.py. Exit codes: 0 done, 2 the user's mistake, 3 low coverage."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.studies.commands import Column, studies_app
+from evaljudge.probes.commands import Column, studies_app
 
 if TYPE_CHECKING:
-    from evaljudge.journey import Outcome
+    from evaljudge.runs.pipeline import Outcome
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -45,7 +45,7 @@ Extend = Annotated[
 def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
     """Everything: briefs, verdicts, scores, report. Rerun it to resume."""
     import evaljudge
-    from evaljudge.progress import watcher
+    from evaljudge.runs.progress import watcher
 
     _tell(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
 
@@ -54,7 +54,7 @@ def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> 
 def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
     """Stage one: what depends on the documents alone (the synthetic references)."""
     import evaljudge
-    from evaljudge.progress import watcher
+    from evaljudge.runs.progress import watcher
 
     out = evaljudge.prepare(config, changes or (), extend=extend, watcher=watcher())
     print(f"briefs are ready: {out}")
@@ -64,7 +64,7 @@ def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False)
 def judge(config: ConfigFile, changes: Changes = None) -> None:
     """Stage two: every candidate before every judge."""
     import evaljudge
-    from evaljudge.progress import watcher
+    from evaljudge.runs.progress import watcher
 
     print(f"verdicts are in: {evaljudge.judge(config, changes or (), watcher=watcher())}")
 
@@ -73,7 +73,7 @@ def judge(config: ConfigFile, changes: Changes = None) -> None:
 def report(config: ConfigFile, changes: Changes = None) -> None:
     """Scores, agreement and selected files from the verdicts there are; asks nothing."""
     import evaljudge
-    from evaljudge.progress import watcher
+    from evaljudge.runs.progress import watcher
 
     _tell(evaljudge.make_report(config, changes or (), watcher=watcher()))
 
@@ -81,8 +81,8 @@ def report(config: ConfigFile, changes: Changes = None) -> None:
 @app.command()
 def study(config: ConfigFile, changes: Changes = None) -> None:
     """A grid of settings over one corpus, compared in one table. Rerun it to resume."""
-    from evaljudge.progress import watcher
-    from evaljudge.study import run_study
+    from evaljudge.runs.progress import watcher
+    from evaljudge.studies.study import run_study
 
     made = run_study(config, changes or (), watching=watcher)
     print(made.text, end="", flush=True)
@@ -105,7 +105,7 @@ def plan(
     ] = None,
 ) -> None:
     """What a run or a study has left to ask, in asks and tokens; loads no model, writes nothing."""
-    from evaljudge.planned import planned_text
+    from evaljudge.commands.plan import planned_text
 
     print(planned_text(config, changes or (), throughput), end="")
 
@@ -153,9 +153,9 @@ def agree(
     ] = False,
 ) -> None:
     """How far scores and metrics agree with human ratings, and people with each other."""
+    from evaljudge.commands.agree import Wanted, agree_with
     from evaljudge.config import AgreementConfig
     from evaljudge.corpora.by_options import source_by_options
-    from evaljudge.meta import Wanted, agree_with
     from evaljudge.metrics import read_metrics
     from evaljudge.settings import read_settings
 
@@ -183,7 +183,7 @@ def references(
     ] = None,
 ) -> None:
     """A run's synthetic references as data, for `judges.synthetic.references` of another."""
-    from evaljudge.references import export_references
+    from evaljudge.runs.references import export_references
 
     made = export_references(run, to, briefs)
     missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
@@ -199,7 +199,7 @@ def entities(
     ] = None,
 ) -> None:
     """Every question about an entity, for people to label: `entity_labels` takes it back."""
-    from evaljudge.entity_findings import export_entities
+    from evaljudge.judges.entities.findings import export_entities
 
     made = export_entities(run, to, judge)
     print(f"{made.rows:,} questions about {made.candidates:,} candidates: {to}")
@@ -240,7 +240,7 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print calibration.json.")] = False,
 ) -> None:
     """Scores on the scale of human ratings, and thresholds that reach a precision."""
-    from evaljudge.calibrating import Calibrating, calibrate_with
+    from evaljudge.commands.calibrate import Calibrating, calibrate_with
     from evaljudge.corpora.by_options import source_by_options
 
     wanted = Calibrating(
@@ -265,8 +265,8 @@ def demo(
     seed: Annotated[int, typer.Option(help="Which documents are invented.")] = 0,
 ) -> None:
     """The whole journey on a small invented corpus, with the judge that comes with evaljudge."""
-    from evaljudge.demo import run_demo
-    from evaljudge.progress import watcher
+    from evaljudge.commands.demo import run_demo
+    from evaljudge.runs.progress import watcher
 
     _tell(run_demo(out, documents, seed, watcher()))
 

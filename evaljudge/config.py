@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
 from evaljudge.errors import UserError, unknown
-from evaljudge.judged_entities import KIND as ENTITIES
+from evaljudge.judges.entities.evidence import KIND as ENTITIES
 from evaljudge.metrics import metrics_spec
 from evaljudge.settings import Settings, read_settings
 

@@ -15,9 +15,9 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the lessons and the first weights.")] = 0,
     steps: Annotated[int, typer.Option(min=1, help="How long; fewer learn less.")] = 2600,
 ) -> None:
-    from evaljudge.nano.checkpoint import save_checkpoint
-    from evaljudge.nano.examining import examine
-    from evaljudge.nano.training import Recipe, Training
+    from evaljudge.bundled.nano.checkpoint import save_checkpoint
+    from evaljudge.bundled.nano.examining import examine
+    from evaljudge.bundled.nano.training import Recipe, Training
 
     training = Training(Recipe(seed=seed, steps=steps), folder)
     if training.resume():

@@ -24,8 +24,8 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.engines import ModelSource, VllmEngines
-from evaljudge.engines.tiny import make_tiny_model
 from evaljudge.engines.vllm import VllmModel
 
 # The same examples every time: a run's outcome must not depend on luck. To look for new ones:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.accounts import Accounts
+from evaljudge.analysis.costs import Accounts
 from evaljudge.report import CostRow
 
 Axes = Mapping[str, Mapping[str, int]]

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.asks import Prompt, Writing
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.model.asks import Prompt, Writing
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 

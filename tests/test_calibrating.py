@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from evaljudge.calibrating import Calibrating, calibrate_with
+from evaljudge.commands.agree import Wanted, agreement_of
+from evaljudge.commands.calibrate import Calibrating, calibrate_with
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
-from evaljudge.meta import Wanted, agreement_of
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 Rows = list[dict[str, Any]]

@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Writing, Written
-from evaljudge.casework import Asked, case_models, judged
 from evaljudge.engines import ModelSource
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.execution.attempts import Here
+from evaljudge.execution.case import Asked, case_models, judged
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import Judge, make_judges
-from evaljudge.model.scripted import Scripted, ScriptedEngines, Writes, any_text
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Tokens
 from evaljudge.storage import Output, Shard, Stage
-from evaljudge.tasks import load_task
 
 CASES = [
     Case(Document("d1", "one"), (Candidate("A", "a"), Candidate("B", "b"))),

@@ -11,7 +11,7 @@ import pytest
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
-from evaljudge.job import make_job
+from evaljudge.runs.job import make_job
 
 LEAST: dict[str, Any] = {"corpus": "c.jsonl", "out": "o", "model": "m"}
 

@@ -12,10 +12,15 @@ from sklearn.metrics import cohen_kappa_score
 
 from evaljudge.cli import main
 from evaljudge.config import Config, load_config
-from evaljudge.entity_findings import Exported, export_entities, labels_given, with_entities
-from evaljudge.entity_labels import Answered, Labels, Matching, read_labels
 from evaljudge.errors import UserError
-from evaljudge.judges.ballots import KINDS, OPTIONS, Answer, Aspect
+from evaljudge.judges.entities.ballots import KINDS, OPTIONS, Answer, Aspect
+from evaljudge.judges.entities.findings import (
+    Exported,
+    export_entities,
+    labels_given,
+    with_entities,
+)
+from evaljudge.judges.entities.labels import Answered, Labels, Matching, read_labels
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.report import EntityAgreementRow
 from evaljudge.report.page import text_size

@@ -13,17 +13,17 @@ import pytest
 
 import evaljudge
 from evaljudge.agreement import cross_fitted
-from evaljudge.calibrating import Calibrating, calibrate_with
+from evaljudge.analysis.calibration import NOT_FINITE, Fit
+from evaljudge.commands.calibrate import Calibrating, calibrate_with
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource
-from evaljudge.cutting import bind_and_cut
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.fitting import NOT_FINITE, Fit
-from evaljudge.job import make_job
-from evaljudge.journey import Outcome
-from evaljudge.measures import corpus_digest
-from evaljudge.model.scripted import ScriptedEngines
 from evaljudge.records import ANY_AXIS, Score, Verdict
+from evaljudge.runs.binding import bind_and_cut
+from evaljudge.runs.job import make_job
+from evaljudge.runs.measuring import corpus_digest
+from evaljudge.runs.pipeline import Outcome
 from evaljudge.storage import Output, claimed
 
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -15,19 +15,19 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.asks import Prompt, Writing
 from evaljudge.config import load_config
-from evaljudge.cutting import bind_and_cut
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import UserError
 from evaljudge.execution.attempts import Here
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
-from evaljudge.job import Job, make_job
-from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
-from evaljudge.references import check_references, export_references, put_references
-from evaljudge.references.exporting import Exported
-from evaljudge.stages import missing
+from evaljudge.runs.binding import bind_and_cut
+from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.references import check_references, export_references, put_references
+from evaljudge.runs.references.exporting import Exported
+from evaljudge.runs.stages import missing
 from evaljudge.storage import Output, claimed
 
 AXES = ["fluency", "relevance"]

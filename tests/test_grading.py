@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from evaljudge.grading import graded_in_truth
+from evaljudge.analysis.grading import graded_in_truth
+from evaljudge.bundled.world import Report, graded, make_report, spelt
 from evaljudge.records import Brief, Candidate, Case, Document
 from evaljudge.report import GradedRow
 from evaljudge.storage import Output, Shard
-from evaljudge.world import Report, graded, make_report, spelt
 
 SHARD = Shard(0, 2, 2)
 REPORTS = [make_report(Random(n), "test") for n in range(2)]

@@ -8,8 +8,8 @@ import pytest
 
 from evaljudge.config import load_config
 from evaljudge.errors import UserError
-from evaljudge.grid import expand
-from evaljudge.study import study_runs
+from evaljudge.studies.grid import expand
+from evaljudge.studies.study import study_runs
 
 
 def test_every_list_is_a_dimension() -> None:

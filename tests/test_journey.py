@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
-from evaljudge.asks import Options, Prompt, Writing
+from evaljudge.commands.plan import planned_text
 from evaljudge.engines import Identity, ModelSource
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
-from evaljudge.model.scripted import Scripted, ScriptedEngines, any_option, any_text
-from evaljudge.planned import planned_text
+from evaljudge.model.asks import Options, Prompt, Writing
 
 AXES = ["fluency", "relevance"]
 

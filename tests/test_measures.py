@@ -19,11 +19,11 @@ from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.ray.measuring import measure_orders
-from evaljudge.journey import Todo, Watcher
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import Candidate, Case, Document
+from evaljudge.runs.pipeline import Todo, Watcher
 from evaljudge.storage import Output, Shard
 
 WORDS = ["the", "river", "rose", "and", "flooded", "town", "it", "was", "bridge", "closed", "came"]

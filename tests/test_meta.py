@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge.cli import main
+from evaljudge.commands.agree import Wanted, agree_with, agreement_of
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
-from evaljudge.meta import Wanted, agree_with, agreement_of
 from evaljudge.report import Findings
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -13,14 +13,20 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.agreeing import with_statistics
+from evaljudge.analysis.outliers import (
+    Outlier,
+    rated_candidates,
+    read_outliers,
+    set_aside,
+    with_outliers,
+)
+from evaljudge.analysis.rated import Rated
+from evaljudge.analysis.scoring import Tables
+from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import AgreementConfig, Config, load_config
 from evaljudge.errors import UserError
-from evaljudge.outliers import Outlier, rated_candidates, read_outliers, set_aside, with_outliers
-from evaljudge.rated import Rated
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import Findings, WithoutOutliers, agreement_markdown, agreement_text, page
-from evaljudge.scoring import Tables
 from evaljudge.storage import Output
 
 SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]

@@ -9,8 +9,8 @@ import pytest
 from evaljudge.config import load_config
 from evaljudge.corpora import FORMATS
 from evaljudge.engines import Identity, ModelSource, VllmEngines
-from evaljudge.job import make_job
-from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.runs.job import make_job
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "jobs" / "configs" / "papers"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import evaljudge
-from evaljudge.model.scripted import ScriptedEngines
-from evaljudge.planned import planned_text
+from evaljudge.commands.plan import planned_text
+from evaljudge.engines.scripted import ScriptedEngines
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
     {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
@@ -42,7 +42,7 @@ def test_asks_by_hand(config: dict[str, object], tmp_path: Path) -> None:
 
 
 def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:
-    async def cell() -> evaljudge.journey.Plan:
+    async def cell() -> evaljudge.runs.pipeline.Plan:
         return evaljudge.plan(config, engines=ScriptedEngines())
 
     assert asyncio.run(cell()).cases == 1

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from evaljudge.progress import Log, Tally, _clock
+from evaljudge.runs.progress import Log, Tally, _clock
 
 
 def receipt(stage: str, cases: int, **more: Any) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import pytest
 
 import evaljudge
 from evaljudge import cli
-from evaljudge.asks import Failed, Prompt, Writing
+from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
-from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
-from evaljudge.planned import planned_text
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, grouped, too_long
 
 

@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.accounts import Accounts
-from evaljudge.agreeing import with_statistics
+from evaljudge.analysis.costs import Accounts
+from evaljudge.analysis.scoring import FILE, Tables, score_shards
+from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import AgreementConfig, load_config
-from evaljudge.cutting import bind_and_cut
-from evaljudge.job import Job, make_job
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.identity import short
 from evaljudge.judges import Judge, make_judges
-from evaljudge.judges.direct import Direct
+from evaljudge.judges.direct.judge import Direct
 from evaljudge.judges.protocol import Fitted, Fitting
-from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
-from evaljudge.scoring import FILE, Tables, score_shards
-from evaljudge.signature import short
+from evaljudge.runs.binding import bind_and_cut
+from evaljudge.runs.job import Job, make_job
 from evaljudge.storage import Output, Shard, claimed
-from evaljudge.tasks import Task
 
 
 def score(system: str, scorer: str, axis: str, value: float | None, reason: str = "") -> Score:

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 import yaml
 
+from evaljudge.commands.demo import demo_config
 from evaljudge.config import load_config
-from evaljudge.demo import demo_config
-from evaljudge.job import make_job
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.judges import Anchored, make_judges
-from evaljudge.judges.anchored import answer_chances
-from evaljudge.judges.scale import HIGHEST, ratings
-from evaljudge.judges.synthetic import Synthetic
-from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.judges.shared.scale import HIGHEST, ratings
+from evaljudge.judges.synthetic.anchored import answer_chances
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
-from evaljudge.tasks import load_task
+from evaljudge.runs.job import make_job
 
 ROOT = Path(__file__).parents[1]
 UNDECIDED = {

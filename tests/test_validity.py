@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
+from evaljudge.analysis.rated import Rated
+from evaljudge.analysis.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
 from evaljudge.judges.protocol import Compared
-from evaljudge.rated import Rated
 from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Verdict
-from evaljudge.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
 
 Answers = dict[str, float]
 

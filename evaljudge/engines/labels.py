@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log
 
-from evaljudge.asks import Options, add_in_logs
 from evaljudge.engines.template import Template
 from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, add_in_logs
 
 NEGLIGIBLE = log(1e-5)
 """A spelling that could add less than this share to what an option has is not stepped down."""

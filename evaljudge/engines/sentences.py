@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-from evaljudge.asks import Vector
 from evaljudge.engines.opening import VLLM
 from evaljudge.errors import UserError, first_words
+from evaljudge.model.asks import Vector
 
 DIGITS = 6
 """Kept of each number: machines differ in those after them."""

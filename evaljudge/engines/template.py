@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.asks import Prompt
 from evaljudge.engines.tokens import WORD, Ids, Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Prompt
 
 _STAND_IN = "\ue000ours\ue001"
 _REPLY = "\ue000theirs\ue001"

@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from evaljudge.asks import Token
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Token
 
 Ids = tuple[int, ...]
 BREAK, WORD = "\n", "x"

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from evaljudge.asks import (
+from evaljudge.engines.labels import Labels, compile_options
+from evaljudge.engines.loop import Steps
+from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
+from evaljudge.engines.sentences import Encoders
+from evaljudge.engines.template import Template, read_template
+from evaljudge.engines.tokens import Ids, Tokeniser, full_blocks
+from evaljudge.errors import UserError, first_words
+from evaljudge.model.asks import (
     Chosen,
     Failed,
     Options,
@@ -28,13 +35,6 @@ from evaljudge.asks import (
     Written,
     sound,
 )
-from evaljudge.engines.labels import Labels, compile_options
-from evaljudge.engines.loop import Steps
-from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
-from evaljudge.engines.sentences import Encoders
-from evaljudge.engines.template import Template, read_template
-from evaljudge.engines.tokens import Ids, Tokeniser, full_blocks
-from evaljudge.errors import UserError, first_words
 from evaljudge.reasons import too_long
 
 QUIET = {

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.asks import Options
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges import Judge
+from evaljudge.model.asks import Options
 from evaljudge.storage import Output, Shard, Stage
 
 

@@ -13,15 +13,15 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from evaljudge.casework import Asked, Models, case_models, judged
 from evaljudge.engines import Engine
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, Here
+from evaljudge.execution.case import Asked, Models, case_models, judged
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.room import Room
+from evaljudge.identity import brief_key, common_key
 from evaljudge.judges import Anchored, Judge, Part
 from evaljudge.model.common import Common
 from evaljudge.records import Brief, Case, Document, Verdict
-from evaljudge.signature import brief_key, common_key
 from evaljudge.storage import Shard, Stage
 
 MOST_OPEN_CASES = 64

@@ -15,17 +15,17 @@ from typing import Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.protocol import Anchored, Judge, Part
+from evaljudge.prompts import Task
 from evaljudge.records import HUMAN
-from evaljudge.tasks import Task
 
 __all__ = ["JUDGES", "Anchored", "Judge", "Part", "make_judges"]
 
 JUDGES = {
-    "synthetic": "synthetic:Synthetic",
-    "direct": "direct:Direct",
-    "geval": "geval:Geval",
-    "entities": "entities:Entities",
-    "roles": "roles:Roles",
+    "synthetic": "synthetic.judge:Synthetic",
+    "direct": "direct.judge:Direct",
+    "geval": "geval.judge:Geval",
+    "entities": "entities.judge:Entities",
+    "roles": "roles.judge:Roles",
 }
 
 

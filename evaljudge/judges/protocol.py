@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from evaljudge.asks import Options
 from evaljudge.model import Model
+from evaljudge.model.asks import Options
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 
 

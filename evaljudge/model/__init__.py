@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
 
 __all__ = ["Model"]
 

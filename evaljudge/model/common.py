@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.asks import (
+from evaljudge.model import Model
+from evaljudge.model.asks import (
     Chosen,
     Failed,
     Options,
@@ -25,7 +26,6 @@ from evaljudge.asks import (
     Writing,
     Written,
 )
-from evaljudge.model import Model
 
 Find = Callable[[str], Mapping[str, Any] | None]
 Keep = Callable[[str, Mapping[str, Any]], bool]

@@ -6,8 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Spent, Vector, Weighed, Writing, Written
 from evaljudge.model import Model
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Spent,
+    Vector,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.records import Tokens
 
 Reply = Written | Chosen | Weighed | Failed

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import log
 from typing import Any
 
-from evaljudge.asks import (
+from evaljudge.model.asks import (
     Chosen,
     Failed,
     Options,

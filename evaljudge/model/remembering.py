@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
 from evaljudge.model import Model
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
 
 Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""

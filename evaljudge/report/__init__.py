@@ -4,9 +4,7 @@ same findings is the same to the byte. Text of the corpus is shown as text: it n
 markup, a terminal's command or a table's border.
 """
 
-from evaljudge.report.coverage import coverage_text, unscored_text
-from evaljudge.report.figures import asked_line, floor_line, percent
-from evaljudge.report.findings import (
+from evaljudge.analysis.findings import (
     AgreementRow,
     AxisRow,
     CeilingRow,
@@ -22,6 +20,9 @@ from evaljudge.report.findings import (
     ValidityRow,
     WithoutOutliers,
 )
+from evaljudge.analysis.selection import select
+from evaljudge.report.coverage import coverage_text, unscored_text
+from evaljudge.report.figures import asked_line, floor_line, percent
 from evaljudge.report.judged import (
     AspectRow,
     EntityAgreementRow,
@@ -34,7 +35,6 @@ from evaljudge.report.judged import (
 )
 from evaljudge.report.markdown import agreement_markdown, agreement_text
 from evaljudge.report.page import page
-from evaljudge.report.selecting import select
 from evaljudge.report.validity import validity_warnings
 
 __all__ = [

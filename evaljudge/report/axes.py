@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from evaljudge.analysis.findings import AxisRow, Findings
 from evaljudge.report.figures import NONE, SAMPLED, correlation, estimate
-from evaljudge.report.findings import AxisRow, Findings
 from evaljudge.report.levels import LEVELS, SAMPLED_NOTE, of_documents
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 TITLE = "Axes among themselves"
 HUMAN = "human"

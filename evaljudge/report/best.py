@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from evaljudge.analysis.findings import Findings, RivalRow, StandingRow
 from evaljudge.report.figures import SAMPLED, correlation, count, only, probability
-from evaljudge.report.findings import Findings, RivalRow, StandingRow
 from evaljudge.report.levels import COEFFICIENTS
-from evaljudge.report.tables import Cell, Named, Section, Table, listed
+from evaljudge.sections import Cell, Named, Section, Table, listed
 
 TITLE = "Who is best"
 TESTED = (

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.report.figures import NONE, count
-from evaljudge.report.findings import CostRow, Findings
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 COST = "What it cost"
 ASKED = (

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from evaljudge.analysis.findings import AgreementRow, Coverage, Findings
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.figures import count, percent, reasons
-from evaljudge.report.findings import AgreementRow, Coverage, Findings
-from evaljudge.report.plain import LONG, one_line
+from evaljudge.text import LONG, one_line
 
 MOST_TOLD = 3
 

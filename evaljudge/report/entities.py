@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.figures import NONE, bracketed, count, percent, ratio, sized
-from evaljudge.report.findings import Findings
 from evaljudge.report.judged import AspectRow, EntityRow
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 ENTITIES = "What the entities say"
 AGREEMENT = "Entities as people label them"

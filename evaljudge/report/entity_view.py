@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evaljudge.judged_entities import Judged, JudgedText, Ruled, Vote, words_at
-from evaljudge.judges.ballots import EXCEPTIONS
+from evaljudge.judges.entities.ballots import EXCEPTIONS
+from evaljudge.judges.entities.evidence import Judged, JudgedText, Ruled, Vote, words_at
 from evaljudge.report.figures import correlation, count
 from evaljudge.report.judged import EntityView
 from evaljudge.report.marking import Piece, harmless, pieces, said_of

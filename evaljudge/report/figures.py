@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any
 
-from evaljudge.reasons import grouped
-from evaljudge.report.findings import (
+from evaljudge.analysis.findings import (
     AgreementRow,
     AxisRow,
     CeilingRow,
@@ -21,6 +20,7 @@ from evaljudge.report.findings import (
     Findings,
     Selected,
 )
+from evaljudge.reasons import grouped
 from evaljudge.report.judged import Sizes
 
 NONE = "–"

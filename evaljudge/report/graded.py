@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.figures import NONE, count, ratio
-from evaljudge.report.findings import Findings
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 GRADED = "Are the references graded in truth?"
 ABOUT = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.judged_entities import JudgedText
-from evaljudge.judged_roles import PolledText
+from evaljudge.judges.entities.evidence import JudgedText
+from evaljudge.judges.roles.evidence import PolledText
 
 
 @dataclass(frozen=True, slots=True)

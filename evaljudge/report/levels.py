@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from evaljudge.analysis.findings import AgreementRow, Findings
 from evaljudge.report.figures import FEW, SAMPLED, count, only, together
-from evaljudge.report.findings import AgreementRow, Findings
 
 COEFFICIENTS = {
     "spearman": "Spearman",

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.report import figures
-from evaljudge.report.findings import Coverage, Findings
 from evaljudge.report.levels import COEFFICIENTS, Level, intervals, levels, nothing
-from evaljudge.report.plain import LONG, columns, fitted, markdown
 from evaljudge.report.sections import sections
-from evaljudge.report.tables import Cell, Place, Placed, Section
 from evaljudge.report.terminal import agreement_text
+from evaljudge.sections import Cell, Place, Placed, Section
+from evaljudge.text import LONG, columns, fitted, markdown
 
 __all__ = ["agreement_markdown", "agreement_text", "section_blocks"]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from evaljudge.judged_entities import Judged, Sentence, Span, TextEntity, words_at
-from evaljudge.report.plain import one_line
+from evaljudge.judges.entities.evidence import Judged, Sentence, Span, TextEntity, words_at
+from evaljudge.text import one_line
 
 WORST_FIRST = ("no", "unknown", "partially", "none", "yes")
 """`none`: no prompt gave an answer on correctness."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from evaljudge.report.figures import FEW, NONE, correlation, count, only
 from evaljudge.report.levels import COEFFICIENTS
-from evaljudge.report.tables import Cell, Place, Placed, Section, Table
+from evaljudge.sections import Cell, Place, Placed, Section, Table
 
 if TYPE_CHECKING:
     from evaljudge.agreement import Averaged

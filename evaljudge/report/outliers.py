@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from evaljudge.analysis.findings import Findings, WithoutOutliers
 from evaljudge.report.figures import NONE, SAMPLED, count, estimate
-from evaljudge.report.findings import Findings, WithoutOutliers
 from evaljudge.report.levels import COEFFICIENTS, SAMPLED_NOTE, Level, levels
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 ABOUT = (
     "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "

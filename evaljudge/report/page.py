@@ -13,16 +13,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaljudge.analysis.findings import Findings, SystemMean
 from evaljudge.report import entity_view, figures, levels, role_view
-from evaljudge.report.findings import Findings, SystemMean
-from evaljudge.report.plain import LONG, one_line
 from evaljudge.report.sections import sections
+from evaljudge.text import LONG, one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from evaljudge.judged_entities import JudgedText
-    from evaljudge.judged_roles import PolledText
+    from evaljudge.judges.entities.evidence import JudgedText
+    from evaljudge.judges.roles.evidence import PolledText
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 _ENTITIES = Path(__file__).with_name("entities.html.j2")

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evaljudge.analysis.findings import CeilingRow, Findings, LabelRow
 from evaljudge.report.axes import HUMAN
 from evaljudge.report.figures import NONE, SAMPLED, bracketed, count, estimate, together
-from evaljudge.report.findings import CeilingRow, Findings, LabelRow
 from evaljudge.report.levels import SAMPLED_NOTE, of_documents
-from evaljudge.report.tables import Cell, Section, Table
+from evaljudge.sections import Cell, Section, Table
 
 PEOPLE = "How far people agree"
 LABELS = "Agreement in labels"

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.asks import Failed
-from evaljudge.judged_roles import Order, Polled, PolledText, RolePlayer
+from evaljudge.judges.roles.evidence import Order, Polled, PolledText, RolePlayer
+from evaljudge.model.asks import Failed
 from evaljudge.report.figures import correlation, count
 from evaljudge.report.marking import harmless
 

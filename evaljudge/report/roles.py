@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from evaljudge.analysis.findings import AgreementRow, Findings
 from evaljudge.report.figures import (
     MOST_REASONS,
     NONE,
@@ -26,10 +27,9 @@ from evaljudge.report.figures import (
     sized,
     together,
 )
-from evaljudge.report.findings import AgreementRow, Findings
 from evaljudge.report.judged import OrderRow, RoleRow
 from evaljudge.report.levels import LEVELS, SAMPLED_NOTE
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 OTHERS = "other reasons"
 """What none of the most frequent ones is; counts may hold it already."""

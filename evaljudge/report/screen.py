@@ -12,8 +12,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from evaljudge.report.plain import columns, fitted, one_line
-from evaljudge.report.tables import Cell, Named, Table
+from evaljudge.sections import Cell, Named, Table
+from evaljudge.text import columns, fitted, one_line
 
 WIDEST = 100
 WIDEST_NAME = 24  # in a list, and above a column of figures

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.axes import axes, axes_in_short
 from evaljudge.report.best import best, best_in_short
 from evaljudge.report.cost import cost
 from evaljudge.report.entities import entities, entity_agreement
-from evaljudge.report.findings import Findings
 from evaljudge.report.graded import graded
 from evaljudge.report.outliers import without_outliers, without_outliers_in_short
 from evaljudge.report.people import people, scorers_labels
 from evaljudge.report.roles import roles
-from evaljudge.report.tables import Section
 from evaljudge.report.validity import validity
+from evaljudge.sections import Section
 
 Sections = Sequence[Callable[[Findings], Section]]
 

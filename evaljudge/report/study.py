@@ -15,9 +15,9 @@ from pathlib import Path
 
 from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import template
-from evaljudge.report.plain import LONG, markdown, one_line
 from evaljudge.report.screen import on_screen, wrapped
-from evaljudge.report.tables import Cell, Place, Placed, Section, Table
+from evaljudge.sections import Cell, Place, Placed, Section, Table
+from evaljudge.text import LONG, markdown, one_line
 
 TITLE = "Methods compared"
 PLACES = "Bold: the best of its column; underlined: the second."

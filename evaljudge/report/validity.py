@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from evaljudge.analysis.findings import Findings, ValidityRow
 from evaljudge.report.axes import TITLE as AXES
 from evaljudge.report.figures import NONE, bracketed, correlation, count, percent, ratio, short
-from evaljudge.report.findings import Findings, ValidityRow
-from evaljudge.report.tables import Section, Table
+from evaljudge.sections import Section, Table
 
 VALIDITY = "What could mislead"
 REFERENCES = (

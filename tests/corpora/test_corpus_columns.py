@@ -14,12 +14,12 @@ import pytest
 
 import evaljudge
 from evaljudge.cli import main
+from evaljudge.commands.plan import planned_text
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.advice import OPTIONS, PROBE_OPTIONS, Advice
 from evaljudge.corpora.by_options import source_by_options
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.model.scripted import ScriptedEngines
-from evaljudge.planned import planned_text
 
 Row = dict[str, Any]
 FLAT: Row = {"doc_id": "d1", "source": "Rain fell.", "system": "A", "text": "Rain."}

@@ -15,8 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evaljudge.agreement.ceiling import ceiling
+from evaljudge.analysis.scoring import Tables
 from evaljudge.corpora.rating import Ratings, ratings_of
-from evaljudge.scoring import Tables
 from evaljudge.storage.tables import cases_table, read_cases
 
 ROW = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}

@@ -19,8 +19,8 @@ from asyncio import sleep
 from pathlib import Path
 from typing import Any
 
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.model.scripted import Scripted, ScriptedEngines, noise
 
 
 def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize) -> ScriptedEngines:
@@ -64,7 +64,7 @@ def noting_engines(log: str | Path, seconds: float = 0, most: int = sys.maxsize)
 
 def main(config: str, log: str, seconds: str) -> int:
     import evaljudge
-    from evaljudge.study import run_study
+    from evaljudge.studies.study import run_study
 
     spec, engines = json.loads(Path(config).read_text()), noting_engines(log, float(seconds))
     work = run_study if "study" in spec else evaljudge.run

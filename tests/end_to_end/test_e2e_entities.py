@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge import run
-from evaljudge.asks import Prompt, Writing
+from evaljudge.bundled.tiny import make_tiny_model
+from evaljudge.commands.plan import planned_text
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines import Engine, ModelSource
-from evaljudge.engines.tiny import make_tiny_model
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.judges import make_judges
-from evaljudge.judges.structured import CUT
+from evaljudge.judges.shared.structured import CUT
+from evaljudge.model.asks import Prompt, Writing
 from evaljudge.model.imagining import imagined_value
-from evaljudge.model.scripted import Scripted, ScriptedEngines
-from evaljudge.planned import planned_text
+from evaljudge.prompts import load_task
 from evaljudge.records import Case, Verdict
-from evaljudge.tasks import load_task
 
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 SETTINGS = {"at_least": 1, "most_entities": 3, "max_tokens": 1024, "votes": "modelled"}

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.journey import Watcher
-from evaljudge.model.scripted import ScriptedEngines
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.runs.pipeline import Watcher
 
 KILLS = 10
 AXES = ("coherence", "fluency")

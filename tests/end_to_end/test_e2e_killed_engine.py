@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.engines.tiny import make_tiny_model
+from evaljudge.bundled.tiny import make_tiny_model
 
 CASES = Path(__file__).parents[1] / "prose.jsonl"
 COPIES = 8

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evaljudge import run
-from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 
 pytestmark = pytest.mark.ray
 

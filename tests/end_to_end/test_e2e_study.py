@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binomtest
 
-from evaljudge.planning import Plan
-from evaljudge.study import plan_study
-from evaljudge.world.corpus import as_jsonl, make_cases
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.runs.planning import Plan
+from evaljudge.studies.study import plan_study
 
 GRID: list[Any] = [
     {"judge": "synthetic", "predict": ["probabilities", "yes-no", "sampled"],

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from evaljudge.asks import Prompt
 from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Prompt
 
 THINKING = (
     "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}</s>\n{% endfor %}"

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Chosen, Options, Prompt, Weighed
 from evaljudge.engines.vllm import VllmModel
+from evaljudge.model.asks import Chosen, Options, Prompt, Weighed
 
 pytestmark = pytest.mark.engine
 

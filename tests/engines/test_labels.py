@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Chosen, Options, add_in_logs
 from evaljudge.engines.labels import MOST_IDS, Labels, Node, _nodes, _paths, compile_options
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Chosen, Options, add_in_logs
 
 
 class FakeHf:

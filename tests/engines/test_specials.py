@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
-from evaljudge.asks import Options
 from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Tokeniser, full_blocks
 from evaljudge.engines.vllm import VllmModel
-from evaljudge.tasks import load_task
+from evaljudge.model.asks import Options
+from evaljudge.prompts import load_task
 
 pytestmark = pytest.mark.engine
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import Counting
 
 pytestmark = pytest.mark.engine

@@ -20,19 +20,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
-from evaljudge.asks import Options, Prompt, Writing
 from evaljudge.config import WorkersConfig
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import Crashed, EngineDead, GivenUp, StorageLost, UserError
 from evaljudge.execution import executor_name
 from evaljudge.execution.attempts import MOST_DEATHS, MOST_LOADS
 from evaljudge.execution.crashes import noting_crashes
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.execution.measuring import Measuring
-from evaljudge.journey import Watcher
 from evaljudge.metrics import Value
 from evaljudge.metrics.length import Length
-from evaljudge.model.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Candidate, Case, Document
+from evaljudge.runs.pipeline import Watcher
 from evaljudge.storage import Output, Shard
 
 CASES = 12
@@ -175,7 +175,7 @@ def test_the_writer_s_engine_is_closed_before_the_judge_s_is_opened(tmp_path: Pa
 def test_no_ray_is_loaded(tmp_path: Path) -> None:
     script = (
         "import json, sys, evaljudge\n"
-        "from evaljudge.model.scripted import ScriptedEngines\n"
+        "from evaljudge.engines.scripted import ScriptedEngines\n"
         "evaljudge.run(json.loads(sys.argv[1]), engines=ScriptedEngines())\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules} & {'ray', 'torch'}))"
     )

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Failed, Prompt, Writing
 from evaljudge.engines import ModelSource
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.execution.attempts import Here, Note
 from evaljudge.execution.orders import Assignment, Order, read_order, write_order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
-from evaljudge.model.scripted import Scripted, ScriptedEngines
+from evaljudge.model.asks import Failed, Prompt, Writing
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.storage import Output, Shard
-from evaljudge.tasks import load_task
 
 SHARD = Shard(3, 2, 3)
 CASES = [

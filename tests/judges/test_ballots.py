@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Failed
-from evaljudge.judges.ballots import (
+from evaljudge.judges.entities.ballots import (
     COHERENCE,
     FLUENCY,
     OPTIONS,
@@ -38,6 +37,7 @@ from evaljudge.judges.ballots import (
     verdict_chances,
     writing_issues,
 )
+from evaljudge.model.asks import Failed
 
 Y: Answer = "yes"
 N: Answer = "no"

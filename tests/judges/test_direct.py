@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Failed, Prompt, Sample, Writing, Written
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.direct import Direct, rating_of
-from evaljudge.judges.geval import Geval
+from evaljudge.judges.direct.judge import Direct, rating_of
+from evaljudge.judges.geval.judge import Geval
 from evaljudge.judges.protocol import Judge
-from evaljudge.model.scripted import Scripted
+from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
+from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.tasks import BUILT_IN, load_task
 
 CASE = Case(
     Document("d1", "The river rose.", context="A fact."),

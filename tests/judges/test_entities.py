@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Failed, Options, Prompt, Writing
 from evaljudge.engines import Identity
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
+from evaljudge.identity import score_signature
 from evaljudge.judges import make_judges
-from evaljudge.judges.entities import Entities
-from evaljudge.judges.voting import PROMPTS, templates
-from evaljudge.model.scripted import Scripted
+from evaljudge.judges.entities.judge import Entities
+from evaljudge.judges.entities.voting import PROMPTS, templates
+from evaljudge.model.asks import Failed, Options, Prompt, Writing
+from evaljudge.prompts import Pack, Task, load_task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
-from evaljudge.signature import score_signature
-from evaljudge.tasks import Pack, Task, load_task
 
 SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
           "alignment", "readability")  # fmt: skip
@@ -473,7 +473,7 @@ def test_votes_that_were_lost_on_a_rubric_are_said() -> None:
         return Failed("too long") if template == "stated" else answers_of_rubric(
             template, subject, told)  # fmt: skip
 
-    from evaljudge.judges.rubric import rubric_of
+    from evaljudge.judges.entities.rubric import rubric_of
 
     texts = tuple(f"Thing {n} happened." for n in range(3))
     (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers))
@@ -514,7 +514,7 @@ def test_the_papers_five_of_eleven() -> None:
             (same if n < count else f"Thing {n} happened. ") + f"Unlike {n}." for n in range(11)
         )
         (brief,) = rubric(Document("d1", SOURCE, texts), scripted(answers_of_rubric))
-        from evaljudge.judges.rubric import rubric_of
+        from evaljudge.judges.entities.rubric import rubric_of
 
         found = rubric_of(brief.content, None)
         if not isinstance(found, Failed):
@@ -557,7 +557,7 @@ def test_no_reference_has_entities() -> None:
     )
 
     from evaljudge.engines import Identity
-    from evaljudge.signature import brief_key
+    from evaljudge.identity import brief_key
 
     writer_is = Identity("m", "r", {}, {})
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.geval import RATINGS, Geval, mean_rating
+from evaljudge.judges.geval.judge import RATINGS, Geval, mean_rating
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
-from evaljudge.model.scripted import Scripted
+from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from evaljudge.tasks import BUILT_IN, load_task
 
 CASE = Case(
     Document("d1", "The river rose.", context="A fact."),

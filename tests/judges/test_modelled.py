@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement import dawid_skene
-from evaljudge.asks import Failed
-from evaljudge.judges.ballots import (
+from evaljudge.judges.entities.ballots import (
     DIVIDED_BY_LOSS,
     NO_BALLOT,
     OPTIONS,
@@ -23,7 +22,7 @@ from evaljudge.judges.ballots import (
     Ruling,
     ruling,
 )
-from evaljudge.judges.modelled import (
+from evaljudge.judges.entities.modelled import (
     AspectModel,
     Modelled,
     Patterns,
@@ -32,6 +31,7 @@ from evaljudge.judges.modelled import (
     model_votes,
     patterns,
 )
+from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
 Given = Mapping[str, Answer]

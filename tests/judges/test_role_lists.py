@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Failed, Sample
-from evaljudge.judges.role_lists import Role, RoleList, roles_in
-from evaljudge.judges.wording import fold, one_line, quoted
+from evaljudge.judges.roles.lists import Role, RoleList, roles_in
+from evaljudge.judges.shared.wording import fold, one_line, quoted
+from evaljudge.model.asks import Failed, Sample
 
 LAW, LOCAL = "They follow the law behind the case.", "They live nearby, and worry."
 BOTH = [("Politicians", LAW), ("Residents of Nevada", LOCAL)]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Failed, Sample, Token
-from evaljudge.judges.role_lists import Role
-from evaljudge.judges.role_votes import NO_VOTE, Vote, confidence, votes_in
+from evaljudge.judges.roles.lists import Role
+from evaljudge.judges.roles.votes import NO_VOTE, Vote, confidence, votes_in
+from evaljudge.model.asks import Failed, Sample, Token
 
 NAMES = ("Summary 1", "Summary 2")
 TYPES = ("General Public", "Critic", "News Author")

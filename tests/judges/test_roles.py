@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Failed, Options, Prompt, Sample, Token, Writing, Written
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
-from evaljudge.judges.rival import needed
-from evaljudge.judges.roles import Roles
+from evaljudge.judges.roles.judge import Roles
+from evaljudge.judges.roles.rival import needed
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Writing, Written
 from evaljudge.model.remembering import Remembering
-from evaljudge.model.scripted import Scripted
+from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from evaljudge.tasks import load_task
 
 TASK = load_task("summary", ["coherence", "relevance"])
 STATIC = ["General Public", "Critic", "News Author"]
@@ -355,7 +355,7 @@ def test_nobody_votes_on_the_reference_itself() -> None:
 
 def test_other_votes_ask_for_no_other_readers() -> None:
     from evaljudge.engines import Identity
-    from evaljudge.signature import brief_key
+    from evaljudge.identity import brief_key
 
     writer_is = Identity("m", "r", {}, {})
 

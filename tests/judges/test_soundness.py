@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Failed, Options, Prompt
-from evaljudge.casework import case_models, judged
+from evaljudge.engines.scripted import Scripted
+from evaljudge.execution.case import case_models, judged
 from evaljudge.judges.protocol import Anchored
-from evaljudge.judges.scale import named, ratings
-from evaljudge.judges.synthetic import Synthetic
-from evaljudge.model.scripted import Scripted
+from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.model.asks import Failed, Options, Prompt
+from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from evaljudge.tasks import load_task
 
 CASE = Case(
     Document("d1", "The river rose."),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Failed, Prompt, Sample, Spent, Writing, Written
-from evaljudge.judges.structured import (
+from evaljudge.engines.scripted import Scripted
+from evaljudge.judges.shared.structured import (
     CUT,
     Bill,
     Replies,
@@ -20,8 +20,8 @@ from evaljudge.judges.structured import (
     parsed,
     string,
 )
+from evaljudge.model.asks import Failed, Prompt, Sample, Spent, Writing, Written
 from evaljudge.model.imagining import imagined_value
-from evaljudge.model.scripted import Scripted
 from evaljudge.records import Tokens
 
 ENTITIES = object_of({"entities": list_of(string(10), 3)})

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.asks import Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.anchored import ideal_sums, level_of, weighted_sum
-from evaljudge.judges.scale import neighbours, ratings, rounds
-from evaljudge.judges.synthetic import Synthetic
-from evaljudge.model.scripted import Scripted
+from evaljudge.judges.shared.scale import neighbours, ratings, rounds
+from evaljudge.judges.synthetic.anchored import ideal_sums, level_of, weighted_sum
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
-from evaljudge.tasks import load_task
 
 CASE = Case(
     Document("d1", "The river rose.", context="A fact."),

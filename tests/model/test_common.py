@@ -8,12 +8,22 @@ from typing import Any
 
 import pytest
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Sample, Spent, Weighed, Writing, Written
+from evaljudge.engines.scripted import Scripted
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Spent,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.model.common import Common
 from evaljudge.model.counting import Counting
 from evaljudge.model.remembering import Remembering
-from evaljudge.model.scripted import Scripted
-from evaljudge.tasks import load_task
+from evaljudge.prompts import load_task
 
 HOW = Writing(max_tokens=10)
 STEPS = Prompt(("Write the steps for fluency.",), head=1)

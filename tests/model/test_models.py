@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from evaljudge.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
+from evaljudge.engines.scripted import Scripted, any_option
 from evaljudge.engines.tokens import full_blocks
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
 from evaljudge.model.counting import Counting, cost
 from evaljudge.model.imagining import Imagining
 from evaljudge.model.remembering import Remembering
-from evaljudge.model.scripted import Scripted, any_option
 
 YES_NO = Options(("Yes", "No"))
 HOW = Writing(max_tokens=10)

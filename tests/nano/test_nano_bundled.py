@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.bundled.nano.checkpoint import save_tokenizer
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.errors import UserError
-from evaljudge.job import make_job
-from evaljudge.nano import CHECKPOINT
-from evaljudge.nano.checkpoint import save_tokenizer
-from evaljudge.tasks import load_task
+from evaljudge.prompts import load_task
+from evaljudge.runs.job import make_job
 
 MOST_BYTES = 8_000_000
 

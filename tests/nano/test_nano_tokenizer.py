@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaljudge.bundled.nano.checkpoint import save_tokenizer
+from evaljudge.bundled.nano.lessons import Lesson, Teacher
+from evaljudge.bundled.nano.tokenizer import make_tokenizer
+from evaljudge.bundled.world import make_report
+from evaljudge.bundled.world.words import names, vocabulary
 from evaljudge.engines.labels import compile_options
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.judges import make_judges
-from evaljudge.nano.checkpoint import save_tokenizer
-from evaljudge.nano.lessons import Lesson, Teacher
-from evaljudge.nano.tokenizer import make_tokenizer
-from evaljudge.tasks import load_task
-from evaljudge.world import make_report
-from evaljudge.world.words import names, vocabulary
+from evaljudge.prompts import load_task
 
 TOKENIZER = make_tokenizer()
 

@@ -11,11 +11,11 @@ from random import Random
 
 import pytest
 
-from evaljudge.nano.batch import collate
-from evaljudge.nano.lessons import NOWHERE, Teacher
-from evaljudge.nano.tokenizer import make_tokenizer
-from evaljudge.nano.training import Recipe, Training
-from evaljudge.world.words import names
+from evaljudge.bundled.nano.batch import collate
+from evaljudge.bundled.nano.lessons import NOWHERE, Teacher
+from evaljudge.bundled.nano.tokenizer import make_tokenizer
+from evaljudge.bundled.nano.training import Recipe, Training
+from evaljudge.bundled.world.words import names
 
 SHORT = Recipe(steps=4, comparisons=2, extremes=1, betweens=1)
 TOKENIZER = make_tokenizer()

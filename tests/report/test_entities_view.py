@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evaljudge.entity_sums import EntitySums, entity_row, shard_sums
-from evaljudge.judged_entities import JudgedText, questions, read_judged
 from evaljudge.judges import make_judges
-from evaljudge.judges.ballots import KINDS, WORTH
+from evaljudge.judges.entities.ballots import KINDS, WORTH
+from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
+from evaljudge.judges.entities.sums import EntitySums, entity_row, shard_sums
+from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
 from evaljudge.report import (
     EntityAgreementRow,
@@ -32,7 +33,6 @@ from evaljudge.report.entities import AGREEMENT, ENTITIES, TEXTS, entities, enti
 from evaljudge.report.entity_view import about, shown_text
 from evaljudge.report.marking import MOST_NAMED, pieces
 from evaljudge.report.page import text_size
-from evaljudge.tasks import load_task
 
 TEXT = "The river rose and fell. It rain."
 HOSTILE = [

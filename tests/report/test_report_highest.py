@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.report.highest import LIMIT, Highest, from_ordered, ordered, share_of
+from evaljudge.analysis.highest import LIMIT, Highest, from_ordered, ordered, share_of
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TIED = st.integers(-3, 3).map(float) | st.just(-0.0)

@@ -23,7 +23,6 @@ from evaljudge.report.methods import (
     method_table,
     methods_section,
 )
-from evaljudge.report.plain import columns, one_line
 from evaljudge.report.study import (
     PLACES,
     PLACES_ON_SCREEN,
@@ -31,7 +30,8 @@ from evaljudge.report.study import (
     study_page,
     study_text,
 )
-from evaljudge.report.tables import Placed, Section, Table
+from evaljudge.sections import Placed, Section, Table
+from evaljudge.text import columns, one_line
 
 TABLE = MethodTable(
     "spearman",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evaljudge.report import Coverage, Findings, page
-from evaljudge.report.plain import one_line
+from evaljudge.text import one_line
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 ELEMENTS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evaljudge.report.plain import columns, fitted, markdown, one_line
+from evaljudge.text import columns, fitted, markdown, one_line
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.report.plain import columns
 from evaljudge.report.screen import on_screen, wrapped
-from evaljudge.report.tables import Named, Table
+from evaljudge.sections import Named, Table
+from evaljudge.text import columns
 
 WORDS = st.text(max_size=60)
 FIGURES = st.sampled_from(["–", "0.123", "-0.440 [-0.610, -0.350]†", "1,234,567"])

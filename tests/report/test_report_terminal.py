@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from evaljudge.report import AgreementRow, Findings, StandingRow, agreement_text
-from evaljudge.report.plain import columns
+from evaljudge.text import columns
 
 ORDINARY = """\
 Spearman's correlation at each level

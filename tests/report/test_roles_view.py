@@ -16,11 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evaljudge.asks import Failed
 from evaljudge.config import Config, load_config
-from evaljudge.counted import LONGEST_KIND, MOST_KINDS, add, sizes
-from evaljudge.judged_roles import PolledText, read_polled
 from evaljudge.judges import make_judges
+from evaljudge.judges.roles.evidence import PolledText, read_polled
+from evaljudge.judges.roles.findings import role_judges, with_roles
+from evaljudge.judges.roles.sums import RoleSums, role_row, shard_sums
+from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, add, sizes
+from evaljudge.model.asks import Failed
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.report import (
     AgreementRow,
@@ -34,7 +37,6 @@ from evaljudge.report import (
     page,
 )
 from evaljudge.report.page import polled_size
-from evaljudge.report.plain import one_line
 from evaljudge.report.role_view import Ballot, shown_polled
 from evaljudge.report.roles import (
     ABSOLUTE,
@@ -48,10 +50,8 @@ from evaljudge.report.roles import (
     folded,
     roles,
 )
-from evaljudge.role_findings import role_judges, with_roles
-from evaljudge.role_sums import RoleSums, role_row, shard_sums
 from evaljudge.storage import Output
-from evaljudge.tasks import load_task
+from evaljudge.text import one_line
 
 TEXT = "The river rose and fell."
 HOSTILE = [

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.probes.matrix import Floats, Measure, ScoreMatrix, score_matrix
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.studies.matrix import Floats, Measure, ScoreMatrix, score_matrix
 
 Matrix = Callable[..., ScoreMatrix]
 

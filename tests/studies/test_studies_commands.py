@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaljudge.errors import UserError
-from evaljudge.studies.commands import studies_app
+from evaljudge.probes.commands import studies_app
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 STUDIES = ["mixes", "robustness", "complementarity", "sizes", "ranges", "spurious"]

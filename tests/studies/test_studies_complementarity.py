@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaljudge.errors import UserError
-from evaljudge.records import Candidate, Case, Document
-from evaljudge.studies.complementarity import (
+from evaljudge.probes.complementarity import (
     complementarity,
     complementarity_study,
     ranked_at,
 )
-from evaljudge.studies.matrix import score_matrix
-from evaljudge.studies.telling import told_text
+from evaljudge.probes.matrix import score_matrix
+from evaljudge.probes.telling import told_text
+from evaljudge.records import Candidate, Case, Document
 
 Matrix = Callable[..., Any]
 HUMAN = {"a": [[1, 2, 3, 4]]}

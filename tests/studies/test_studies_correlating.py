@@ -12,7 +12,7 @@ from scipy import stats
 
 from evaljudge.agreement import LEVELS, agreements
 from evaljudge.errors import UserError
-from evaljudge.studies.correlating import (
+from evaljudge.probes.correlating import (
     COEFFICIENTS,
     coefficient_named,
     correlation,

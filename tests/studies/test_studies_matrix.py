@@ -10,8 +10,8 @@ import pytest
 
 from evaljudge.errors import UserError
 from evaljudge.metrics.protocol import Unscored
+from evaljudge.probes.matrix import measured_columns, score_matrix
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.studies.matrix import measured_columns, score_matrix
 
 NAN = np.nan
 RATED = {"a": 1.0}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaljudge.analysis.mixes import Mix, all_pairs, mix_of
 from evaljudge.errors import UserError
-from evaljudge.mixing import Mix, all_pairs, mix_of
-from evaljudge.studies.mixes import mixes, mixes_study
-from evaljudge.studies.telling import told_json, told_text
+from evaljudge.probes.mixes import mixes, mixes_study
+from evaljudge.probes.telling import told_json, told_text
 
 HUMAN = {"a": [[1, 2, 3, 4], [1, 2, 3, 4]]}
 SCORES = {"x": [[1, 3, 2, 4], [1, 3, 2, 4]], "y": [[1, 1, 2, 2], [0, 0, 1, 1]], "z": [[9] * 4] * 2}

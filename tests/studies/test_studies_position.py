@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from evaljudge.errors import UserError
-from evaljudge.studies.commands import studies_app
-from evaljudge.studies.position import position, read_votes
+from evaljudge.probes.commands import studies_app
+from evaljudge.probes.position import position, read_votes
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 

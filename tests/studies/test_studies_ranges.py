@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from evaljudge.metrics.protocol import Value
+from evaljudge.probes.matrix import Measure, measured_columns, score_matrix
+from evaljudge.probes.ranges import ranges, ranges_study
+from evaljudge.probes.spurious import spurious, spurious_study
+from evaljudge.probes.telling import told_text
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.studies.matrix import Measure, measured_columns, score_matrix
-from evaljudge.studies.ranges import ranges, ranges_study
-from evaljudge.studies.spurious import spurious, spurious_study
-from evaljudge.studies.telling import told_text
 
 SOURCE = "Red fox. Green frog. Blue bird. White wolf. Black bear."
 SYSTEMS = tuple(Candidate(name, text) for name, text in zip("ABC", ("x", "x y", ""), strict=True))

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaljudge.analysis.mixes import mix_of
 from evaljudge.errors import UserError
-from evaljudge.mixing import mix_of
+from evaljudge.probes.alterations import excerpt
+from evaljudge.probes.correlating import correlation
+from evaljudge.probes.matrix import Floats, Measure, ScoreMatrix, measured_columns, score_matrix
+from evaljudge.probes.robustness import Growth, RobustnessRow, robustness, robustness_study
+from evaljudge.probes.telling import told_text
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.studies.alterations import excerpt
-from evaljudge.studies.correlating import correlation
-from evaljudge.studies.matrix import Floats, Measure, ScoreMatrix, measured_columns, score_matrix
-from evaljudge.studies.robustness import Growth, RobustnessRow, robustness, robustness_study
-from evaljudge.studies.telling import told_text
 
 GROWTH = Growth("a", "system", "pearson", steps=4, draws=2, seed=3)
 UNSCORED = ("d1", "s2")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaljudge.probes.alterations import ALTERATIONS, excerpt, with_altered_references
+from evaljudge.probes.fragments import correlates, fragments, words
+from evaljudge.probes.sentences import sentences
 from evaljudge.records import Case, Document
-from evaljudge.studies.alterations import ALTERATIONS, excerpt, with_altered_references
-from evaljudge.studies.fragments import correlates, fragments, words
-from evaljudge.studies.sentences import sentences
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.studies.correlating import correlation
-from evaljudge.studies.sizes import Subsets, sizes, sizes_study
-from evaljudge.studies.telling import told_text
+from evaljudge.probes.correlating import correlation
+from evaljudge.probes.sizes import Subsets, sizes, sizes_study
+from evaljudge.probes.telling import told_text
 
 Matrix = Callable[..., Any]
 STREAM = np.random.default_rng(1)

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaljudge.report.plain import columns
-from evaljudge.studies.heat import heat_maps
-from evaljudge.studies.plots import Box, Interval, Line, boxes, intervals, lines
-from evaljudge.studies.telling import Study, Table, told_json, told_markdown, told_text
+from evaljudge.probes.heat import heat_maps
+from evaljudge.probes.plots import Box, Interval, Line, boxes, intervals, lines
+from evaljudge.probes.telling import Study, Table, told_json, told_markdown, told_text
+from evaljudge.text import columns
 
 STRANGE = ["_hidden", "$a_b^2$", "<b>&", "x | y", "esc\x1b[31m", "指标", "long " * 30]
 TWENTY = [f"scorer-{n}" for n in range(20 - len(STRANGE))] + STRANGE

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.asks import Prompt
+from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
-from evaljudge.model.scripted import Scripted
+from evaljudge.model.asks import Prompt
+from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
-from evaljudge.tasks import load_task
 
 CASE = Case(
     Document("d1", "A: Which animal?", context="Three hearts.", references=("The octopus.",)),

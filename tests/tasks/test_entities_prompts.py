@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from evaljudge.asks import Prompt
-from evaljudge.judges.ballots import KINDS, OPTIONS, Aspect
-from evaljudge.tasks import BUILT_IN, COMMON, Layout, load_task
-from evaljudge.tasks.pack import read_pack
+from evaljudge.judges.entities.ballots import KINDS, OPTIONS, Aspect
+from evaljudge.model.asks import Prompt
+from evaljudge.prompts import BUILT_IN, COMMON, Layout, load_task
+from evaljudge.prompts.pack import read_pack
 
 LAYOUTS: list[Layout] = ["paper", "shared"]
 MODES = ("choose", "answer", "reason")

@@ -24,9 +24,9 @@ from typing import get_args
 
 import yaml
 
+from evaljudge.prompts import BUILT_IN, COMMON, PACKS, Layout, Pack, Task, load_task
+from evaljudge.prompts.pack import read_pack
 from evaljudge.records import Axis
-from evaljudge.tasks import BUILT_IN, COMMON, PACKS, Layout, Pack, Task, load_task
-from evaljudge.tasks.pack import read_pack
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.asks import Prompt
 from evaljudge.errors import UserError
-from evaljudge.judges.direct import Direct
-from evaljudge.judges.geval import Geval
-from evaljudge.judges.synthetic import Synthetic
-from evaljudge.tasks import BUILT_IN, COMMON, PACKS, Layout, Task, load_task
-from evaljudge.tasks.pack import read_pack
+from evaljudge.judges.direct.judge import Direct
+from evaljudge.judges.geval.judge import Geval
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.model.asks import Prompt
+from evaljudge.prompts import BUILT_IN, COMMON, PACKS, Layout, Task, load_task
+from evaljudge.prompts.pack import read_pack
 
 CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare",
             "synthetic.extreme", "synthetic.yes-no"]  # fmt: skip

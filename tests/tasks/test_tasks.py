@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
-from evaljudge.judges.synthetic import Synthetic
-from evaljudge.tasks import BUILT_IN, Pack, load_task
-from evaljudge.tasks.pack import read_pack
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.prompts import BUILT_IN, Pack, load_task
+from evaljudge.prompts.pack import read_pack
 
 AXES = {
     "summary": "coherence consistency fluency relevance",

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from evaljudge.errors import UserError
-from evaljudge.tasks import COMMON, Pack, load_task
-from evaljudge.tasks.pack import read_pack
+from evaljudge.prompts import COMMON, Pack, load_task
+from evaljudge.prompts.pack import read_pack
 
 BASE = "{% block who %}Somebody{% endblock %} says {% block what %}{% endblock %}."
 CHILD = '{% extends "base" %}{% block what %}<said>{{ said }}</said>{% endblock %}'

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.corpora import CorpusSource, open_corpus
-from evaljudge.world import (
+from evaljudge.bundled.world import (
     AXES,
     HIGHEST,
     LOWEST,
@@ -25,9 +24,10 @@ from evaljudge.world import (
     read_report,
     spelt,
 )
-from evaljudge.world.corpus import SYSTEMS, as_jsonl, make_cases
-from evaljudge.world.documents import Fact
-from evaljudge.world.words import VERBS, garbled, names, vocabulary
+from evaljudge.bundled.world.corpus import SYSTEMS, as_jsonl, make_cases
+from evaljudge.bundled.world.documents import Fact
+from evaljudge.bundled.world.words import VERBS, garbled, names, vocabulary
+from evaljudge.corpora import CorpusSource, open_corpus
 
 LEVELS = st.integers(LOWEST, HIGHEST)
 

@@ -1,0 +1,1 @@
+"""From verdicts to findings: scores, statistics, calibration, thresholds, costs, selection."""

@@ -1,0 +1,181 @@
+"""Training the nano judge: from nothing to a checkpoint, the same way each time.
+
+Three things are learnt at once: the answers and the texts (what is shipped), the axes that each
+word shows a fault on, and where in the report a text's things are told of. The last two are
+scaffolds: without them a network this small does not find out in an hour on two cores that it must
+look things up at all.
+
+A step's lessons are drawn from the seed and the step's number alone, so a training that was cut
+short goes on with what it would have seen.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from evaljudge.bundled.nano.batch import Batch, collate
+from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, Teacher
+from evaljudge.bundled.nano.network import Network, Shape
+from evaljudge.bundled.nano.tokenizer import make_tokenizer
+
+_REPORTED_EVERY = 50
+_WORTH_COMPILING = 500
+_FAULTS_ARE_RARE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What the weights depend on, beside the world and the machine's arithmetic."""
+
+    seed: int = 0
+    steps: int = 2600
+    comparisons: int = 24
+    extremes: int = 4
+    betweens: int = 6
+    rate: float = 2e-3
+    rate_of_matrices: float = 4e-3
+    warm_up: int = 100
+    cool_down: float = 0.4
+    faults: float = 1.0
+    looks: float = 0.3
+    decay: float = 0.05
+
+
+class Training:
+    def __init__(self, recipe: Recipe, folder: Path) -> None:
+        torch.manual_seed(recipe.seed)
+        tokenizer = make_tokenizer()
+        self.recipe, self.step = recipe, 0
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.network = Network(Shape(tokenizer.get_vocab_size())).to(self.device)
+        self._forward = _compiled(self.network, recipe.steps)
+        self._teacher = Teacher(tokenizer)
+        self._optimisers = _optimisers(self.network, recipe)
+        self._state = folder / "training.pt"
+
+    def resume(self) -> bool:
+        """Where an earlier training of this recipe stopped; whether there was one."""
+        if not self._state.exists():
+            return False
+        state = torch.load(self._state, weights_only=True, map_location=self.device)
+        if state["recipe"] != asdict(self.recipe):
+            raise SystemExit(f"{self._state}: of another recipe: {state['recipe']}; remove it")
+        self.step = state["step"]
+        self.network.load_state_dict(state["network"])
+        for optimiser, kept in zip(self._optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(kept)
+        return True
+
+    def save(self) -> None:
+        state = {
+            "recipe": asdict(self.recipe),
+            "step": self.step,
+            "network": self.network.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
+        }
+        self._state.parent.mkdir(parents=True, exist_ok=True)
+        fresh = self._state.with_suffix(".fresh")
+        torch.save(state, fresh)
+        fresh.replace(self._state)
+
+    def run(self, say: Callable[[str], None]) -> None:
+        began, losses = time.monotonic(), []
+        while self.step < self.recipe.steps:
+            losses.append(self.take_step())
+            if self.step % _REPORTED_EVERY == 0 or self.step == self.recipe.steps:
+                self.save()
+                means = torch.tensor(losses).mean(0).tolist()
+                seconds = time.monotonic() - began
+                say(
+                    f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, extremes, "
+                    f"betweens {', '.join(f'{mean:.3f}' for mean in means)}; {seconds:.0f} s"
+                )
+                losses = []
+
+    def take_step(self) -> list[float]:
+        random, recipe = Random(f"{self.recipe.seed} {self.step}"), self.recipe
+        teach = self._teacher
+        sets = [
+            [teach.comparison(random) for _ in range(recipe.comparisons)],
+            [teach.extreme(random) for _ in range(recipe.extremes)],
+            [teach.between(random) for _ in range(recipe.betweens)],
+        ]
+        losses = [self._learn(lessons) for lessons in sets]
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        for optimiser in self._optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = group["full_rate"] * self._pace()
+            optimiser.step()
+            optimiser.zero_grad()
+        self.step += 1
+        return losses
+
+    def _pace(self) -> float:
+        """The share of the full learning rate: up, level, and down at the end."""
+        recipe = self.recipe
+        left = (recipe.steps - self.step) / (recipe.steps * recipe.cool_down)
+        return max(0.01, min(1.0, (self.step + 1) / recipe.warm_up, left))
+
+    def _learn(self, lessons: Sequence[Lesson]) -> float:
+        batch = collate(lessons).to(self.device)
+        with torch.autocast(self.device, torch.bfloat16):
+            hidden, faults, looks = self._forward(batch.ids, batch.positions, batch.sees)
+            words = self.network.read(hidden[batch.learnt > 0])
+        said = _of_words(words, batch)
+        seen = self.recipe.faults * _of_faults(faults, batch)
+        found = self.recipe.looks * _of_looks(looks, batch)
+        (said + seen + found).backward()
+        return float(said.item())
+
+
+def _of_words(logits: Tensor, batch: Batch) -> Tensor:
+    weights = batch.learnt[batch.learnt > 0]
+    missed = F.cross_entropy(logits.float(), batch.following[batch.learnt > 0], reduction="none")
+    return (missed * weights).sum() / weights.sum()
+
+
+def _of_faults(logits: Tensor, batch: Batch) -> Tensor:
+    rare = torch.tensor(_FAULTS_ARE_RARE, device=logits.device)
+    return F.binary_cross_entropy_with_logits(logits.float(), batch.faults, pos_weight=rare)
+
+
+def _of_looks(logits: Tensor, batch: Batch) -> Tensor:
+    looking = batch.looks != NOWHERE
+    if not looking.any():
+        return torch.zeros((), device=logits.device)
+    return F.cross_entropy(logits[looking].float(), batch.looks[looking])
+
+
+def _compiled(network: Network, steps: int) -> Callable[..., Any]:
+    """A third faster where torch finds a C++ compiler, after two minutes of compiling."""
+    if shutil.which("g++") is None or steps < _WORTH_COMPILING:
+        return network
+    compiled: Callable[..., Any] = torch.compile(network, dynamic=True)
+    return compiled
+
+
+def _optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """Muon for the layers' matrices, which learns copying in half the steps; AdamW for the rest."""
+    matrices = [p for p in network.layers.parameters() if p.ndim == 2]
+    inside = {id(p) for p in matrices}
+    rest = [p for p in network.parameters() if id(p) not in inside]
+    found: list[torch.optim.Optimizer] = [
+        torch.optim.Muon(
+            matrices, recipe.rate_of_matrices, recipe.decay, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW(rest, recipe.rate, betas=(0.9, 0.95), weight_decay=recipe.decay),
+    ]
+    for optimiser in found:
+        for group in optimiser.param_groups:
+            group["full_rate"] = group["lr"]
+    return found

@@ -1,0 +1,22 @@
+"""A small invented world: reports of who did what where, and texts about them of known quality.
+
+What is judged elsewhere by people is known here by construction, so a judge can be trained on one
+half of the world and measured on the other. The halves share words and no name.
+"""
+
+from evaljudge.bundled.world.documents import Report, make_report, read_report
+from evaljudge.bundled.world.oracle import levels_of
+from evaljudge.bundled.world.texts import (
+    AXES,
+    HIGHEST,
+    LOWEST,
+    Axis,
+    Text,
+    graded,
+    level,
+    make_text,
+    spelt,
+)
+
+__all__ = ["AXES", "HIGHEST", "LOWEST", "Axis", "Report", "Text", "graded", "level", "levels_of",
+           "make_report", "make_text", "read_report", "spelt"]  # fmt: skip

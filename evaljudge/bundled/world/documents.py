@@ -1,0 +1,88 @@
+"""Documents of the world: eight facts, of which the first four are the main news.
+
+    Main news: In Oldby Ms Balwick bought three boats. … Other news: In Marsden Mr Corlin lost …
+
+No two facts of a document share things, number or place, so what a text says of `boats` can be
+right or wrong, main news or not, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from evaljudge.bundled.world.words import (
+    MAIN,
+    NUMBERS,
+    OBJECTS,
+    OTHER,
+    PLACES,
+    TITLES,
+    VERBS,
+    Half,
+    names,
+)
+
+MAIN_FACTS = OTHER_FACTS = 4
+_PEOPLE = 3
+_FACT = re.compile(
+    r"In (?P<place>\w+) (?P<title>\w+) (?P<name>\w+) "
+    r"(?P<verb>\w+) (?P<number>\w+) (?P<things>\w+)\."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    title: str
+    name: str
+    verb: str
+    number: str
+    things: str
+    place: str
+
+    @property
+    def words(self) -> list[str]:
+        return ["In", self.place, self.title, self.name, self.verb, self.number, self.things]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a document of the world tells."""
+
+    main: tuple[Fact, ...]
+    other: tuple[Fact, ...]
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return self.main + self.other
+
+    @property
+    def text(self) -> str:
+        return f"{MAIN} {_sentences(self.main)} {OTHER} {_sentences(self.other)}"
+
+
+def read_report(text: str) -> Report | None:
+    """The report that reads so; None where the text is none of the world's."""
+    facts = tuple(Fact(**found.groupdict()) for found in _FACT.finditer(text))
+    report = Report(facts[:MAIN_FACTS], facts[MAIN_FACTS:])
+    return report if report.text == " ".join(text.split()) else None
+
+
+def make_report(random: Random, half: Half) -> Report:
+    count = MAIN_FACTS + OTHER_FACTS
+    people = [(random.choice(list(TITLES)), n) for n in random.sample(_names(half), _PEOPLE)]
+    told = zip(*(random.sample(kind, count) for kind in (NUMBERS, OBJECTS, PLACES)), strict=True)
+    facts = [Fact(*random.choice(people), random.choice(VERBS), *what) for what in told]
+    return Report(tuple(facts[:MAIN_FACTS]), tuple(facts[MAIN_FACTS:]))
+
+
+@cache
+def _names(half: Half) -> list[str]:
+    return names(half)
+
+
+def _sentences(facts: Sequence[Fact]) -> str:
+    return " ".join(f"{' '.join(fact.words)}." for fact in facts)

@@ -1,0 +1,191 @@
+"""Texts about a report whose quality is set, not guessed.
+
+A text has four sentences; each is at fault on an axis or is not, and a text's level on the axis
+is five less its faulty sentences. So every text is about as long as any other, and its levels on
+the four axes are set apart from each other:
+
+    First, in Oldby Ms Balwick bought three boats. Then, …                as the report has it
+    First, in Oldby Ms Balwick um bought three boats boats.               fluency
+    Finally, in Oldby he bought three boats.   (nobody is named yet)      coherence
+    First, in Oldby Ms Balwick bought nine boats.                         consistency
+    First, in Marsden Mr Corlin lost ten keys.   (other news)             relevance
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Literal, get_args
+
+from evaljudge.bundled.world.documents import Fact, Report
+from evaljudge.bundled.world.words import FICTIONS, FILLERS, NUMBERS, ORDER, PLACES, TITLES, garbled
+
+Axis = Literal["coherence", "consistency", "fluency", "relevance"]
+AXES: tuple[Axis, ...] = get_args(Axis)
+LOWEST, HIGHEST = 1, 5
+SENTENCES = HIGHEST - LOWEST
+_PRONOUN_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text, and the axes on which it shows its sentence to be at fault."""
+
+    text: str
+    faults: frozenset[Axis] = frozenset()
+
+
+_GARBLED: frozenset[Axis] = frozenset({"fluency"})
+Sentence = list[Word]
+Text = list[Sentence]
+
+
+def spelt(text: Text) -> str:
+    return " ".join(f"{' '.join(word.text for word in sentence)}." for sentence in text)
+
+
+def level(text: Text, axis: Axis) -> int:
+    return HIGHEST - sum(any(axis in word.faults for word in sentence) for sentence in text)
+
+
+# what a writer is taught: of each level one text, whose last sentences are the faulty ones
+
+
+def graded(report: Report, axis: Axis, level: int) -> Text:
+    good = level - LOWEST
+    return _perfect(report)[:good] + _worst(report, axis)[good:]
+
+
+def _perfect(report: Report) -> Text:
+    return [_told(order, fact) for order, fact in zip(ORDER, report.main, strict=True)]
+
+
+def _worst(report: Report, axis: Axis) -> Text:
+    facts, order = report.main, ORDER
+    match axis:
+        case "coherence":
+            moved = order[-1:] + order[:-1]
+            return [_told(o, f, coherence="order") for o, f in zip(moved, facts, strict=True)]
+        case "consistency":
+            wrong = [replace(f, place=p) for f, p in zip(facts, FICTIONS, strict=True)]
+            return [_told(o, f, consistency="place") for o, f in zip(order, wrong, strict=True)]
+        case "relevance":
+            return [
+                _told(o, f, relevance="things") for o, f in zip(order, report.other, strict=True)
+            ]
+        case "fluency":
+            first, second, third, fourth = _perfect(report)
+            return [_filled(first, 5, FILLERS[0]), _echoed(second, 7),
+                    _filled(third, 3, FILLERS[1]), _echoed(fourth, 5)]  # fmt: skip
+
+
+# what systems write: the faults of each axis fall on sentences by chance
+
+
+def make_text(random: Random, report: Report, levels: Mapping[Axis, int]) -> Text:
+    """A text of exactly these levels; which sentences are at fault, and how, is drawn."""
+    faulty: dict[Axis, set[int]] = {
+        axis: set(random.sample(range(SENTENCES), HIGHEST - levels[axis])) for axis in AXES
+    }
+    facts = _chosen(random, report, faulty["relevance"])
+    text: Text = []
+    named: Fact | None = None
+    for place, fact in enumerate(facts):
+        at_fault = {axis for axis in AXES if place in faulty[axis]}
+        sentence, named = _sentence(random, report, place, (fact, named), at_fault)
+        text.append(sentence)
+    return text
+
+
+def _chosen(random: Random, report: Report, irrelevant: set[int]) -> list[Fact]:
+    """A fact for each sentence: main news but for these; in the report's order or in any."""
+    main = random.sample(range(SENTENCES), SENTENCES - len(irrelevant))
+    other = random.sample(report.other, len(irrelevant))
+    if random.random() < 0.5:
+        main.sort()
+    told = iter(report.main[i] for i in main)
+    aside = iter(other)
+    return [next(aside if place in irrelevant else told) for place in range(SENTENCES)]
+
+
+def _sentence(
+    random: Random,
+    report: Report,
+    place: int,
+    told: tuple[Fact, Fact | None],
+    at_fault: set[Axis],
+) -> tuple[Sentence, Fact | None]:
+    """The sentence on this fact, where the text has named that one last; and whom it names now."""
+    fact, named = told
+    shown: dict[str, str] = {"relevance": "things"} if "relevance" in at_fault else {}
+    if "consistency" in at_fault:
+        fact, shown["consistency"] = _contradicted(random, fact, report)
+    order, who = ORDER[place], _subject(random, fact, named)
+    if "coherence" in at_fault:
+        if random.random() < 0.5:
+            order = random.choice([word for word in ORDER if word != order])
+            shown["coherence"] = "order"
+        else:
+            who = _nobody(random, named)
+            shown["coherence"] = "who"
+    sentence = _told(order, fact, who, **shown)
+    if "fluency" in at_fault:
+        sentence = _spoilt(random, sentence)
+    return sentence, fact if who[0] in TITLES else named
+
+
+def _contradicted(random: Random, fact: Fact, report: Report) -> tuple[Fact, str]:
+    """Another number or place, which the report does not tell of; and which of the two it is."""
+    if random.random() < 0.5:
+        known = {told.number for told in report.facts}
+        return replace(fact, number=_unknown(random, NUMBERS, known)), "number"
+    places = {told.place for told in report.facts}
+    return replace(fact, place=_unknown(random, (*PLACES, *FICTIONS), places)), "place"
+
+
+def _unknown(random: Random, words: Sequence[str], known: set[str]) -> str:
+    return random.choice([word for word in words if word not in known])
+
+
+def _subject(random: Random, fact: Fact, named: Fact | None) -> list[str]:
+    same = named is not None and (named.title, named.name) == (fact.title, fact.name)
+    if same and random.random() < _PRONOUN_SHARE:
+        return [TITLES[fact.title]]
+    return [fact.title, fact.name]
+
+
+def _nobody(random: Random, named: Fact | None) -> list[str]:
+    """A pronoun that cannot mean whom the text has named last."""
+    return [random.choice([p for t, p in TITLES.items() if named is None or t != named.title])]
+
+
+def _spoilt(random: Random, sentence: Sentence) -> Sentence:
+    kind, at = random.randrange(3), random.randrange(1, len(sentence))
+    if kind == 0:
+        return _filled(sentence, at, random.choice(FILLERS))
+    if kind == 1:
+        return _echoed(sentence, at)
+    verb = len(sentence) - 3
+    word = Word(garbled(sentence[verb].text), _GARBLED)
+    return [*sentence[:verb], word, *sentence[verb + 1 :]]
+
+
+def _filled(sentence: Sentence, at: int, filler: str) -> Sentence:
+    return [*sentence[:at], Word(filler, _GARBLED), *sentence[at:]]
+
+
+def _echoed(sentence: Sentence, at: int) -> Sentence:
+    return [*sentence[: at + 1], Word(sentence[at].text, _GARBLED), *sentence[at + 1 :]]
+
+
+def _told(order: str, fact: Fact, subject: Sequence[str] = (), /, **shown_at: str) -> Sentence:
+    """`shown_at`: the axes that the sentence is at fault on, and the slot that shows it."""
+    who = subject or (fact.title, fact.name)
+    slots = [("order", f"{order},"), ("", "in"), ("place", fact.place),
+             *(("who", word) for word in who), ("", fact.verb), ("number", fact.number),
+             ("things", fact.things)]  # fmt: skip
+    return [
+        Word(word, frozenset(axis for axis in AXES if shown_at.get(axis) == slot))
+        for slot, word in slots
+    ]

@@ -1,0 +1,1 @@
+"""Commands that do not run judges: each reads its own inputs, and prints what it found."""

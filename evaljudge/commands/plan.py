@@ -1,0 +1,155 @@
+"""`evaljudge plan`: what is left to ask, as a table in words.
+
+36 cases, 252 candidates
+rated by people: coherence 252, fluency 250
+stage     judge               asks   prompt tokens  prefill at least   generate
+prepare   synthetic            720         205,000            31,000     57,000
+judge     synthetic          6,048       2,150,000           190,000      6,048
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evaljudge.config import Config, load_config
+from evaljudge.engines import Engines
+from evaljudge.prompts import NANO
+from evaljudge.reasons import grouped
+from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.planning import COMPARED_CASES, Plan, make_plan, prefilled_by_layout
+from evaljudge.studies.study import plan_study, study_runs
+from evaljudge.text import LONG, one_line
+
+HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
+LAYOUTS = ("paper", "shared")
+EXACT = "Asks and prompt tokens are exact: every brief is there."
+FURTHER = (
+    "Not planned: the further requests of an ask whose options take several tokens of the\n"
+    "tokenizer each. A run tells their tokens apart."
+)
+GUESSED = (
+    "{}: asks and tokens are estimates. How many entities a text has, or readers a document, is\n"
+    "known when it has been read; it is taken to have half as many entities as it may, and as\n"
+    "many readers as are wanted, no two alike."
+)
+CLUSTERED = (
+    "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
+    "settings that come to the same voters ask once."
+)
+ESTIMATED = (
+    "Asks are exact as long as every brief can be written. Prompt tokens that hold a brief not\n"
+    "yet written are estimates: it is taken to be as long as the candidates."
+)
+
+
+def planned_text(
+    given: str | Mapping[str, Any],
+    changes: Sequence[str] = (),
+    throughput: float | None = None,
+    engines: Engines | None = None,
+) -> str:
+    config = load_config(given, changes)
+    if config.study is None:
+        plans = [("", make_plan(make_job(config, engines)))]
+        shown = config
+    else:
+        plans = plan_study(given, changes, engines=engines)
+        shown = study_runs(config)[0].config
+    return "\n".join(_lines(plans, shown, throughput, engines)) + "\n"
+
+
+def _lines(
+    plans: Sequence[tuple[str, Plan]],
+    config: Config,
+    throughput: float | None,
+    engines: Engines | None,
+) -> Iterator[str]:
+    first = plans[0][1]
+    yield f"{first.cases:,} cases, {first.candidates:,} candidates"
+    rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
+    yield f"rated by people: {rated or 'none'}"
+    yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
+    if not config.judges:
+        yield "The configuration names no judge: no model is asked, so there is no cost to plan."
+        return
+    for label, plan in plans:
+        yield from _table(label, plan)
+    for label, plan in plans:
+        yield from _foreseen(label, plan)
+    if len(plans) > 1:
+        yield f"{'all runs':42}" + _numbers(*(plan for _, plan in plans))
+    job = make_job(config, engines)
+    guessed = [judge.name for judge in job.judges if judge.asks_by_replies]
+    if len(guessed) < len(job.judges):
+        yield ESTIMATED if any(not plan.is_exact for _, plan in plans) else EXACT
+    clustered = [judge.name for judge in job.judges if judge.encoders]
+    if others := [name for name in clustered if name not in guessed]:
+        yield CLUSTERED.format(", ".join(others))
+    if guessed:
+        yield GUESSED.format(", ".join(guessed))
+    yield FURTHER
+    yield from _by_layout(job, engines)
+    if throughput:
+        yield _hours([plan for _, plan in plans], make_job(config, engines), throughput)
+
+
+def _table(label: str, plan: Plan) -> Iterator[str]:
+    if label:
+        yield f"\n{label}"
+    if plan.refused:
+        more = f" (and {len(plan.refused) - 1} more)" if len(plan.refused) > 1 else ""
+        yield f"`out` is bound to another run ({plan.refused[0]}{more}): this needs another `out`"
+    if plan.done:
+        yield f"{plan.done:,} cases are judged already"
+    yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
+    for (stage, name), tokens in plan.asked.items():
+        if tokens.asks:
+            yield f"{stage:10}{name:32}" + _numbers(Plan(asked={(stage, name): tokens}))
+    yield f"{'total':42}" + _numbers(plan)
+
+
+def _foreseen(label: str, plan: Plan) -> Iterator[str]:
+    for name, reasons in plan.unscored.items():
+        where = f"{label}: {name}" if label else name
+        yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
+
+
+def _numbers(*plans: Plan) -> str:
+    totals = [plan.total for plan in plans]
+    sums = [[t.asks, t.prompt, t.floor, t.generated] for t in totals]
+    return "".join(f"{sum(column):>18,}" for column in zip(*sums, strict=True))
+
+
+def _by_layout(job: Job, engines: Engines | None) -> Iterator[str]:
+    if job.config.prompts == NANO:
+        yield "Layout: the pack `nano` has one, document first and axis last."
+        return
+    others = [
+        make_job(job.config.model_copy(update={"layout": layout}), engines)
+        for layout in LAYOUTS
+        if layout != job.config.layout
+    ]
+    found = prefilled_by_layout(job, others)
+    told = "; ".join(
+        f"{layout} {floor:,} of {prompt:,}" for layout, (prompt, floor) in sorted(found.items())
+    )
+    yield (
+        f"By layout, a fresh run of (at most {COMPARED_CASES}) cases would prefill at least, of "
+        f"its prompt tokens:\n{told} (this configuration: {job.config.layout})"
+    )
+
+
+def _hours(plans: Sequence[Plan], job: Job, throughput: float) -> str:
+    """Between all that could be served from the prefix cache, and nothing of it."""
+    assert job.model is not None, "make_plan refused it"
+    gpus = max(1, job.model.gpus_per_engine)
+    least, most = (
+        sum(t.generated + n for t, n in ((p.total, getattr(p.total, name)) for p in plans))
+        / throughput / 3600 * gpus
+        for name in ("floor", "prompt")
+    )  # fmt: skip
+    return (
+        f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
+        f"cache, {most:,.3g} without any (loading the model and further requests apart)"
+    )

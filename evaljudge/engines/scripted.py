@@ -1,0 +1,142 @@
+"""A model that is scripted: callables answer in place of an engine, for tests and scale runs.
+
+Unscripted, it answers at random but always alike: what it says depends on the prompt alone, so a
+run that is killed and resumed must end like one that was not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from asyncio import sleep
+from collections.abc import Callable, Mapping, Sequence
+from math import log
+
+from evaljudge.engines.opening import Identity, ModelSource
+from evaljudge.model.asks import (
+    Chosen,
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Spent,
+    Token,
+    Vector,
+    Weighed,
+    Writing,
+    Written,
+    some_vector,
+    sound,
+)
+
+Writes = Callable[[Prompt, Writing], str | Failed]
+Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
+Embeds = Callable[[str], Vector]
+Weighs = Callable[[Prompt, str], Sequence[float] | Failed]
+
+
+def noise(*seeds: str) -> float:
+    """A number in (0, 1) that depends on the seeds alone."""
+    digest = hashlib.blake2b("\x1f".join(seeds).encode(), digest_size=8).digest()
+    return (int.from_bytes(digest) + 0.5) / 2**64
+
+
+def any_text(prompt: Prompt, how: Writing) -> str:
+    return f"text {int(noise(prompt.text, repr(how)) * 1e9)}"
+
+
+def any_option(prompt: Prompt, options: Options) -> Mapping[str, float]:
+    weights = {name: noise(prompt.text, name) for name in options.names}
+    total = sum(weights.values())
+    return {name: log(weight / total) for name, weight in weights.items()}
+
+
+def any_weight(prompt: Prompt, text: str) -> Sequence[float]:
+    return [log(noise(prompt.text, word)) for word in text.split()]
+
+
+class Scripted:
+    """Answers with what its callables say; counts each word as a token."""
+
+    def __init__(
+        self,
+        writes: Writes = any_text,
+        chooses: Chooses = any_option,
+        weighs: Weighs = any_weight,
+        embeds: Embeds = some_vector,
+        delay: float = 0.0,
+    ) -> None:
+        self._writes, self._chooses, self._weighs = writes, chooses, weighs
+        self._embeds, self._delay = embeds, delay
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        await sleep(self._delay)
+        return [self._written(prompt, self._writes(prompt, how), how) for prompt in prompts]
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        await sleep(self._delay)
+        return [self._chosen(prompt, options, samples) for prompt in prompts]
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        await sleep(self._delay)
+        replies = [self._weighs(p, t) for p, t in zip(prompts, texts, strict=True)]
+        return [
+            reply if isinstance(reply, Failed) else Weighed(tuple(reply), _words(prompt))
+            for prompt, reply in zip(prompts, replies, strict=True)
+        ]
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return [self._embeds(text) for text in texts]
+
+    def prepare(self, options: Options) -> None:
+        """Any options will do."""
+
+    def prepare_encoder(self, encoder: str) -> None:
+        """None is needed."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
+        if isinstance(reply, Failed):
+            return reply
+        tokens = None if how.schema else (Token(0, len(reply), -1.0),)
+        return Written((Sample(reply, "stop", tokens),) * how.n, _words(prompt))
+
+    def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Chosen | Failed:
+        reply = self._chooses(prompt, options)
+        if isinstance(reply, Failed):
+            return reply
+        chosen = sound(Chosen(reply, (), _words(prompt), key=prompt.text))
+        return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
+
+
+def _words(prompt: Prompt) -> tuple[Spent, ...]:
+    return (Spent(len(prompt.text.split()), 0, 1),)
+
+
+class ScriptedEngines:
+    """Opens a scripted model in place of an engine; `opens` is called in the worker."""
+
+    version = "scripted 1"
+
+    def __init__(self, opens: Callable[[], Scripted] = Scripted) -> None:
+        self._opens = opens
+
+    def identify(self, source: ModelSource) -> Identity:
+        return Identity(source.source, source.revision or "scripted", source.chat, source.engine)
+
+    def find_encoder(self, encoder: str) -> None:
+        """None is needed."""
+
+    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+        return lambda prompt: _words(prompt)[0]
+
+    def context(self, source: ModelSource) -> int | None:
+        return None
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        return self._opens()

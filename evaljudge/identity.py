@@ -1,0 +1,111 @@
+"""What makes two runs, two briefs or two numbers the same: fingerprints, keys, signatures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import evaljudge
+from evaljudge.engines.opening import Identity
+from evaljudge.judges import Judge, Part
+from evaljudge.judges.protocol import Reading
+from evaljudge.metrics import CorpusMetric, Metric
+from evaljudge.model.asks import Prompt, Writing
+from evaljudge.records import Document
+
+Fingerprint = Mapping[str, Any]
+
+
+def fingerprint(
+    corpus: str,
+    task: Mapping[str, Any],
+    judges: Sequence[Judge],
+    model: Identity | None,
+    writer: Identity | None,
+    engine: str,
+    seed: int,
+) -> Fingerprint:
+    """Everything that changes an ask, and only that."""
+    asking = {judge.name: {"version": judge.version} | _asking(judge) for judge in judges}
+    made = {
+        "corpus": corpus,
+        "task": task,
+        "judges": asking,
+        "model": model.as_fingerprint() if model else None,
+        "writer": writer.as_fingerprint() if writer else None,
+        "engine": engine,
+        "seed": seed,
+    }
+    plain: Fingerprint = json.loads(json.dumps(made))
+    return plain
+
+
+def short(told: Any) -> str:
+    """A hash of anything that JSON can say."""
+    text = json.dumps(told, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
+    """`model.source is A there, B here`, for all that differs."""
+    there, here = dict(_leaves(bound)), dict(_leaves(now))
+    keys = sorted(there.keys() | here.keys())
+    return [
+        f"{key} is {_said(there, key)} there, {_said(here, key)} here"
+        for key in keys
+        if there.get(key) != here.get(key)
+    ]
+
+
+def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
+
+
+def _said(leaves: Mapping[str, Any], key: str) -> str:
+    if key not in leaves:
+        return "absent"
+    text = json.dumps(leaves[key], ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:
+    """Equal keys, equal briefs: the document's content, what is told, who writes."""
+    context = document.context if part.shows_context else None
+    told = [judge.kind, judge.version, part.told, document.source, context, writer.as_key()]
+    return short([*told, document.references] if part.shows_references else told)
+
+
+def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
+    """Of a question that holds no text of a document."""
+    return short([prompt.text, repr(how), writer.as_key()])
+
+
+def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:
+    """The line that says how a number was made."""
+    reading = judge.reading if isinstance(judge, Reading) else {}
+    settings = json.dumps(_asking(judge) | dict(reading), sort_keys=True)
+    by = f"{model}" if model == writer else f"{model} writer {writer}"
+    return (
+        f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "
+        f"evaljudge {evaljudge.__version__}"
+    )
+
+
+def _asking(judge: Judge) -> dict[str, Any]:
+    kind = {} if judge.kind == judge.name else {"judge": judge.kind}
+    return kind | dict(judge.asking)
+
+
+def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:
+    """`corpus`: the digest of all documents, which some metrics' numbers depend on."""
+    told = ({} if kind == metric.name else {"metric": kind}) | dict(metric.told)
+    if isinstance(metric, CorpusMetric):
+        told |= {"corpus": corpus[:12], "seed": seed}
+    settings = json.dumps(told, sort_keys=True)
+    return f"{metric.name}@{metric.version} | {settings} | evaljudge {evaljudge.__version__}"

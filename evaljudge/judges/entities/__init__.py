@@ -1,0 +1,1 @@
+"""Entity-level checking: which facts are missing, wrong, misplaced or badly written."""

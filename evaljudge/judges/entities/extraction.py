@@ -1,0 +1,167 @@
+"""Entities of a text in three steps: listed, verified, found in the text again.
+
+    "Rain fell. On 3 May the river rose and the bridge closed."
+    listed      Rain fell | 3 May | The river rose | The bridge closed | Boats were sent
+    verified    Rain fell | The river rose on 3 May | The bridge closed | Boats were sent
+    found       Rain fell         in sentence 1: "Rain fell"
+                The river rose …  in sentence 2: "On 3 May the river rose"
+                The bridge closed in sentence 2: "the bridge closed"
+                Boats were sent   in none: dropped
+
+The last step answers with the number of a sentence, so that what supports an entity is always
+words of the text: those that were copied, where they stand in the sentence, else all of it.
+"""
+
+from __future__ import annotations
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from evaljudge.judges.entities.passages import Sentence, find, sentences
+from evaljudge.judges.shared.structured import Bill, Schema, ask, list_of, object_of, one_of, string
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Writing
+from evaljudge.prompts import Task
+
+Noun = Literal["source", "target"]
+
+TEMPLATES = ("entities.extract", "entities.verify", "entities.locate")
+LONGEST = 200
+"""Letters of an entity, and of the words that support it."""
+WORDS_EACH = 4
+"""A text has at most one entity for so many words: with that, a reply is as bounded as the text."""
+FEWEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A unit of information, and the words of the text that support it."""
+
+    text: str
+    start: int
+    end: int
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    entities: tuple[Entity, ...] | Failed
+    dropped: tuple[str, ...] = ()
+    """What no sentence of the text supports."""
+    bill: Bill = field(default_factory=Bill)
+
+
+class Extraction:
+    def __init__(self, task: Task, how: Writing, most: int) -> None:
+        self._pack, self._nouns = task.pack, task.nouns
+        self._how, self._most = how, most
+        words = self._words("target")
+        self._pack.check("entities.extract", ["text"], most="9", **words)
+        self._pack.check("entities.verify", ["text", "entities"], most="9", **words)
+        self._pack.check("entities.locate", ["sentences", "entities"], **words)
+
+    def _words(self, noun: Noun) -> dict[str, str]:
+        called = {"source_noun": self._nouns["source"], "target_noun": self._nouns[noun]}
+        return called | {"mode": "choose"}
+
+    async def extract(
+        self, texts: Sequence[str], model: Model, noun: Noun = "target"
+    ) -> list[Extracted]:
+        """`noun`: whether the texts are candidates, or as references are, or sources."""
+        return list(await gather(*(self._extract(text, model, noun) for text in texts)))
+
+    async def _extract(self, text: str, model: Model, noun: Noun) -> Extracted:
+        bill = Bill()
+        listed = await self._list("entities.extract", {"text": text}, text, model, noun, bill)
+        if isinstance(listed, Failed) or not listed:
+            return Extracted(_nothing(listed), bill=bill)
+        given = {"text": text, "entities": numbered(listed)}
+        verified = await self._list("entities.verify", given, text, model, noun, bill)
+        if isinstance(verified, Failed) or not verified:
+            return Extracted(_nothing(verified), bill=bill)
+        return await self._locate(text, verified, model, noun, bill)
+
+    async def _list(
+        self,
+        template: str,
+        given: Mapping[str, str],
+        text: str,
+        model: Model,
+        noun: Noun,
+        bill: Bill,
+    ) -> tuple[str, ...] | Failed:
+        most = self._most_of(text)
+        schema = object_of({"entities": list_of(string(LONGEST), most)})
+        prompt = self._pack.render(template, given, most=str(most), **self._words(noun))
+        told = await ask(prompt, schema, self._how, model, bill)
+        return told if isinstance(told, Failed) else distinct(told["entities"])
+
+    async def _locate(
+        self, text: str, entities: Sequence[str], model: Model, noun: Noun, bill: Bill
+    ) -> Extracted:
+        places = sentences(text)
+        given = {
+            "sentences": numbered([place.text for place in places]),
+            "entities": numbered(entities),
+        }
+        prompt = self._pack.render("entities.locate", given, **self._words(noun))
+        schema = _places(len(entities), _size(len(places)))
+        told = await ask(prompt, schema, self._how, model, bill)
+        if isinstance(told, Failed):
+            return Extracted(told, bill=bill)
+        found = {
+            entity: _found(entity, text, places, told[str(n)]["sentence"], told[str(n)]["words"])
+            for n, entity in enumerate(entities, 1)
+        }
+        dropped = tuple(entity for entity, place in found.items() if place is None)
+        kept = tuple(place for place in found.values() if place is not None)
+        return Extracted(kept, dropped, bill)
+
+    def _most_of(self, text: str) -> int:
+        return min(_size(len(text.split()) / WORDS_EACH), self._most)
+
+
+def _size(wanted: float) -> int:
+    """Of few sizes, as every schema is compiled: 4, 8, 16, …"""
+    size = FEWEST
+    while size < wanted:
+        size *= 2
+    return size
+
+
+def _nothing(listed: tuple[str, ...] | Failed) -> tuple[Entity, ...] | Failed:
+    return listed if isinstance(listed, Failed) else ()
+
+
+def numbered(texts: Sequence[str]) -> str:
+    """A list, a line each: `1. The river rose`."""
+    return "\n".join(f"{n}. {' '.join(text.split())}" for n, text in enumerate(texts, 1))
+
+
+def distinct(texts: Sequence[str]) -> tuple[str, ...]:
+    """In one line each; of those that differ in case and space alone, the first."""
+    found: dict[str, str] = {}
+    for text in texts:
+        found.setdefault(folded(text), " ".join(text.split()))
+    return tuple(text for key, text in found.items() if key)
+
+
+def folded(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+def _places(entities: int, places: int) -> Schema:
+    place = object_of({"sentence": one_of(range(places + 1)), "words": string(LONGEST)})
+    return object_of({str(n): place for n in range(1, entities + 1)})
+
+
+def _found(
+    entity: str, text: str, places: Sequence[Sentence], number: int, words: str
+) -> Entity | None:
+    if not number or number > len(places):
+        return None
+    place = places[number - 1]
+    start, end = find(words, place.start, place.end, text) or (place.start, place.end)
+    return Entity(entity, start, end, place.heading)

@@ -1,0 +1,378 @@
+"""Entity-level checking: which facts are missing, wrong, misplaced or badly written, and where.
+
+After "Evaluate Summarization in Fine-Granularity" (SumAutoEval). An entity is a short phrase with
+one key point. Those of the ground truth are the rubric, a brief of the document (rubric.py); those
+of a candidate are found in its own words (extraction.py). Several prompts vote on each (voting.py):
+
+    completeness   rubric     presence, coverage, support         yes, no, contradict, partially
+    correctness    candidate  facts, details, evidence            yes, no, partially, unknown
+    alignment      candidate  by the heading, by the ground truth's section             yes, no
+    readability    sentences  flow, language, grammar, spelling   has it such an issue? yes, no
+
+and their ballots become verdicts and shares by the rules and formulas of ballots.py:
+
+    entities.completeness 0.63   entities.alignment 0.90   entities.readability 0.75
+    entities.correctness  0.70   entities.supported 0.75   entities.consistency 0.85
+    entities.unknown      0.10   entities.denied    0.05   entities.divided     0.10
+
+`entities` stands on the axes that SummEval's experts rated, each from 1 to 5: consistency (see
+below), relevance (what is found of the rubric, and not beside the point), coherence (sentences that
+flow) and fluency (sentences without errors of grammar or spelling).
+
+On consistency it stands on `entities.consistency`, what is not found incorrect, by default
+(`consistency: equation-3`): the paper's figures are by it, and an invented fact costs nothing there
+as long as it is only unknown. `consistency: supported` takes `entities.supported`, what is
+confirmed, which is nearer to SummEval's definition: every statement follows from the source.
+
+`votes: modelled` adds `entities.completeness.modelled` and the like: each prompt's vote weighed by
+how far it turned out to be reliable over the whole run (modelled.py); nothing is asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from evaljudge.judges.entities import extraction, rubric
+from evaljudge.judges.entities.ballots import (
+    COHERENCE,
+    FLUENCY,
+    KINDS,
+    Answer,
+    Aspect,
+    Kind,
+    Tally,
+    alignment,
+    completeness,
+    consistency,
+    correctness,
+    issues,
+    readability,
+    rejected,
+    rejections,
+    relevance,
+    scaled,
+    supported,
+    tally,
+    unknown_share,
+)
+from evaljudge.judges.entities.extraction import Extraction
+from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
+from evaljudge.judges.entities.rubric import (
+    COVERED,
+    STATED,
+    Matching,
+    RubricWriting,
+    origin_of,
+    outline,
+    rubric_of,
+)
+from evaljudge.judges.entities.sheet import Sheet
+from evaljudge.judges.entities.voting import (
+    PROMPTS,
+    Vote,
+    Votes,
+    Voting,
+    options_of,
+    ruling_of,
+    templates,
+)
+from evaljudge.judges.protocol import Fitted, Part
+from evaljudge.judges.shared.askable import hurdle
+from evaljudge.judges.shared.structured import Bill
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Options, Writing
+from evaljudge.prompts import Task
+from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.settings import Settings, read_settings
+
+Rule = Callable[[Aspect, Votes], Answer | Failed]
+"""How the votes on one entity or sentence become its verdict."""
+Shares = Mapping[tuple[str, str], float | Failed]
+"""By the share, or "" where a human axis has the number, and the axis."""
+SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
+          "alignment", "readability")  # fmt: skip
+AXES = ("consistency", "relevance", "coherence", "fluency")
+"""SummEval's, which `entities` stands on where the task has them."""
+SUMMARY = "summary"
+MODELLED = ".modelled"
+MODELLED_SHARES = ("completeness", "correctness")
+MODELLED_AXES = ("consistency", "relevance")
+"""What of these rests on more than two prompts."""
+RUBRIC = "rubric"
+Consistency = Literal["equation-3", "supported"]
+CONSISTENCY: Mapping[Consistency, Callable[[Tally], float | Failed]] = {
+    "equation-3": consistency,
+    "supported": supported,
+}
+"""What a summary's consistency is taken from."""
+Count = Annotated[int, Field(ge=1)]
+
+
+class EntitiesSettings(Settings):
+    rubric: Literal["auto", "references", "reference", "source"] = "auto"
+    at_least: Count | None = None
+    """Of many references, how many must have an entity; None: as large a part as 5 of 11."""
+    match: Literal["model", "embedding"] = "model"
+    encoder: str | None = None
+    similar: Annotated[float, Field(gt=0, le=1)] = 0.75
+    reasoning: bool = False
+    batch: Annotated[int, Field(ge=0, le=50)] = 0
+    votes: Literal["majority", "modelled"] = "majority"
+    axes: Sequence[Literal["consistency", "relevance", "coherence", "fluency"]] | None = None
+    """On which `entities` stands, where the task means what SummEval means; None: a summary's."""
+    consistency: Consistency = "equation-3"
+    sections: Mapping[str, str] = {}
+    """What belongs under a heading, where its name does not say it all."""
+    most_entities: Annotated[int, Field(ge=1, le=200)] = 40
+    max_tokens: Count = 2048
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> EntitiesSettings:
+        if self.match == "embedding" and not self.encoder:
+            raise ValueError("match: embedding needs an encoder: a hub name or a folder")
+        if self.match == "model" and {"encoder", "similar"} & self.model_fields_set:
+            raise ValueError("encoder and similar are of `match: embedding`")
+        return self
+
+
+class Entities:
+    kind = "entities"
+    version = "2"
+    asks_by_replies = True
+    axes: Sequence[str] = (ANY_AXIS,)
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = given = read_settings(EntitiesSettings, settings, f"judges.{name}")
+        wanted = AXES if task.name == SUMMARY and given.axes is None else given.axes or ()
+        self._human = [axis.name for axis in task.axes if axis.name in wanted]
+        how = Writing(given.max_tokens)
+        self.encoders: Sequence[str] = [given.encoder] if given.encoder else []
+        matching = Matching(given.match, given.encoder or "", given.similar)
+        self._extraction = Extraction(task, how, given.most_entities)
+        self._rubric = RubricWriting(task, self._extraction, given.rubric, matching)
+        self._voting = Voting(task, how, given.reasoning, given.batch)
+        by_choice = [options_of(aspect) for aspect in PROMPTS] if self._voting.by_choice else []
+        by_model = [COVERED, STATED] if given.match == "model" else []
+        self.options: Sequence[Options] = list(dict.fromkeys(by_choice + by_model))
+        self._writing_hash = task.pack.hash(extraction.TEMPLATES + rubric.TEMPLATES)
+        self._voting_hash = task.pack.hash(templates())
+        self._nouns = dict(task.nouns)
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        prompts = {"writing": self._writing_hash, "voting": self._voting_hash}
+        unused = set() if self._settings.match == "embedding" else {"encoder", "similar"}
+        told = self._settings.model_dump(exclude={"votes", "axes", "consistency"} | unused)
+        return told | {"prompts": prompts, "nouns": self._nouns}
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        return self._settings.model_dump(include={"consistency"})
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        named = [f"{self.name}.{share}" for share in SHARES]
+        if self._settings.votes == "modelled":
+            named += [f"{self.name}{MODELLED}"] if self._on(MODELLED_AXES) else []
+            named += [f"{self.name}.{share}{MODELLED}" for share in MODELLED_SHARES]
+        return [self.name, *named] if self._human else named
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        if scorer == self.name:
+            return self._human
+        return self._on(MODELLED_AXES) if scorer == f"{self.name}{MODELLED}" else self.axes
+
+    def _on(self, axes: Sequence[str]) -> list[str]:
+        return [axis for axis in self._human if axis in axes]
+
+    # stage one: the rubric
+
+    def parts(self) -> list[Part]:
+        given = self._settings
+        told = given.model_dump(include={"rubric", "match", "most_entities", "max_tokens"})
+        if given.match == "embedding":
+            told |= {"encoder": given.encoder, "similar": given.similar}
+        told |= {"prompts": self._writing_hash, "nouns": self._nouns}
+        return [Part(ANY_AXIS, RUBRIC, told, shows_references=given.rubric != "source")]
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        if known:
+            return []
+        bill = Bill()
+        written = self._rubric.write(document, model, bill) if document.source.strip() else None
+        content = await written if written else Failed("empty source")
+        named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
+        if isinstance(content, Failed):
+            return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
+        return [Brief(*named, content | {"replies": bill.replies.as_json()}, tokens=bill.tokens)]
+
+    # stage two: the candidates' entities, and every prompt's vote on them
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+        told, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
+        rubric = told if isinstance(told, Failed) else [one["entity"] for one in told]
+        readable = [c for c in case.candidates if not hurdle(case.document, c)]
+        extracted = await self._extraction.extract([c.text for c in readable], model)
+        sheets = [
+            Sheet(case.document, candidate, rubric, truth, found, self._settings.sections)
+            for candidate, found in zip(readable, extracted, strict=True)
+        ]
+        asked = [(question, sheet.bill) for sheet in sheets for question in sheet.questions]
+        votes = iter(await self._voting.ask(asked, model))
+        found = {
+            sheet.candidate.system: self._verdict(sheet, list(islice(votes, len(sheet.questions))))
+            for sheet in sheets
+        }
+        return [
+            found.get(candidate.system) or self._unscored(case.document, candidate)
+            for candidate in case.candidates
+        ]
+
+    def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[Mapping[str, Any]] | Failed:
+        for brief in briefs:
+            if brief.status == "ok":
+                return rubric_of(brief.content, self._settings.at_least)
+            return Failed(brief.reason)
+        return Failed("the rubric was never written")
+
+    def _truth(self, document: Document, briefs: Sequence[Brief]) -> str | None:
+        """Beside the source: the one reference, or what many have in common."""
+        match origin_of(document, self._settings.rubric):
+            case "reference":
+                return next((text for text in document.references if text.strip()), None)
+            case "references":
+                rubric = self._rubric_of(briefs)
+                return None if isinstance(rubric, Failed) else outline(rubric)
+        return None
+
+    def _verdict(self, sheet: Sheet, votes: Sequence[Vote]) -> Verdict:
+        known = (sheet.document.doc_id, sheet.candidate.system, self.name, ANY_AXIS)
+        return Verdict(*known, sheet.evidence(votes), tokens=sheet.bill.tokens)
+
+    def _unscored(self, document: Document, candidate: Candidate) -> Verdict:
+        known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
+        return Verdict(*known, {}, "unscored", hurdle(document, candidate))
+
+    # the driver: arithmetic, no model
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        return self._scores(verdict, majority)
+
+    def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
+        if self._settings.votes == "majority":
+            return None
+        return _ByModel(self._scores, model_votes(patterns(verdicts)))
+
+    def _scores(self, verdict: Verdict, modelled: Rule) -> list[Score]:
+        consistent = CONSISTENCY[self._settings.consistency]
+        voted, weighed = (shares_of(verdict, rule, consistent) for rule in (majority, modelled))
+        return [
+            self._score(verdict, scorer, axis, weighed if scorer.endswith(MODELLED) else voted)
+            for scorer in self.scorers
+            for axis in self.axes_of(scorer)
+        ]
+
+    def _score(self, verdict: Verdict, scorer: str, axis: str, shares: Shares) -> Score:
+        share = scorer.removeprefix(self.name).removesuffix(MODELLED).removeprefix(".")
+        value = shares[share, axis]
+        known = (verdict.doc_id, verdict.system, scorer, axis)
+        if isinstance(value, Failed):
+            return Score(*known, None, value.reason)
+        return Score(*known, value)
+
+
+@dataclass(frozen=True)
+class _ByModel:
+    scores: Callable[[Verdict, Rule], list[Score]]
+    model: VoteModel
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        return self.model.told
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        return self.scores(verdict, self._ruled)
+
+    def _ruled(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
+        """By the model, of the aspects that it has; by majority, of others."""
+        if aspect not in self.model.aspects:
+            return majority(aspect, votes)
+        ruled = self.model.of(aspect, votes)
+        return ruled if isinstance(ruled, Failed) else ruled.verdict
+
+
+def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
+    ruled = ruling_of(aspect, votes)
+    return ruled if isinstance(ruled, Failed) else ruled.verdict
+
+
+def shares_of(
+    verdict: Verdict, rule: Rule, consistent: Callable[[Tally], float | Failed] = consistency
+) -> Shares:
+    """Every number that a verdict gives; `consistent`: what the axis consistency is taken from."""
+    known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
+    if verdict.status == "unscored":
+        return dict.fromkeys(known, Failed(verdict.reason))
+    evidence = verdict.evidence
+    found = _tally(
+        evidence, "rubric", (rule("completeness", e["votes"]) for e in evidence["rubric"])
+    )
+    right, placed = (
+        _tally(evidence, "entities", (rule(aspect, e[aspect]) for e in evidence["entities"]))
+        for aspect in ("correctness", "alignment")
+    )
+    denied, divided = _rejections(evidence)
+    ruled = [_kinds(sentence["votes"], rule) for sentence in evidence["sentences"]]
+    sound, flowing, correct = (issues(ruled, kinds) for kinds in (KINDS, COHERENCE, FLUENCY))
+    shares = {
+        "completeness": _of(completeness, found),
+        "correctness": _of(correctness, right),
+        "consistency": _of(consistency, right),
+        "supported": _of(supported, right),
+        "unknown": _of(unknown_share, right),
+        "denied": _of(rejected, denied),
+        "divided": _of(rejected, divided),
+        "alignment": _of(alignment, placed),
+        "readability": readability(sound),
+    }
+    on_axes = {
+        "consistency": _of(consistent, right),
+        "relevance": _of(relevance, found, placed),
+        "coherence": readability(flowing),
+        "fluency": readability(correct),
+    }
+    return {(share, ANY_AXIS): value for share, value in shares.items()} | {
+        ("", axis): scaled(value) for axis, value in on_axes.items()
+    }
+
+
+def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
+    """What the majority denies, and what the prompts are divided on: of the ballots in any case."""
+    if reason := evidence["failed"].get("entities"):
+        return [Failed(reason)] * 2
+    rulings = [ruling_of("correctness", e["correctness"]) for e in evidence["entities"]]
+    return [rejections(rulings, "majority"), rejections(rulings, "divided")]
+
+
+def _tally(
+    evidence: Mapping[str, Any], part: str, verdicts: Iterable[Answer | Failed]
+) -> Tally | Failed:
+    """Unless this part of the evidence could not be had at all."""
+    reason = evidence["failed"].get(part)
+    return Failed(reason) if reason else tally(verdicts)
+
+
+def _of(formula: Callable[..., float | Failed], *tallies: Tally | Failed) -> float | Failed:
+    failed = next((one for one in tallies if isinstance(one, Failed)), None)
+    return failed or formula(*tallies)
+
+
+def _kinds(votes: Votes, rule: Rule) -> dict[Kind, Answer | Failed]:
+    """Each kind of issue has one prompt."""
+    return {kind: rule("readability", {kind: votes[kind]}) for kind in KINDS}

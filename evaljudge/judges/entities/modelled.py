@@ -1,0 +1,188 @@
+"""What each prompt's answer has turned out to mean in a run, in place of one ballot for each.
+
+    coverage     presence     support    in the run      the ballots say    the model says
+    yes          no           yes        130 entities    yes                yes, .91
+    partially    partially    yes        252 entities    yes                partially, .97
+    no           partially    yes         62 entities    no                 no, .77
+    partially    no           yes         54 entities    no                 partially, .85
+
+All patterns of a run together say how each prompt errs, although nobody tells a single true answer
+(see agreement/voters.py). Here `support` says yes to nearly everything, and `coverage` errs least.
+What is told of each aspect, and kept with the scores:
+
+    {"identified": true, "converged": true, "entities": 3000, "labels": ["yes", "no", …],
+     "prompts": ["coverage", …], "shares": {"yes": .56, …},
+     "confusions": {"support": {"yes": {"yes": .95, …}, "no": {"yes": .81, "no": .16, …}, …}, …}}
+
+Policy:
+- An entity counts once for each candidate that it was asked of. One without an answer counts for
+  nothing, and stays without a verdict.
+- Prompts are taken to err independently of each other. Where two make the same mistakes, they are
+  believed too much.
+- Nothing is identified where no entity has three answers: the rules of the ballots hold then.
+- Verdicts that are equally likely are decided by the rules of the ballots, if these name one.
+- The model is what is told: numbers of DIGITS digits, so that a machine which adds up in another
+  order comes to the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import fsum, prod
+from typing import TYPE_CHECKING, Any
+
+from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect, Chances, ruling
+from evaljudge.judges.entities.voting import Votes, answers
+from evaljudge.model.asks import Failed
+from evaljudge.records import Verdict
+
+if TYPE_CHECKING:
+    from evaljudge.agreement import Voters
+
+Pattern = tuple[Answer | None, ...]
+"""What each prompt answered of an entity; None where it failed or was not asked."""
+
+PLACES: Mapping[Aspect, tuple[str, str]] = {
+    "completeness": ("rubric", "votes"),
+    "correctness": ("entities", "correctness"),
+}
+"""Of the aspects that three prompts ask after: where their votes lie in the evidence."""
+TIED = 1e-9
+DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """How often the prompts answered so, over all entities that have an answer."""
+
+    prompts: tuple[str, ...]
+    """Those that ever answered, by name."""
+    counts: Counter[Pattern]
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """An entity's verdict; without chances where nothing is identified, by the ballots' rules."""
+
+    verdict: Answer
+    chances: Chances | None
+
+
+@dataclass(frozen=True)
+class AspectModel:
+    """What the answers about one aspect mean; where nothing is identified, without numbers."""
+
+    identified: bool
+    converged: bool
+    entities: int
+    labels: tuple[Answer, ...]
+    prompts: tuple[str, ...]
+    shares: Mapping[Answer, float] = field(default_factory=dict)
+    confusions: Mapping[str, Mapping[Answer, Mapping[Answer, float]]] = field(default_factory=dict)
+    """By prompt, true answer and answer given."""
+
+    def of(self, given: Mapping[str, Answer]) -> Modelled | Failed:
+        """Of an entity that each of these prompts gave this answer."""
+        voted = ruling(list(given.values()), lost=len(self.prompts) - len(given))
+        if isinstance(voted, Failed) and (not given or not self.identified):
+            return voted
+        decided = None if isinstance(voted, Failed) else voted.verdict
+        if not self.identified and decided:
+            return Modelled(decided, None)
+        chances = self._chances(given)
+        most = max(chances.values())
+        tied = [label for label in self.labels if chances[label] > most - TIED]
+        return Modelled(decided if decided and decided in tied else tied[0], chances)
+
+    def _chances(self, given: Mapping[str, Answer]) -> Chances:
+        """By Bayes' theorem."""
+        joint = {
+            true: self.shares[true]
+            * prod(self.confusions[prompt][true][answer] for prompt, answer in given.items())
+            for true in self.labels
+        }
+        total = fsum(joint.values())
+        return {true: chance / total for true, chance in joint.items()}
+
+
+@dataclass(frozen=True)
+class VoteModel:
+    aspects: Mapping[Aspect, AspectModel]
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Plain JSON."""
+        listed = {aspect: asdict(model) for aspect, model in self.aspects.items()}
+        told: dict[str, Any] = json.loads(json.dumps(listed))
+        return told
+
+    def of(self, aspect: Aspect, votes: Votes) -> Modelled | Failed:
+        """The most probable verdict on an entity; Failed where no prompt gave an answer."""
+        return self.aspects[aspect].of(answers(aspect, votes))
+
+
+def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
+    """What is kept of a run of any length: its distinct patterns, and how often each occurs."""
+    counts: dict[Aspect, Counter[frozenset[tuple[str, Answer]]]] = {a: Counter() for a in PLACES}
+    for verdict in verdicts:
+        for aspect, counted in counts.items():
+            counted.update(frozenset(given.items()) for given in _given(verdict, aspect))
+    return {aspect: _patterns(counted) for aspect, counted in counts.items()}
+
+
+def _given(verdict: Verdict, aspect: Aspect) -> Iterator[dict[str, Answer]]:
+    """The answers about each entity that has one."""
+    part, place = PLACES[aspect]
+    entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
+    for entity in entities:
+        if given := answers(aspect, entity[place]):
+            yield given
+
+
+def _patterns(counted: Counter[frozenset[tuple[str, Answer]]]) -> Patterns:
+    prompts = tuple(sorted({prompt for given in counted for prompt, _ in given}))
+    counts: Counter[Pattern] = Counter()
+    for given, times in counted.items():
+        by_prompt = dict(given)
+        counts[tuple(by_prompt.get(prompt) for prompt in prompts)] = times
+    return Patterns(prompts, counts)
+
+
+def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:
+    """Of each aspect; the order in which the patterns were met does not matter."""
+    return VoteModel({aspect: _modelled(aspect, mine) for aspect, mine in found.items()})
+
+
+def _modelled(aspect: Aspect, found: Patterns) -> AspectModel:
+    labels, entities = OPTIONS[aspect], found.counts.total()
+    if not entities:
+        return AspectModel(False, False, 0, labels, found.prompts)
+    fitted = _fitted(labels, found)
+    known = (fitted.identified, fitted.converged, entities, labels, found.prompts)
+    if not fitted.identified:
+        return AspectModel(*known)
+    confusions = {
+        prompt: {true: _by_label(labels, row) for true, row in zip(labels, of_prompt, strict=True)}
+        for prompt, of_prompt in zip(found.prompts, fitted.confusions.tolist(), strict=True)
+    }
+    return AspectModel(*known, _by_label(labels, fitted.shares.tolist()), confusions)
+
+
+def _fitted(labels: Sequence[Answer], found: Patterns) -> Voters:
+    from evaljudge.agreement import dawid_skene  # scipy with it: no worker needs it
+    from evaljudge.agreement.voters import MISSING
+
+    code = {label: number for number, label in enumerate(labels)}
+    rows = sorted(
+        ([code[a] if a else MISSING for a in pattern], times)
+        for pattern, times in found.counts.items()
+    )
+    return dawid_skene([row for row, _ in rows], len(labels), [times for _, times in rows])
+
+
+def _by_label(labels: Sequence[Answer], numbers: Sequence[float]) -> dict[Answer, float]:
+    rounded = (float(f"{number:.{DIGITS}g}") for number in numbers)
+    return dict(zip(labels, rounded, strict=True))

@@ -1,0 +1,1 @@
+"""G-Eval: steps of evaluation, then the model's distribution of ratings."""

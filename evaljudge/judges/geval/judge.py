@@ -1,0 +1,120 @@
+"""G-Eval: steps of evaluation written once for an axis, then the model's distribution of ratings.
+
+After Liu et al. 2023, as the baseline of "Direct-Scoring NLG Evaluators Can Use Pairwise
+Comparisons Too". For `fluency`, told its phrase and description alone, the writer replies
+
+    1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
+
+and each candidate is rated by these steps, which gives p(1) … p(5):
+
+    .05 .10 .20 .40 .25        `geval`: Σ p(r)·r = 3.70
+    four draws: 4 5 4 3        `geval.sampled`: their mean, 4.00 (with `samples: 4`)
+
+How the steps are written and shown is told in steps.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from evaljudge.judges.protocol import Part
+from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps
+from evaljudge.model import Model
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt
+from evaljudge.model.counting import cost
+from evaljudge.prompts import Task
+from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.settings import Settings, read_settings
+
+RATINGS = Options(("1", "2", "3", "4", "5"))
+
+
+class GevalSettings(Settings):
+    samples: Annotated[int, Field(ge=0)] = 0
+    max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
+
+
+class Geval:
+    kind = "geval"
+    version = "2"
+    asks_by_replies = False
+    encoders = ()
+    options = (RATINGS,)
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = read_settings(GevalSettings, settings, f"judges.{name}")
+        self._axes = task.axes
+        self._rating = RatingBySteps(self.kind, task, self._settings.max_tokens)
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        return self._settings.model_dump() | {"prompts": self._rating.prompts}
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        sampled = [f"{self.name}.sampled"] if self._settings.samples else []
+        return [self.name, *sampled]
+
+    @property
+    def axes(self) -> Sequence[str]:
+        return [axis.name for axis in self._axes]
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        return self.axes
+
+    # stage one: the steps of each axis
+
+    def parts(self) -> list[Part]:
+        return self._rating.parts()
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        return await self._rating.brief(document, known, model)
+
+    # stage two: one choice among the ratings per candidate
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
+        asked = [self._rating.prompt(case.document, a, c, briefs) for a, c in pairs]
+        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
+        replies = iter(await model.choose(prompts, RATINGS, self._settings.samples))
+        return [
+            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
+            for (axis, c), one in zip(pairs, asked, strict=True)
+        ]
+
+    def _verdict(
+        self, case: Case, axis: Axis, candidate: Candidate, reply: Chosen | Failed
+    ) -> Verdict:
+        known = (case.document.doc_id, candidate.system, self.name, axis.name)
+        tokens = cost([reply])
+        if isinstance(reply, Failed):
+            return Verdict(*known, {}, "unscored", reply.reason, tokens)
+        evidence = {"p": reply.p, "mass": reply.mass, "logprobs": dict(reply.logprobs)}
+        if self._settings.samples:
+            drawn = Counter(reply.samples)
+            evidence["draws"] = {rating: drawn[rating] for rating in RATINGS.names}
+        return Verdict(*known, evidence, tokens=tokens)
+
+    # the driver: arithmetic, no model
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        weights = {self.name: "p", f"{self.name}.sampled": "draws"}
+        ok = verdict.status == "ok"
+        values = [mean_rating(verdict.evidence[weights[s]]) if ok else None for s in self.scorers]
+        return [
+            Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
+            for scorer, value in zip(self.scorers, values, strict=True)
+        ]
+
+
+def mean_rating(weights: Mapping[str, float]) -> float:
+    """Σ w·r / Σ w: of probabilities, or of how often each rating was drawn."""
+    return fsum(float(rating) * weight for rating, weight in weights.items()) / fsum(
+        weights.values()
+    )

@@ -1,0 +1,133 @@
+"""What the roles said of one text, read from its verdict's evidence.
+
+    {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
+                "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
+     "reference": {"from": "human", "text": "A flood."}, "dropped": [["Readers", "…"]], …}
+    ->  Polled(roles=(RolePlayer("Critic", "Checks the writing.", True,
+                                 {"fixed": RoleVote("candidate", 0.82, "…")}),),
+               reference=Reference("human", "A flood."), dropped=(("Readers", "…"),), …)
+
+`fixed`: the reference is the first text and the candidate the second; `swapped`: the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from evaljudge.model.asks import Failed
+from evaljudge.records import Verdict
+
+KIND = "roles"
+"""The registry's name of the judge whose evidence this is."""
+Order = Literal["fixed", "swapped"]
+Choice = Literal["candidate", "reference"]
+ORDERS: tuple[Order, ...] = ("fixed", "swapped")
+NO_READERS = "readers could not be had"
+"""How the note begins that says why; it goes on with a colon."""
+NONE_WANTED = "none were asked for"
+NONE_LEFT = "every one was dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleVote:
+    """One role's choice in one order; without one, `failed` says why."""
+
+    choice: Choice | None
+    confidence: float | None = None
+    reason: str = ""
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RolePlayer:
+    type: str
+    description: str
+    static: bool
+    votes: Mapping[Order, RoleVote]
+    """In the orders that were asked."""
+    exact: Mapping[Order, float | Failed] = field(default_factory=dict)
+    """p(candidate), where the model's own probabilities were asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    origin: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    roles: tuple[RolePlayer, ...]
+    reference: Reference | None
+    plain: Mapping[Order, float | Failed]
+    """p(candidate) by one question without roles, where that was asked."""
+    dropped: tuple[tuple[str, str], ...]
+    """Roles that nobody asked, and why."""
+    notes: tuple[str, ...]
+    reason: str
+    """Why there is no verdict at all; empty where there is one."""
+
+    @property
+    def orders(self) -> tuple[Order, ...]:
+        """Those in which any role was asked."""
+        asked = {order for role in self.roles for order in (*role.votes, *role.exact)}
+        return tuple(order for order in ORDERS if order in asked)
+
+    @property
+    def no_readers(self) -> str:
+        """Why no role was invented for the document; empty where one was."""
+        if self.reason or any(not role.static for role in self.roles):
+            return self.reason
+        said = [note for note in self.notes if note.startswith(NO_READERS)]
+        told = "; ".join(note.removeprefix(NO_READERS).lstrip(": ") for note in said)
+        return told or (NONE_LEFT if self.dropped else NONE_WANTED)
+
+
+@dataclass(frozen=True, slots=True)
+class PolledText:
+    """A candidate as a report shows it."""
+
+    doc_id: str
+    system: str
+    text: str
+    polled: Polled
+
+
+def read_polled(verdict: Verdict) -> Polled:
+    told = verdict.evidence
+    reference = told.get("reference")
+    return Polled(
+        roles=tuple(map(_role, told.get("roles", ()))),
+        reference=Reference(reference["from"], reference["text"]) if reference else None,
+        plain=_chances(told.get("plain", {})),
+        dropped=tuple((type_, why) for type_, why in told.get("dropped", ())),
+        notes=tuple(told.get("notes", ())),
+        reason=verdict.reason if verdict.status == "unscored" else "",
+    )
+
+
+def _role(told: Mapping[str, Any]) -> RolePlayer:
+    votes = told.get("votes", {})
+    return RolePlayer(
+        type=told["type"],
+        description=told["description"],
+        static=told["static"],
+        votes={order: _vote(votes[order]) for order in ORDERS if order in votes},
+        exact=_chances(told.get("exact", {})),
+    )
+
+
+def _vote(told: Mapping[str, Any]) -> RoleVote:
+    if "failed" in told:
+        return RoleVote(None, failed=told["failed"])
+    return RoleVote(told["choice"], told.get("confidence"), told.get("reason", ""))
+
+
+def _chances(told: Mapping[str, Any]) -> dict[Order, float | Failed]:
+    asked: dict[Order, Any] = {order: told[order] for order in ORDERS if order in told}
+    return {
+        order: Failed(one["failed"]) if isinstance(one, Mapping) else float(one)
+        for order, one in asked.items()
+    }

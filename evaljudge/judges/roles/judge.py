@@ -1,0 +1,290 @@
+"""Role-players that vote: is the candidate better than a reference, in whose eyes, and why.
+
+After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). Static
+roles stand for what is objective (the task names them: the public, a critic, the news' author);
+readers are invented for each document by a coarse and a fine prompt (readers.py), and clustered
+with the static ones, so that none is asked twice (clusters.py). Of one candidate all roles
+vote in one reply, written without a schema, whose log-probabilities are a role's confidence:
+
+    General Public    Summary 2 (the candidate)   e^-.3 = .74       `roles` = .74 + .82 = 1.56
+    Critic            Summary 1 (the reference)
+    Residents         Summary 2 (the candidate)   e^-.2 = .82       equations (1) to (4)
+
+Where some gave no vote that can be read, the sum of the others is scaled to the number of roles;
+with `order: both` the two orders' sums are averaged.
+
+    roles.mean    the same over the number of roles: a document with fewer roles, whose sums cannot
+                  become as high, is compared with others by it
+    roles.exact   `exact: true`: the mean over roles of p(candidate), read from the model's own
+                  probabilities in one ask for each role
+    roles.plain   `plain: true`: p(candidate) by one plain question without roles (GPT-D3)
+
+The reference is a person's text (`reference: human`), one that the model writes (`written`), or
+the synthetic one of a level (`level`), against which votes compare across documents. A candidate
+that is the reference itself is not voted on (see selfsame.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import fsum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from evaljudge.errors import UserError
+from evaljudge.judges.protocol import Part
+from evaljudge.judges.roles.clusters import first_come, survivors
+from evaljudge.judges.roles.lists import Role
+from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Order, Polling
+from evaljudge.judges.roles.readers import LISTS, Readers, notes_in, of_other_names, readers_in
+from evaljudge.judges.roles.readers import PART as READERS
+from evaljudge.judges.roles.rival import Rival, checked_axis
+from evaljudge.judges.shared.askable import hurdle
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Options, Writing
+from evaljudge.prompts import Task
+from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.selfsame import IS_THE_REFERENCE, is_selfsame
+from evaljudge.settings import Settings, read_settings
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+ORDERS: Mapping[str, tuple[Order, ...]] = {
+    "fixed": ("fixed",),
+    "swapped": ("swapped",),
+    "both": ("fixed", "swapped"),
+}
+Count = Annotated[int, Field(ge=1)]
+Evidence = Mapping[str, Any]
+Reading = Callable[[Evidence], float | Failed]
+
+
+class RolesSettings(Settings):
+    dynamic: Annotated[int, Field(ge=0, le=20)] = 4
+    static: bool = True
+    clustering: bool = True
+    encoder: str = MINILM
+    readers: Annotated[int, Field(ge=1, le=20)] = 6
+    """How many each of the two lists may have."""
+    batch: bool = True
+    order: Literal["fixed", "swapped", "both"] = "fixed"
+    exact: bool = False
+    plain: bool = False
+    reference: Literal["human", "written", "level"] = "human"
+    level: Annotated[float, Field(ge=1, le=5)] = 3.0
+    axis: str | None = None
+    """Of the synthetic reference; the first of the task's, where none is named."""
+    max_tokens: Count = 1024
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> RolesSettings:
+        if not self.static and not self.dynamic:
+            raise ValueError("nobody votes: dynamic is 0 and static false")
+        if self.reference != "level" and {"level", "axis"} & self.model_fields_set:
+            raise ValueError("level and axis are of `reference: level`")
+        if self.level * 2 % 1:
+            raise ValueError("level is a whole or a half number from 1 to 5")
+        if self.dynamic > LISTS * self.readers:
+            raise ValueError(
+                f"dynamic: {self.dynamic} readers cannot be had of {LISTS} lists of "
+                f"{self.readers}: set readers: {-(-self.dynamic // LISTS)} or more"
+            )
+        return self
+
+
+class Roles:
+    kind = "roles"
+    version = "2"
+    axes: Sequence[str] = (ANY_AXIS,)
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = given = read_settings(RolesSettings, settings, f"judges.{name}")
+        self._static = [Role(*told) for told in task.roles.items()] if given.static else []
+        if given.static and not self._static:
+            raise UserError(f"judges.{name}: task {task.name} names no `roles`: name some in its "
+                            "file, or set static: false")  # fmt: skip
+        how = Writing(given.max_tokens)
+        axis = checked_axis(name, task, given.axis)
+        asking = Asking(ORDERS[given.order], given.batch, given.exact, given.plain)
+        self._readers = Readers(self.kind, task, how, given.readers)
+        self._rival = Rival(self.kind, task, how, given.reference, given.level, axis)
+        self._polling = Polling(task, how, asking)
+        self._noun = task.nouns["source"]
+        self.options: Sequence[Options] = [WHICH] if given.exact or given.plain else []
+        self.encoders = [given.encoder] if given.dynamic and given.clustering else []
+
+    @property
+    def asks_by_replies(self) -> bool:
+        """Whether readers are alike, and so how many vote, is known when they have been named."""
+        return bool(self._settings.dynamic) and (self._settings.exact or not self._settings.batch)
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        prompts = {"voting": self._polling.prompts, "readers": self._readers.prompts}
+        static = {role.type: role.description for role in self._static}
+        unused = set() if self._settings.reference == "level" else {"level", "axis"}
+        unused |= set() if self._settings.dynamic else {"clustering", "encoder", "readers"}
+        told = self._settings.model_dump(exclude=unused)
+        told |= {"prompts": prompts | dict(self._rival.prompts), "roles": static}
+        return told | {"names": list(self._polling.names)}
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        given = {"exact": self._settings.exact, "plain": self._settings.plain}
+        others = ["mean", *(one for one, wanted in given.items() if wanted)]
+        return [self.name, *(f"{self.name}.{one}" for one in others)]
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        return self.axes
+
+    # stage one: the readers of the document, and the reference where it is written
+
+    def parts(self) -> list[Part]:
+        given = self._settings
+        told = {"prompts": self._readers.prompts, "readers": given.readers,
+                "max_tokens": given.max_tokens, "noun": self._noun}  # fmt: skip
+        readers = [Part(ANY_AXIS, READERS, told)] if given.dynamic else []
+        return [*readers, *self._rival.parts()]
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        if self._rival.is_out_of_reach(document):
+            return []  # nobody will vote
+        there = {brief.part for brief in known}
+        wanted = bool(self._settings.dynamic) and READERS not in there
+        readers = [await self._readers.brief(document, model)] if wanted else []
+        return [*readers, *await self._rival.brief(document, known, model)]
+
+    # stage two: every role's vote
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+        document, reference = case.document, self._rival.text(case.document, briefs)
+        if isinstance(reference, Failed):
+            return [self._unscored(document, c, reference.reason) for c in case.candidates]
+        hurdles = {c.system: _hurdle(document, c, reference) for c in case.candidates}
+        readable = [c for c in case.candidates if not hurdles[c.system]]
+        voters = await self._electorate(briefs, model)
+        polled = await self._polling.poll(document, reference, readable, voters, model)
+        found = dict(zip((c.system for c in readable), polled, strict=True))
+        return [
+            self._verdict(document, c, reference, voters, found[c.system])
+            if c.system in found
+            else self._unscored(document, c, hurdles[c.system])
+            for c in case.candidates
+        ]
+
+    def _unscored(self, document: Document, candidate: Candidate, reason: str) -> Verdict:
+        known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
+        return Verdict(*known, {}, "unscored", reason)
+
+    def _verdict(
+        self, document: Document, candidate: Candidate, reference: str, voters: Electorate,
+        found: Ballots,
+    ) -> Verdict:  # fmt: skip
+        known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
+        evidence = {
+            "roles": [self._role(n, role, found) for n, role in enumerate(voters.roles)],
+            "reference": {"from": self._settings.reference, "text": reference},
+            "dropped": [[role.type, why] for role, why in voters.dropped],
+            "notes": list(voters.notes),
+        }
+        plain = {"plain": found.plain} if self._settings.plain else {}
+        return Verdict(*known, evidence | plain, tokens=found.tokens)
+
+    def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
+        told = {"type": role.type, "description": role.description,
+                "static": number < len(self._static)}  # fmt: skip
+        told["votes"] = {order: found.votes[number, order] for order in self._orders}
+        if self._settings.exact:
+            told["exact"] = {order: found.exact[number, order] for order in self._orders}
+        return told
+
+    @property
+    def _orders(self) -> Sequence[Order]:
+        return ORDERS[self._settings.order]
+
+    async def _electorate(self, briefs: Sequence[Brief], model: Model) -> Electorate:
+        """Who votes: static roles whatever happens, and the readers that could be had."""
+        keep, brief = self._settings.dynamic, next((b for b in briefs if b.part == READERS), None)
+        if not keep:
+            return Electorate(self._static)
+        if brief is None or brief.status != "ok":
+            reason = brief.reason if brief else "never written"
+            return Electorate(self._static, notes=[f"readers could not be had: {reason}"])
+        notes = notes_in(brief.content)
+        free, namesakes = of_other_names(readers_in(brief.content), self._static)
+        if self._settings.clustering:
+            told = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
+            vectors = await model.embed(told, self._settings.encoder)
+            found = survivors(self._static, free, vectors, keep)
+        else:
+            found = first_come(self._static, free, keep)
+        return Electorate.of(found, len(self._static), namesakes, notes)
+
+    # the driver: arithmetic, no model
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        readings: Mapping[str, Reading] = {
+            "": _sum_of_votes, "mean": _mean_of_votes, "exact": _exact, "plain": _plain,
+        }  # fmt: skip
+        return [self._score(verdict, scorer, readings) for scorer in self.scorers]
+
+    def _score(self, verdict: Verdict, scorer: str, readings: Mapping[str, Reading]) -> Score:
+        known = (verdict.doc_id, verdict.system, scorer, verdict.axis)
+        if verdict.status == "unscored":
+            return Score(*known, None, verdict.reason)
+        value = readings[scorer.removeprefix(self.name).removeprefix(".")](verdict.evidence)
+        if isinstance(value, Failed):
+            return Score(*known, None, value.reason)
+        return Score(*known, value)
+
+
+def _hurdle(document: Document, candidate: Candidate, reference: str) -> str:
+    """Why nobody is asked about it; empty where somebody is."""
+    itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
+    return hurdle(document, candidate) or itself
+
+
+def _sum_of_votes(evidence: Evidence) -> float | Failed:
+    """Equation (4), the mean over the orders that were asked."""
+    orders = evidence["roles"][0]["votes"] if evidence["roles"] else {}
+    sums = [_sum_of_order([role["votes"][order] for role in evidence["roles"]]) for order in orders]
+    return _mean(sums, _nobody(evidence))
+
+
+def _mean_of_votes(evidence: Evidence) -> float | Failed:
+    total = _sum_of_votes(evidence)
+    return total if isinstance(total, Failed) else total / len(evidence["roles"])
+
+
+def _nobody(evidence: Evidence) -> str:
+    return ": ".join(["nobody votes", *evidence["notes"][:1]])
+
+
+def _sum_of_order(votes: Sequence[Mapping[str, Any]]) -> float | Failed:
+    """Scaled to the number of roles, where some gave no vote that can be read."""
+    read = [vote for vote in votes if "choice" in vote]
+    if not read:
+        return Failed(f"nobody voted: {votes[0]['failed']}")
+    total = fsum(vote["confidence"] for vote in read if vote["choice"] == "candidate")
+    return total * len(votes) / len(read)
+
+
+def _exact(evidence: Evidence) -> float | Failed:
+    told = [one for role in evidence["roles"] for one in role["exact"].values()]
+    return _mean([_number(one) for one in told], _nobody(evidence))
+
+
+def _plain(evidence: Evidence) -> float | Failed:
+    return _mean([_number(one) for one in evidence["plain"].values()], "it was not asked")
+
+
+def _number(told: Any) -> float | Failed:
+    return Failed(told["failed"]) if isinstance(told, Mapping) else float(told)
+
+
+def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
+    """Of those that there are; where there is none, why the first is not."""
+    there = [value for value in values if not isinstance(value, Failed)]
+    failed = next((value for value in values if isinstance(value, Failed)), Failed(none))
+    return fsum(there) / len(there) if there else failed

@@ -1,0 +1,104 @@
+"""What a candidate is voted against: a person's text, one the model writes, or a graded one.
+
+human      the document's first reference
+written    the best the model can write, a brief of the document
+level 3    the synthetic reference of that level on one axis, and what it is written from: those
+           that the judge `synthetic` writes by its defaults, so that one run asks for them once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from evaljudge.errors import UserError, unknown
+from evaljudge.judges.protocol import Part
+from evaljudge.judges.shared.references import MOST_TOKENS, References, text_of, usable
+from evaljudge.judges.shared.scale import HIGHEST, LOWEST, named, neighbours
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Writing
+from evaljudge.model.counting import cost
+from evaljudge.prompts import Task
+from evaljudge.records import ANY_AXIS, Brief, Document
+
+Origin = Literal["human", "written", "level"]
+WRITTEN = "reference"
+
+
+class Rival:
+    def __init__(
+        self, judge: str, task: Task, how: Writing, origin: Origin, level: float, axis: str
+    ) -> None:
+        self._judge, self._origin, self._level = judge, origin, level
+        self._axis, self._how, self._pack = axis, how, task.pack
+        self._words = {"source_noun": task.nouns["source"], "target_noun": task.nouns["target"]}
+        self.prompts: Mapping[str, str] = {}
+        if origin == "written":
+            self._pack.check("roles.reference", ["source"], **self._words)
+            self.prompts = {"reference": task.pack.hash(["roles.reference"])}
+        if origin == "level":
+            on_axis = replace(task, axes=tuple(a for a in task.axes if a.name == axis))
+            as_synthetic = Writing(MOST_TOKENS)
+            self._graded = References(judge, on_axis, sorted(needed(level)), as_synthetic, None)
+            self.prompts = {"reference": self._graded.prompts}
+
+    def parts(self) -> list[Part]:
+        if self._origin == "level":
+            return self._graded.parts()
+        told = {"prompts": self.prompts.get("reference"), "max_tokens": self._how.max_tokens}
+        written = Part(ANY_AXIS, WRITTEN, told | self._words, shows_context=True)
+        return [written] if self._origin == "written" else []
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        """What is lacking of it."""
+        if self._origin == "level":
+            mine = [brief for brief in known if brief.axis == self._axis]
+            return await self._graded.brief(document, mine, model)
+        if self._origin == "human" or any(brief.part == WRITTEN for brief in known):
+            return []
+        return [await self._write(document, model)]
+
+    async def _write(self, document: Document, model: Model) -> Brief:
+        known = (document.doc_id, "", self._judge, ANY_AXIS, WRITTEN)
+        if not document.source.strip():
+            return Brief(*known, {}, "unscored", "empty source")
+        given = {"source": document.source, "context": document.context}
+        prompt = self._pack.render("roles.reference", given, **self._words)
+        (reply,) = await model.write([prompt], self._how)
+        text = usable(reply)
+        if isinstance(text, Failed):
+            return Brief(*known, {}, "unscored", text.reason, tokens=cost([reply]))
+        return Brief(*known, {"text": text}, tokens=cost([reply]))
+
+    def is_out_of_reach(self, document: Document) -> bool:
+        """No person wrote one, and nothing else will do."""
+        return self._origin == "human" and not any(map(str.strip, document.references))
+
+    def text(self, document: Document, briefs: Sequence[Brief]) -> str | Failed:
+        if self.is_out_of_reach(document):
+            return Failed("no reference to vote against")
+        if self._origin == "human":
+            return next(text for text in document.references if text.strip())
+        part = WRITTEN if self._origin == "written" else named(self._level)
+        brief = next((brief for brief in briefs if brief.part == part), None)
+        return text_of(brief) if brief else Failed("the reference was never written")
+
+
+def needed(level: float) -> set[float]:
+    """The levels that this one is written from, and itself."""
+    return {level, *_above(level)}
+
+
+def _above(level: float) -> Iterator[float]:
+    if level not in (LOWEST, HIGHEST):
+        for neighbour in neighbours(level):
+            yield from needed(neighbour)
+
+
+def checked_axis(judge: str, task: Task, axis: str | None) -> str:
+    """The first of the task's, where none is named."""
+    names = [one.name for one in task.axes]
+    if axis is not None and axis not in names:
+        raise UserError(f"judges.{judge}.axis: {unknown('axis', axis, names)}")
+    return axis or names[0]

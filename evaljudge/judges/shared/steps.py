@@ -1,0 +1,117 @@
+"""The prompt of G-Eval: steps of evaluation written once for an axis, and a rating by these steps.
+
+For `fluency`, told its phrase and description alone, the writer replies
+
+    1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
+
+and every candidate is to be rated by them. The steps are a brief of every document although they
+say nothing of it; as the question holds no text of a document it is asked once (model/common.py),
+so all documents are rated by the same steps, and judges that ask for them alike share them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from evaljudge.errors import UserError
+from evaljudge.judges.protocol import Part
+from evaljudge.judges.shared.askable import hurdle
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Prompt, Writing, Written
+from evaljudge.model.counting import cost
+from evaljudge.prompts import Pack, Task
+from evaljudge.records import Axis, Brief, Candidate, Document
+
+STEPS = "steps"
+MOST_TOKENS = 512
+"""Of an axis' steps, where nothing else is said."""
+Steps = str | Failed
+_WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
+"""Up to the last end of a sentence or a line."""
+
+
+class RatingBySteps:
+    def __init__(self, judge: str, task: Task, max_tokens: int) -> None:
+        self._judge, self._axes, self._pack = judge, task.axes, task.pack
+        self._how = Writing(max_tokens)
+        _check_steps(self._pack)
+        told = {"axis": "axis", "description": "what it is"}
+        self._pack.check("geval.rate", ["steps", "target"], **told)
+        self.prompts = {
+            "writing": task.pack.hash(["geval.steps"]),
+            "rating": task.pack.hash(["geval.rate"]),
+        }
+
+    # stage one: the steps of each axis
+
+    def parts(self) -> list[Part]:
+        return [Part(axis.name, STEPS, self._told(axis)) for axis in self._axes]
+
+    def _told(self, axis: Axis) -> dict[str, Any]:
+        how = {"prompts": self.prompts["writing"], "max_tokens": self._how.max_tokens}
+        return {"name": axis.name} | axis.told | how
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        there = {brief.axis for brief in known}
+        missing = [axis for axis in self._axes if axis.name not in there]
+        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
+        if document.source.strip():
+            replies = await model.write([self._writing_prompt(a) for a in missing], self._how)
+        return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
+
+    def _writing_prompt(self, axis: Axis) -> Prompt:
+        return self._pack.render("geval.steps", {}, **axis.told)
+
+    def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
+        known, tokens = (document.doc_id, "", self._judge, axis.name, STEPS), cost([reply])
+        steps, cut = _usable(reply)
+        if isinstance(steps, Failed):
+            return Brief(*known, {}, "unscored", steps.reason, tokens=tokens)
+        return Brief(*known, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
+
+    # stage two: the question for a rating
+
+    def prompt(
+        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
+    ) -> Prompt | Failed:
+        """The prompt, or why this candidate cannot be rated at all."""
+        if reason := hurdle(document, candidate):
+            return Failed(reason)
+        steps = _steps_of(axis, briefs)
+        if isinstance(steps, Failed):
+            return Failed(f"no steps for {axis.name}: {steps.reason}")
+        context = document.context if axis.context else None
+        texts = {"source": document.source, "context": context}
+        given = texts | {"steps": steps, "target": candidate.text}
+        return self._pack.render("geval.rate", given, **axis.told)
+
+
+def _check_steps(pack: Pack) -> None:
+    """Steps are written from the axis alone: no text of a document may be asked for."""
+    prompt = pack.render("geval.steps", {}, axis="the axis", description="what it is")
+    if "the axis" not in prompt.text or "what it is" not in prompt.text:
+        raise UserError("prompt geval.steps: needs a place for {{ axis }} and {{ description }}")
+
+
+def _usable(reply: Written | Failed) -> tuple[Steps, bool]:
+    """The steps, and whether some were cut: then they are kept to their last whole sentence."""
+    if isinstance(reply, Failed):
+        return reply, False
+    sample = reply.samples[0]
+    text, cut = sample.text.strip(), sample.finish == "length"
+    if cut:
+        whole = _WHOLE.match(text)
+        text = whole[0].strip() if whole else ""
+    if not text:
+        said = "the reply was cut before its first step ended" if cut else "the reply was empty"
+        return Failed(said), cut
+    return text, cut
+
+
+def _steps_of(axis: Axis, briefs: Sequence[Brief]) -> Steps:
+    for brief in briefs:
+        if brief.axis == axis.name:
+            return str(brief.content["text"]) if brief.status == "ok" else Failed(brief.reason)
+    return Failed("never written")

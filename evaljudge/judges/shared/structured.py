@@ -1,0 +1,151 @@
+"""Replies that follow a JSON schema: read strictly, or Failed with the reason.
+
+    {"entities": ["The river rose", "A bridge closed"]}     as it was asked for
+    {"entities": ["The river rose", "A br                   the reply was cut at its token limit
+    Sure! Here they are: …                                  the reply is not the JSON asked for: “…”
+    {"1": {"answer": "Maybe"}}                              1.answer: “Maybe” is not among the …
+
+An engine that masks by the schema can only fail by the limit; whatever else answers is not trusted
+to have followed it. The schemas are few and of few kinds: objects whose keys are all required,
+lists, strings and enumerations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Prompt, Writing, Written
+from evaljudge.model.counting import cost
+from evaljudge.records import Tokens
+
+CUT = "the reply was cut at its token limit"
+MOST_SHOWN = 60
+"""Characters of a reply that a reason quotes."""
+Schema = Mapping[str, Any]
+
+
+def object_of(properties: Mapping[str, Schema]) -> Schema:
+    return {"type": "object", "properties": dict(properties), "required": list(properties),
+            "additionalProperties": False}  # fmt: skip
+
+
+def list_of(items: Schema, most: int) -> Schema:
+    return {"type": "array", "items": items, "maxItems": most}
+
+
+def string(most: int) -> Schema:
+    return {"type": "string", "maxLength": most}
+
+
+def one_of(values: Sequence[str | int]) -> Schema:
+    return {"enum": list(values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """How many structured replies there were, and what became of them."""
+
+    structured: int = 0
+    cut: int = 0
+    malformed: int = 0
+
+    def __add__(self, other: Replies) -> Replies:
+        return Replies(
+            self.structured + other.structured,
+            self.cut + other.cut,
+            self.malformed + other.malformed,
+        )
+
+    def as_json(self) -> dict[str, int]:
+        return {"structured": self.structured, "cut": self.cut, "malformed": self.malformed}
+
+
+@dataclass
+class Bill:
+    """What asking for one text came to, over several replies."""
+
+    tokens: Tokens = Tokens()
+    replies: Replies = Replies()
+
+    def add(self, other: Bill) -> None:
+        self.tokens += other.tokens
+        self.replies += other.replies
+
+
+async def ask(
+    prompt: Prompt, schema: Schema, how: Writing, model: Model, bill: Bill
+) -> Any | Failed:
+    """The value that was replied under this schema."""
+    (reply,) = await model.write([prompt], replace(how, schema=json.dumps(schema)))
+    bill.tokens += cost([reply])
+    if isinstance(reply, Failed):
+        return Failed(reply.reason)
+    value = parsed(reply, schema)
+    is_cut = isinstance(value, Failed) and value.reason == CUT
+    bill.replies += Replies(1, int(is_cut), int(isinstance(value, Failed) and not is_cut))
+    return value
+
+
+def parsed(reply: Written, schema: Schema) -> Any | Failed:
+    sample = reply.samples[0]
+    if sample.finish == "length":
+        return Failed(CUT)
+    try:
+        value = json.loads(sample.text, strict=False)  # masks let raw control characters through
+    except (ValueError, RecursionError):
+        return Failed(f"the reply is not the JSON asked for: {shown(sample.text)}")
+    complaint = _complaint(value, schema, "")
+    return Failed(complaint) if complaint else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """Texts without what no file and no page should hold: control characters, halves of pairs."""
+    if isinstance(value, str):
+        return "".join(c if c.isprintable() else " " for c in value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _complaint(value: Any, schema: Schema, at: str) -> str:
+    """What is first found to be otherwise than asked for; empty where nothing is."""
+    here = f"{at}: " if at else ""
+    if "enum" in schema:
+        is_known = any(value == known and type(value) is type(known) for known in schema["enum"])
+        return "" if is_known else f"{here}{shown(value)} is not among the answers offered"
+    match schema["type"], value:
+        case "object", dict():
+            return _complaint_of_object(value, schema, at)
+        case "array", list():
+            if len(value) > schema["maxItems"]:
+                return f"{here}{len(value)} where at most {schema['maxItems']} were asked for"
+            told = (_complaint(v, schema["items"], f"{at}.{n}") for n, v in enumerate(value, 1))
+            return next(filter(None, told), "")
+        case "string", str():
+            is_long = len(value) > schema["maxLength"]
+            return f"{here}longer than {schema['maxLength']} letters" if is_long else ""
+    return f"{here}{shown(value)} where {_KINDS[schema['type']]} was asked for"
+
+
+def _complaint_of_object(value: Mapping[str, Any], schema: Schema, at: str) -> str:
+    dot = f"{at}." if at else ""
+    for key, inner in schema["properties"].items():
+        if key not in value:
+            return f"{dot}{key} is missing in the reply"
+        if complaint := _complaint(value[key], inner, f"{dot}{key}"):
+            return complaint
+    return ""
+
+
+_KINDS = {"object": "an object", "array": "a list", "string": "a text"}
+
+
+def shown(said: Any) -> str:
+    """In one line of a reason, shortened."""
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return f"“{line}”" if len(line) <= MOST_SHOWN else f"“{line[: MOST_SHOWN - 1]}…”"

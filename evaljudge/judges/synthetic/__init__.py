@@ -1,0 +1,1 @@
+"""Direct scoring by comparison with synthetic references of graded quality."""

@@ -1,0 +1,99 @@
+"""The forms of asking how a target compares with a reference, and what each reply says.
+
+    COMPARE   one question, Better, Worse or Similar:             .80 .05 .15
+    YES_NO    two questions, is it better? is it worse?           Yes .90, and Yes .20
+              read as Better .9·(1−.2) = .72, Worse .2·(1−.9) = .02, Similar the rest: .26
+
+However it was asked, what is read are probabilities of Better, Worse and Similar. For Yes and No
+they are those of two independent answers, where a contradiction (yes to both) says no more than two
+denials do; so p(Better) − p(Worse) is the paper's P(Yes|better) − P(Yes|worse) exactly.
+
+Asked with the two texts in each other's place, a reply is read back (Better there is Worse here),
+and the two readings are averaged in log space: √(.8·.6) ∝ .69, √(.05·.1) ∝ .07, √(.15·.3) ∝ .21,
+normalised to .71, .07, .22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, fsum, inf
+from typing import Any
+
+from evaljudge.model.asks import Chosen, Options, add_in_logs
+
+Logs = Mapping[str, float]
+BETTER, WORSE, SIMILAR = "Better", "Worse", "Similar"
+SWAPPED = {BETTER: WORSE, WORSE: BETTER, SIMILAR: SIMILAR, "better": "worse", "worse": "better"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A template, the words of each of its questions, and the options they offer."""
+
+    template: str
+    options: Options
+    relations: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Sequence[Mapping[str, str]]:
+        """The words of each question, besides the axis."""
+        return [{"relation": relation} for relation in self.relations] or [{}]
+
+    def evidence(self, replies: Sequence[Chosen]) -> dict[str, Any]:
+        """One comparison's replies as they are stored."""
+        told = [{"p": r.p, "mass": r.mass, "logprobs": dict(r.logprobs)} for r in replies]
+        return dict(zip(self.relations, told, strict=True)) if self.relations else told[0]
+
+    def reading(self, replies: Sequence[Chosen]) -> dict[str, float]:
+        """p(Better), p(Worse), p(Similar)."""
+        return self._read([_normalised(reply.logprobs) for reply in replies])
+
+    def both_readings(
+        self, replies: Sequence[Chosen], exchanged: Sequence[Chosen]
+    ) -> dict[str, float] | None:
+        """Averaged over both orders in log space; None where they exclude each other."""
+        there = self._turned([_normalised(reply.logprobs) for reply in exchanged])
+        here = [_normalised(reply.logprobs) for reply in replies]
+        averaged = [
+            {name: (one[name] + other[name]) / 2 for name in one}
+            for one, other in zip(here, there, strict=True)
+        ]
+        if any(add_in_logs(logs.values()) == -inf for logs in averaged):
+            return None
+        return self._read([_normalised(logs) for logs in averaged])
+
+    def turned_reading(self, exchanged: Sequence[Chosen]) -> dict[str, float]:
+        """What the replies to the exchanged question say, as if asked in the usual order."""
+        return self._read(self._turned([_normalised(reply.logprobs) for reply in exchanged]))
+
+    def _turned(self, logs: Sequence[Logs]) -> list[Logs]:
+        if not self.relations:
+            return [{SWAPPED[name]: value for name, value in one.items()} for one in logs]
+        by_relation = dict(zip(self.relations, logs, strict=True))
+        return [by_relation[SWAPPED[relation]] for relation in self.relations]
+
+    def _read(self, logs: Sequence[Logs]) -> dict[str, float]:
+        if not self.relations:
+            return {name: exp(logs[0][name]) for name in self.options.names}
+        better, worse = (exp(one["Yes"]) for one in logs)
+        no_better, no_worse = (exp(one["No"]) for one in logs)
+        return {
+            BETTER: better * no_worse,
+            WORSE: worse * no_better,
+            SIMILAR: better * worse + no_better * no_worse,
+        }
+
+
+COMPARE = Form("synthetic.compare", Options((BETTER, WORSE, SIMILAR)))
+YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
+
+
+def mass(replies: Sequence[Chosen]) -> float:
+    """What the options hold together of all that the model might say, on average."""
+    return fsum(reply.mass for reply in replies) / len(replies)
+
+
+def _normalised(logs: Logs) -> dict[str, float]:
+    total = add_in_logs(logs.values())
+    return {name: value - total for name, value in logs.items()}

@@ -1,0 +1,289 @@
+"""Direct scoring by comparison with synthetic references of graded quality.
+
+After "Direct-Scoring NLG Evaluators Can Use Pairwise Comparisons Too". For the axis `fluency` of
+one document, five references are written, each between its two neighbours:
+
+    1 "flood town bridge closed flood"  …  5 "A flood has closed the town's old bridge."
+
+and a candidate is compared with each of them, which gives p(Better), p(Worse), p(Similar):
+
+    1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
+
+`synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
+`synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
+comparisons (anchored.py): 3.81, 3.61, 3.60. Thresholds belong on `synthetic.ordinal`, which puts a
+judge that cannot decide at 3. A missing level leaves the candidate unscored.
+
+    predict: probabilities   the exact probabilities of the three answers
+    predict: yes-no          two questions for each level, "is it better?" and "is it worse?"
+    predict: sampled         judgements drawn from the answers: `synthetic` from the shares of
+                             `samples` of them, `synthetic.n10` of the first 10; further trials,
+                             from other draws, are `synthetic#2`, `synthetic.n10#2`, …
+    swap: both               every question in both orders, averaged in log space (forms.py)
+
+Beside the verdicts it checks its own references: neighbouring levels are compared with each other,
+and a part of the comparisons is asked with the two texts in each other's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from evaljudge.judges.protocol import Compared, Part
+from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, text_of
+from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.anchored import (
+    UNDECIDED,
+    bradley_terry_position,
+    level_of,
+    ordinal_level,
+    weighted_sum,
+)
+from evaljudge.judges.synthetic.comparing import Comparing, Placing, Replies, whole
+from evaljudge.judges.synthetic.forms import COMPARE, YES_NO, mass
+from evaljudge.judges.synthetic.soundness import Soundness
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed, Options, Writing
+from evaljudge.model.counting import cost
+from evaljudge.prompts import Task
+from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
+from evaljudge.settings import Settings, read_settings
+
+Levels = Sequence[tuple[float, Mapping[str, float]]]
+SIZES = (1, 3, 10, 100, 1000)
+"""Of samples: the paper's; `samples` itself is the last."""
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class ChecksSettings(Settings):
+    """Which share of the documents, and of the comparisons, is asked for checks."""
+
+    neighbours: Share = 1.0
+    exchanged: Share = 0.1
+
+
+class SyntheticSettings(Settings):
+    levels: Literal[2, 3, 5, 9] = 5
+    predict: Literal["probabilities", "yes-no", "sampled"] = "probabilities"
+    samples: Count = 1000
+    trials: Count = 5
+    swap: Literal["none", "both"] = "none"
+    checks: ChecksSettings = ChecksSettings()
+    references: str | None = None
+    max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> SyntheticSettings:
+        if self.predict == "sampled" and self.swap == "both":
+            raise ValueError("predict: sampled and swap: both do not go together")
+        if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:
+            raise ValueError("samples and trials are of `predict: sampled`")
+        return self
+
+
+class Synthetic:
+    kind = "synthetic"
+    version = "3"
+    asks_by_replies = False
+    encoders = ()
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
+        self._axes = task.axes
+        self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
+        self.options: Sequence[Options] = (self._form.options,)
+        given, wanted = self._settings, ratings(self._settings.levels)
+        self._comparing = Comparing(task, self._form, wanted)
+        # where every question is asked in both orders, all can be looked at for nothing
+        exchanged = 1.0 if given.swap == "both" else given.checks.exchanged
+        self._soundness = Soundness(name, self._comparing, given.checks.neighbours, exchanged)
+        how = Writing(given.max_tokens, given.temperature, given.top_p)
+        self._references = References(self.kind, task, wanted, how, given.references)
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        prompts = {"writing": self._references.prompts, "comparing": self._comparing.prompts}
+        unused = {} if self._settings.predict == "sampled" else {"samples", "trials"}
+        return self._settings.model_dump(exclude=set(unused)) | {"prompts": prompts}
+
+    @property
+    def axes(self) -> Sequence[str]:
+        return [axis.name for axis in self._axes]
+
+    def axes_of(self, scorer: str) -> Sequence[str]:
+        return self.axes
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        readings = [f"{self.name}.{reading}" for reading in READINGS]
+        return [self.name, *readings, *(name for name, _, _ in self._further_draws)]
+
+    # stage one: the references (references.py)
+
+    def parts(self) -> list[Part]:
+        return self._references.parts()
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        return await self._references.brief(document, known, model)
+
+    # stage two: every candidate against every level, all of a case's asks in one list
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+        placings = [
+            self._comparing.placing(case, axis, candidate, levels)
+            for axis, levels in self._levels(briefs).items()
+            for candidate in case.candidates
+        ]
+        pairs = [pair for placing in placings for pair in placing.pairs.values()]
+        turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
+        replies = await self._comparing.ask(case.document, [*pairs, *turned], model, self._samples)
+        here, there = iter(replies[: len(pairs)]), iter(replies[len(pairs) :])
+        return [
+            self._verdict(
+                case,
+                placing,
+                [next(here) for _ in placing.pairs],
+                [next(there) for _ in placing.pairs if turned],
+            )
+            for placing in placings
+        ]
+
+    def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
+        return {
+            axis: {float(b.part): text_of(b) for b in briefs if b.axis == axis.name}
+            for axis in self._axes
+        }
+
+    @property
+    def _samples(self) -> int:
+        settings = self._settings
+        return settings.samples * settings.trials if settings.predict == "sampled" else 0
+
+    def _verdict(
+        self, case: Case, placing: Placing, replies: Sequence[Replies], turned: Sequence[Replies]
+    ) -> Verdict:
+        axis = placing.axis.name
+        known = (case.document.doc_id, placing.candidate.system, self.name, axis)
+        tokens = cost(chain(*replies, *turned))
+        levels: list[dict[str, Any]] = []
+        for at, (rating, here) in enumerate(zip(placing.pairs, replies, strict=True)):
+            level = self._level(rating, here, turned[at] if turned else None)
+            if isinstance(level, Failed):
+                reason = f"compared with level {named(rating)}: {level.reason}"
+                return Verdict(*known, {}, "unscored", reason, tokens)
+            levels.append(level)
+        if placing.hurdle:
+            return Verdict(*known, {}, "unscored", placing.hurdle)
+        return Verdict(*known, {"levels": levels}, tokens=tokens)
+
+    def _level(
+        self, rating: float, here: Replies, there: Replies | None
+    ) -> dict[str, Any] | Failed:
+        """One comparison's evidence: what is read from it, and what was replied."""
+        usual = whole(here)
+        if isinstance(usual, Failed):
+            return usual
+        told: dict[str, Any] = {"rating": rating, **self._form.evidence(usual)}
+        if self._samples:
+            told["draws"] = self._draws(usual[0].samples)
+        if there is None:
+            return told | {"p": self._form.reading(usual), "mass": mass(usual)}
+        turned = whole(there)
+        if isinstance(turned, Failed):
+            return turned
+        reading = self._form.both_readings(usual, turned)
+        if reading is None:
+            return Failed("the replies in the two orders exclude each other")
+        told["exchanged"] = self._form.evidence(turned)
+        return told | {"p": reading, "mass": mass([*usual, *turned])}
+
+    def _draws(self, samples: Sequence[str]) -> dict[str, list[list[int]]]:
+        """How often each answer was among the first n draws, for every n and trial."""
+        size, names = self._settings.samples, self._form.options.names
+        trials = [samples[at : at + size] for at in range(0, len(samples), size)]
+        return {
+            str(n): [[trial[:n].count(name) for name in names] for trial in trials]
+            for n in self._sizes
+        }
+
+    @property
+    def _sizes(self) -> list[int]:
+        most = self._settings.samples
+        return [*(size for size in SIZES if size < most), most]
+
+    async def checks(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+        return await self._soundness.checks(case, self._levels(briefs), model)
+
+    # the driver: arithmetic, no model
+
+    def comparisons(self, verdict: Verdict) -> list[Compared]:
+        levels = verdict.evidence["levels"]
+        return [Compared(level["rating"], level["p"], level["mass"]) for level in levels]
+
+    @property
+    def undecided(self) -> Mapping[str, float]:
+        levels = [(rating, UNDECIDED) for rating in ratings(self._settings.levels)]
+        return {f"{self.name}.{name}": reading(levels) for name, reading in READINGS.items()}
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        values: Mapping[str, float | None] = dict.fromkeys(self.scorers)
+        if verdict.status == "ok":
+            values = self._values(verdict.evidence["levels"])
+        known = (verdict.doc_id, verdict.system)
+        return [
+            Score(*known, scorer, verdict.axis, values[scorer], verdict.reason)
+            for scorer in self.scorers
+        ]
+
+    def _values(self, levels: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        read: Levels = [(level["rating"], level["p"]) for level in levels]
+        if self._samples:
+            read = self._drawn(levels, self._settings.samples, 0)
+        values = {self.name: weighted_sum(read)}
+        values |= {f"{self.name}.{name}": reading(read) for name, reading in READINGS.items()}
+        return values | {
+            name: weighted_sum(self._drawn(levels, size, trial))
+            for name, size, trial in self._further_draws
+        }
+
+    @property
+    def _further_draws(self) -> list[tuple[str, int, int]]:
+        """Scorers of fewer draws and of other trials: name, draws, trial."""
+        if not self._samples:
+            return []
+        sizes = [(f".n{size}", size) for size in self._sizes[:-1]] + [("", self._sizes[-1])]
+        found = [
+            (f"{self.name}{suffix}" + (f"#{trial + 1}" if trial else ""), size, trial)
+            for suffix, size in sizes
+            for trial in range(self._settings.trials)
+        ]
+        return [one for one in found if one[0] != self.name]
+
+    def _drawn(self, levels: Sequence[Mapping[str, Any]], size: int, trial: int) -> Levels:
+        """The shares of the answers among these draws, in place of their probabilities."""
+        names = self._form.options.names
+        counts = [(level["rating"], level["draws"][str(size)][trial]) for level in levels]
+        return [
+            (rating, {name: n / size for name, n in zip(names, count, strict=True)})
+            for rating, count in counts
+        ]
+
+
+def _placed_level(levels: Levels) -> float:
+    return level_of(weighted_sum(levels), [rating for rating, _ in levels])
+
+
+READINGS = {
+    "level": _placed_level,
+    "ordinal": ordinal_level,
+    "bradley-terry": bradley_terry_position,
+}
+"""Other aggregations of the same comparisons, by the scorer's suffix."""

@@ -1,0 +1,97 @@
+"""Checks of a judge's own references and questions; what they come to is in the report.
+
+For each axis of a document, a verdict on system `*`:
+
+    {"neighbours": [{"worse": 1, "better": 2, "p": {"Better": .9, "Worse": .02, "Similar": .08}}],
+     "exchanged": [{"system": "A", "rating": 3, "p": {…}, "exchanged": {…}}]}
+
+Neighbouring references are compared with each other (does the judge itself find them graded?), and
+some comparisons are asked again with the two texts in each other's place (does it look at them, or
+at where they stand?). Which documents and comparisons are drawn depends on their names alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from asyncio import gather
+from collections.abc import Mapping
+from itertools import chain, pairwise
+
+from evaljudge.judges.shared.references import Text
+from evaljudge.judges.synthetic.comparing import Comparing, Pair, whole
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed
+from evaljudge.model.counting import cost
+from evaljudge.records import ANY_SYSTEM, Axis, Case, Verdict
+
+
+class Soundness:
+    def __init__(
+        self, judge: str, comparing: Comparing, neighbours: float, exchanged: float
+    ) -> None:
+        """`neighbours`, `exchanged`: the shares of documents and comparisons that are drawn."""
+        self._judge, self._comparing = judge, comparing
+        self._neighbours, self._exchanged = neighbours, exchanged
+
+    async def checks(
+        self, case: Case, levels: Mapping[Axis, Mapping[float, Text]], model: Model
+    ) -> list[Verdict]:
+        if not case.document.source.strip():
+            return []
+        return list(await gather(*(self._check(case, a, levels[a], model) for a in levels)))
+
+    async def _check(
+        self, case: Case, axis: Axis, levels: Mapping[float, Text], model: Model
+    ) -> Verdict:
+        steps = self._steps(case, levels)
+        chosen = self._chosen(case, axis, levels)
+        neighbours = [
+            Pair(axis, str(levels[better]), str(levels[worse]), f"{better:g} beside {worse:g}")
+            for worse, better in steps
+        ]
+        usual = [pair for _, _, pair in chosen]
+        asked = [*neighbours, *usual, *(pair.exchanged for pair in usual)]
+        replies = await self._comparing.ask(case.document, asked, model, samples=0)
+        told = iter([whole(reply) for reply in replies])
+        below = [next(told) for _ in steps]
+        here, there = [next(told) for _ in chosen], list(told)
+        evidence = {
+            "neighbours": [
+                {"worse": worse, "better": better, "p": self._comparing.form.reading(reply)}
+                for (worse, better), reply in zip(steps, below, strict=True)
+                if not isinstance(reply, Failed)
+            ],
+            "exchanged": [
+                {"system": system, "rating": rating, "p": self._comparing.form.reading(one),
+                 "exchanged": self._comparing.form.turned_reading(other)}
+                for (system, rating, _), one, other in zip(chosen, here, there, strict=True)
+                if not isinstance(one, Failed) and not isinstance(other, Failed)
+            ],
+        }  # fmt: skip
+        tokens, doc_id = cost(chain(*replies)), case.document.doc_id
+        return Verdict(doc_id, ANY_SYSTEM, self._judge, axis.name, evidence, tokens=tokens)
+
+    def _steps(self, case: Case, levels: Mapping[float, Text]) -> list[tuple[float, float]]:
+        """Neighbouring levels whose texts are both there, if this document is drawn."""
+        if not _is_drawn(self._neighbours, case.document.doc_id):
+            return []
+        there = [isinstance(levels.get(rating), str) for rating in self._comparing.ratings]
+        steps = zip(pairwise(self._comparing.ratings), pairwise(there), strict=True)
+        return [step for step, both in steps if all(both)]
+
+    def _chosen(
+        self, case: Case, axis: Axis, levels: Mapping[float, Text]
+    ) -> list[tuple[str, float, Pair]]:
+        """The comparisons that are drawn to be asked the other way round too."""
+        return [
+            (candidate.system, rating, pair)
+            for candidate in case.candidates
+            for rating, pair in self._comparing.placing(case, axis, candidate, levels).pairs.items()
+            if _is_drawn(self._exchanged, case.document.doc_id, axis.name, candidate.system, rating)
+        ]
+
+
+def _is_drawn(share: float, *words: object) -> bool:
+    """A draw that is the same in every run: by the words alone."""
+    digest = hashlib.blake2b(repr(words).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) < share * 2**64

@@ -1,0 +1,15 @@
+"""Studies of scorers, each a command: a table, its rows as JSON and a plot.
+
+    evaljudge probe mixes --cases summeval.jsonl --metrics importance,rouge1,chrf
+
+    mixes            sums and differences of scorers against people      Gigant et al. 2024, table 1
+    robustness       references replaced by sentences of the source      figures 2 and 6 to 8
+    complementarity  how differently two scorers rank                    figure 3
+    sizes            agreement against the number of documents           figure 1
+    ranges           values for references, sentences, whole documents   figures 9 and 10
+    spurious         correlation with length, coverage and the like      table 2
+
+Every study is a pure function from a `ScoreMatrix` (and, where texts must be measured anew, a
+`Measure`) to frozen rows; its `…_study` says them as a table and a figure. A new study is one file
+and one command in commands.py.
+"""

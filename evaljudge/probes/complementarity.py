@@ -1,0 +1,105 @@
+"""How differently two scorers rank (Gigant et al. 2024, figure 3, after Colombo et al. 2023).
+
+    complementarity = (1 - r) / 2
+
+r is the correlation between the two scorers' own values, at the level and in the coefficient asked
+for: 0 where they rank alike, 1/2 where they know nothing of each other, 1 where one turns the other
+upside down. With Kendall it is the share of pairs that they put in opposite orders (where nothing
+ties): the distance between rankings in which Colombo et al. compare metrics. It is the form of the
+code that Gigant et al. released, which correlates the documents' means over systems: the level
+`document` here, beside those of agreement.
+
+    scorer        1      2      3
+    1 importance  0.000  0.335  0.107
+    2 rouge1      0.335  0.000  0.172
+    3 chrf        0.107  0.172  0.000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from evaljudge.agreement import LEVELS, Level
+from evaljudge.errors import UserError, unknown
+from evaljudge.probes.correlating import Coefficient, correlation
+from evaljudge.probes.heat import heat_maps
+from evaljudge.probes.matrix import Floats, ScoreMatrix
+from evaljudge.probes.telling import Study, Table, number
+
+RankedAt = Level | Literal["document"]
+RANKED_AT: tuple[RankedAt, ...] = (*LEVELS, "document")
+
+
+@dataclass(frozen=True, slots=True)
+class ComplementarityRow:
+    """`n`: the candidates that both scored."""
+
+    scorer: str
+    other: str
+    level: RankedAt
+    coefficient: Coefficient
+    value: float | None
+    n: int
+
+
+def ranked_at(name: str) -> RankedAt:
+    for level in RANKED_AT:
+        if level == name:
+            return level
+    raise UserError(f"--level: {unknown('level', name, RANKED_AT)}")
+
+
+def complementarity(
+    matrix: ScoreMatrix, level: RankedAt, coefficient: Coefficient
+) -> list[ComplementarityRow]:
+    """Each pair once."""
+    if len(matrix.scores) < 2:
+        raise UserError("complementarity is of two scorers or more: name more --metrics")
+    rows = []
+    for one, other in combinations(matrix.scores, 2):
+        x, y = matrix.grid(matrix.scores[one]), matrix.grid(matrix.scores[other])
+        count = int(np.sum(np.isfinite(x) & np.isfinite(y)))
+        value = _complementarity(x, y, level, coefficient)
+        rows.append(ComplementarityRow(one, other, level, coefficient, value, count))
+    return rows
+
+
+def complementarity_study(rows: Sequence[ComplementarityRow], about: str) -> Study:
+    names = list(dict.fromkeys(name for row in rows for name in (row.scorer, row.other)))
+    square = _square(rows, names)
+    cells = [
+        [f"{place} {name}", *map(number, line)]
+        for place, (name, line) in enumerate(zip(names, square, strict=True), start=1)
+    ]
+    heads = ["scorer", *(str(place) for place in range(1, len(names) + 1))]
+    return Study(
+        name="complementarity",
+        title="Complementarity of scorers",
+        about=about,
+        tables=[Table(heads, cells)],
+        notes=["(1 - correlation) / 2: 0 where two rank alike, 0.5 unrelated, 1 opposite."],
+        rows=[asdict(row) for row in rows],
+        draw=partial(heat_maps, {"complementarity": square}, names, names, "scorer", (0.0, 1.0)),
+    )
+
+
+def _complementarity(
+    x: Floats, y: Floats, level: RankedAt, coefficient: Coefficient
+) -> float | None:
+    if level == "document":
+        found = correlation(x.T, y.T, "system", coefficient)
+    else:
+        found = correlation(x, y, level, coefficient)
+    return None if np.isnan(found) else (1.0 - found) / 2.0
+
+
+def _square(rows: Sequence[ComplementarityRow], names: Sequence[str]) -> list[list[float | None]]:
+    values = {(row.scorer, row.other): row.value for row in rows}
+    values |= {(row.other, row.scorer): row.value for row in rows}
+    return [[0.0 if one == other else values[one, other] for other in names] for one in names]

@@ -1,0 +1,121 @@
+"""Mixes of scorers against people (Gigant et al. 2024, table 1): do two know more than one?
+
+scorer               spearman [95%]         n
+importance           0.676 [0.474, 0.776]   16
+rouge1               0.594 [0.294, 0.768]   16
+importance + rouge1  0.794 [0.668, 0.879]*  16
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+from evaljudge.agreement import Agreement, Level, agreements
+from evaljudge.analysis.mixes import Mix, all_pairs
+from evaljudge.probes.correlating import Coefficient
+from evaljudge.probes.matrix import Floats, ScoreMatrix
+from evaljudge.probes.plots import Interval, intervals
+from evaljudge.probes.telling import NONE, Study, Table, number
+from evaljudge.report.figures import only
+
+MOST_DRAWN = 40
+
+
+@dataclass(frozen=True, slots=True)
+class MixRow:
+    """One scorer, or several mixed; `best`: the highest, where it rests on enough."""
+
+    scorer: str
+    mixed: int
+    axis: str
+    level: Level
+    coefficient: Coefficient
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    skipped: int
+    best: bool = False
+
+
+def mixes(
+    matrix: ScoreMatrix,
+    axis: str,
+    level: Level,
+    coefficient: Coefficient,
+    given: Sequence[Mix] = (),
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[MixRow]:
+    """Each scorer, then all pairs and the given mixes; all on what every scorer scored."""
+    singles = matrix.comparable(axis)
+    asked = dict.fromkeys([*all_pairs(singles), *given])
+    columns = [(name, 1, column) for name, column in singles.items()]
+    columns += [(mix.name, len(mix.parts), mix.of(singles)) for mix in asked]
+    rows = []
+    for name, mixed, column in columns:
+        found = _agreements(matrix, column, axis, resamples, seed)
+        one = next(a for a in found if (a.level, a.coefficient) == (level, coefficient))
+        estimate = one.value, one.low, one.high, one.n, one.skipped
+        rows.append(MixRow(name, mixed, axis, level, coefficient, *estimate))
+    highest = max((row.value for row in rows if row.value is not None), default=None)
+    return [replace(row, best=row.value == highest and _enough(row)) for row in rows]
+
+
+def mixes_study(rows: Sequence[MixRow], about: str) -> Study:
+    shown = sorted(rows, key=lambda row: (row.mixed > 1, -2.0 if row.value is None else -row.value))
+    return Study(
+        name="mixes",
+        title="Mixes of scorers",
+        about=about,
+        tables=[
+            Table(
+                ["scorer", f"{rows[0].coefficient} [95%]", "n"],
+                [[row.scorer, _estimate(row), f"{row.n:,}"] for row in shown],
+                marked={(index, 1) for index, row in enumerate(shown) if row.best},
+            )
+        ],
+        notes=[
+            "Marked: the highest. Values are added in the scorers' own units, or as weighted;\n"
+            "every row rests on the candidates that all the scorers scored."
+        ],
+        rows=[asdict(row) for row in rows],
+        draw=partial(_drawn, rows),
+    )
+
+
+def _agreements(
+    matrix: ScoreMatrix, column: Floats, axis: str, resamples: int, seed: int
+) -> list[Agreement]:
+    human = matrix.rated(axis)
+    return agreements(
+        matrix.documents, matrix.systems, column, human, resamples=resamples, seed=seed
+    )
+
+
+def _enough(row: MixRow) -> bool:
+    return row.value is not None and not only(row.level, row.n)
+
+
+def _estimate(row: MixRow) -> str:
+    few = only(row.level, row.n)
+    if row.value is not None and few:
+        return f"{number(row.value)} ({few})"
+    if row.value is None or row.low is None:
+        return NONE if row.value is None else number(row.value)
+    return f"{number(row.value)} [{number(row.low)}, {number(row.high)}]"
+
+
+def _drawn(rows: Sequence[MixRow]) -> str:
+    """The highest MOST_DRAWN: a longer figure is read by nobody."""
+    defined = sorted(
+        (row for row in rows if row.value is not None), key=lambda row: -(row.value or 0)
+    )
+    shown = defined[:MOST_DRAWN]
+    dots = [Interval(r.scorer, r.value or 0.0, r.low, r.high, r.best) for r in shown]
+    more = f", the highest {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""
+    first = rows[0]
+    return intervals(dots, f"{first.coefficient} with {first.axis} ({first.level} level){more}")

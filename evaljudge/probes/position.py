@@ -1,0 +1,134 @@
+"""Does a pairwise judge prefer a place? Votes of pairs, best asked in both orders.
+
+{"doc_id": "d1", "axis": "fluency", "first": "A", "second": "B", "winner": "B"}
+{"doc_id": "d1", "axis": "fluency", "first": "B", "second": "A", "winner": "tie"}
+
+axis     votes  ties  first wins            …  flips                 place decided  …  p
+fluency  2,200  67    0.483 [0.454, 0.510]  …  0.363 [0.331, 0.394]  368            …  0.042
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+
+from evaljudge.agreement import Preference, Share, Vote, preferences
+from evaljudge.corpora.generic import read_generic
+from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.errors import UserError
+from evaljudge.probes.plots import Interval, intervals
+from evaljudge.probes.telling import NONE, Study, Table, number
+from evaljudge.records import ANY_AXIS
+from evaljudge.text import one_line
+
+TIE = "tie"
+NO_TEXT = (bool, dict, list)  # a number may name a system or a document
+_NOTES = [
+    "first wins: of the votes that are no tie. flips: of the pairs asked in both orders, those\n"
+    "whose winner changes with the order (a tie being no winner). place decided: pairs of which\n"
+    "the same place won twice; a judge without a preference gives half of them to the first.\n"
+    "p: exact binomial of that half, which takes pairs for independent; intervals resample\n"
+    "documents: where one holds 0.5, believe it rather than p."
+]
+
+
+def position(path: str, *, resamples: int = 1000, seed: int = 0) -> list[Preference]:
+    return preferences(read_votes(path), resamples=resamples, seed=seed)
+
+
+def read_votes(path: str) -> list[Vote]:
+    documents: dict[str, int] = {}
+    found = list(_votes(path, documents))
+    if not found:
+        raise UserError(f"{path}: holds no vote")
+    return found
+
+
+def position_study(rows: Sequence[Preference], about: str) -> Study:
+    return Study(
+        name="position",
+        title="Position preference of pairwise votes",
+        about=about,
+        tables=[
+            Table(
+                ["axis", "votes", "ties", "first wins", "pairs in both orders", "flips",
+                 "place decided", "first of those", "p"],
+                [_line(row) for row in rows],
+            )
+        ],
+        notes=_NOTES,
+        rows=[asdict(row) for row in rows],
+        draw=partial(_drawn, rows),
+    )  # fmt: skip
+
+
+def _votes(path: str, documents: dict[str, int]) -> Iterator[Vote]:
+    for row in read_generic((path,)):
+        if isinstance(row, BadRow):
+            raise UserError(f"{row.place}: {row.problem}")
+        doc_id, first, second = (_text(row, name) for name in ("doc_id", "first", "second"))
+        if first == second:
+            raise UserError(f"{row.place}: first and second are the same system, {first!r}")
+        yield Vote(
+            document=documents.setdefault(doc_id, len(documents)),
+            axis=str(row.fields.get("axis") or ANY_AXIS),
+            first=first,
+            second=second,
+            winner=_winner(row, first, second),
+        )
+
+
+def _winner(row: Row, first: str, second: str) -> str | None:
+    if "winner" not in row.fields:
+        raise UserError(f"{row.place}: needs `winner`: {first!r}, {second!r} or {TIE!r}")
+    winner = row.fields["winner"]
+    if winner is None or winner == "" or winner == TIE:
+        return None
+    if isinstance(winner, NO_TEXT) or str(winner) not in (first, second):
+        said = one_line(repr(winner))
+        raise UserError(f"{row.place}: the winner {said} is neither {first!r} nor {second!r}")
+    return str(winner)
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.fields.get(name)
+    if value is None or value == "" or isinstance(value, NO_TEXT):
+        raise UserError(f"{row.place}: needs `{name}`")
+    return str(value)
+
+
+def _line(row: Preference) -> list[str]:
+    decided = row.first_twice + row.second_twice
+    return [
+        row.axis,
+        f"{row.n:,}",
+        f"{row.ties:,}",
+        _share(row.first_wins),
+        f"{row.pairs:,}",
+        _share(row.flips),
+        f"{decided:,}",
+        _share(row.first_decides),
+        NONE if row.p is None else f"{row.p:.2g}",
+    ]
+
+
+def _share(share: Share) -> str:
+    if share.value is None:
+        return NONE
+    if share.low is None or share.high is None:
+        return number(share.value)
+    return f"{number(share.value)} [{number(share.low)}, {number(share.high)}]"
+
+
+def _drawn(rows: Sequence[Preference]) -> str:
+    told = {"first wins": "first_wins", "flips": "flips", "first decides": "first_decides"}
+    shares = [
+        (f"{row.axis}: {said}", getattr(row, name)) for row in rows for said, name in told.items()
+    ]
+    dots = [
+        Interval(said, share.value, share.low, share.high, False)
+        for said, share in shares
+        if share.value is not None
+    ]
+    return intervals(dots, "share, with 95% interval over documents")

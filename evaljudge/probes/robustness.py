@@ -1,0 +1,153 @@
+"""How scorers bear bad references (Gigant et al. 2024, figures 2 and 6 to 8).
+
+The references of k documents are replaced by three sentences of the source (see alterations.py),
+k growing from none to all; which documents is drawn at random, several times over.
+
+    alteration  scorer      0      50     100
+    LEAD-3      importance  0.676  0.676  0.676
+    LEAD-3      rouge1      0.594  0.403  0.165
+
+Texts are measured once per alteration (RAND-3: once per draw) with every reference altered; at each
+step those scores and the original ones are mixed, document by document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+
+from evaljudge.agreement import Level
+from evaljudge.analysis.mixes import Mix
+from evaljudge.errors import UserError
+from evaljudge.probes.alterations import ALTERATIONS, Alteration, with_altered_references
+from evaljudge.probes.correlating import Coefficient, correlation
+from evaljudge.probes.matrix import Codes, Floats, Measure, ScoreMatrix, measured_columns
+from evaljudge.probes.plots import Line, lines
+from evaljudge.probes.telling import Study, Table, number
+
+Columns = Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Which agreement is watched, and how the replaced references grow."""
+
+    axis: str
+    level: Level
+    coefficient: Coefficient
+    steps: int = 11
+    draws: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessRow:
+    """Mean, lowest and highest correlation over the `draws` where it is defined."""
+
+    alteration: Alteration
+    scorer: str
+    replaced: int
+    value: float | None
+    low: float | None
+    high: float | None
+    draws: int
+
+
+def robustness(
+    matrix: ScoreMatrix, measure: Measure, growth: Growth, mixes: Sequence[Mix] = ()
+) -> list[RobustnessRow]:
+    """Scores that were given cannot be measured anew: they stay as they are."""
+    original = matrix.comparable(growth.axis)
+    referenced = _referenced(matrix)
+    counts = np.unique(np.linspace(0, referenced.size, growth.steps).round().astype(int))
+    names = [*original, *(mix.name for mix in mixes)]
+    rows = []
+    for how in ALTERATIONS:
+        found = np.array(
+            [
+                list(_path(matrix, growth, mixes, original, altered, order, counts))
+                for order, altered in _draws(matrix, measure, how, growth, referenced)
+            ]
+        )  # (draws, steps, scorers)
+        for index, name in enumerate(names):
+            at_steps = zip(counts, found[:, :, index].T, strict=True)
+            rows += [_row(how, name, int(count), values) for count, values in at_steps]
+    return rows
+
+
+def robustness_study(rows: Sequence[RobustnessRow], growth: Growth, about: str) -> Study:
+    counts = list(dict.fromkeys(row.replaced for row in rows))
+    values = {(row.alteration, row.scorer, row.replaced): row.value for row in rows}
+    named = dict.fromkeys((row.alteration, row.scorer) for row in rows)
+    cells = [[*name, *(number(values[*name, count]) for count in counts)] for name in named]
+    return Study(
+        name="robustness",
+        title="Robustness to bad references",
+        about=about,
+        tables=[Table(["alteration", "scorer", *map(str, counts)], cells, names=2)],
+        notes=[
+            f"Columns: documents whose references were replaced. Values: the mean\n"
+            f"{growth.coefficient} correlation over {growth.draws} draws."
+        ],
+        rows=[asdict(row) for row in rows],
+        draw=partial(_drawn, rows, growth),
+    )
+
+
+def _referenced(matrix: ScoreMatrix) -> Codes:
+    found = [bool(case.document.references) for case in matrix.cases]
+    if not any(found):
+        raise UserError("no document of the cases has references: there is nothing to replace")
+    return np.flatnonzero(found)
+
+
+def _draws(
+    matrix: ScoreMatrix, measure: Measure, how: Alteration, growth: Growth, referenced: Codes
+) -> Iterator[tuple[Codes, Columns]]:
+    altered: Columns = {}
+    for draw in range(growth.draws):
+        order = np.random.default_rng((growth.seed, draw)).permutation(referenced)
+        if not altered or how == "RAND-3":
+            stream = np.random.default_rng((growth.seed, draw, 1))
+            cases = with_altered_references(matrix.cases, how, stream)
+            altered = measured_columns(measure, cases)
+        yield order, altered
+
+
+def _path(
+    matrix: ScoreMatrix, growth: Growth, mixes: Sequence[Mix],
+    original: Columns, altered: Columns, order: Codes, counts: Codes,
+) -> Iterator[list[float]]:  # fmt: skip
+    """The correlation of each scorer and mix, at each number of replaced references."""
+    human = matrix.grid(matrix.rated(growth.axis))
+    for count in counts:
+        replaced = np.isin(matrix.documents, order[:count])
+        columns = {
+            name: np.where(replaced & np.isfinite(column), altered.get(name, column), column)
+            for name, column in original.items()
+        }
+        yield [
+            correlation(matrix.grid(column), human, growth.level, growth.coefficient)
+            for column in [*columns.values(), *(mix.of(columns) for mix in mixes)]
+        ]
+
+
+def _row(how: Alteration, name: str, count: int, values: Floats) -> RobustnessRow:
+    defined = values[np.isfinite(values)]
+    if not defined.size:
+        return RobustnessRow(how, name, count, None, None, None, 0)
+    spread = float(defined.mean()), float(defined.min()), float(defined.max())
+    return RobustnessRow(how, name, count, *spread, draws=defined.size)
+
+
+def _drawn(rows: Sequence[RobustnessRow], growth: Growth) -> str:
+    panels: dict[str, list[Line]] = {how: [] for how in ALTERATIONS}
+    for how, name in dict.fromkeys((row.alteration, row.scorer) for row in rows):
+        mine = [row for row in rows if (row.alteration, row.scorer) == (how, name)]
+        points = [(row.replaced, row.value, row.low, row.high) for row in mine]
+        panels[how].append(Line(name, points))
+    said = f"{growth.coefficient} with {growth.axis} ({growth.level} level)"
+    return lines(panels, "documents with replaced references", said)

@@ -1,0 +1,135 @@
+"""How many documents a system-level correlation needs (Gigant et al. 2024, figure 1; Deutsch et al.
+2022): its mean and 95% band over random subsets, from few documents to all.
+
+    scorer      10                    50                    100
+    importance  0.519 [0.222, 0.764]  0.636 [0.444, 0.788]  0.676
+
+Plainly, a subset is of rated documents, and systems' scores and ratings are both averaged over it.
+With `all_documents` the ratings are averaged over all that are rated, whatever the size, and the
+scores over a subset of all documents that every scorer scored, rated or not: what a metric gains
+from documents that nobody has to rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+
+from evaljudge.agreement.coefficients import row_correlations
+from evaljudge.probes.correlating import COEFFICIENTS, Coefficient, means, scaled
+from evaljudge.probes.matrix import Codes, Floats, ScoreMatrix
+from evaljudge.probes.plots import Line, lines
+from evaljudge.probes.telling import NONE, Study, Table, number
+
+BAND = (2.5, 97.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Subsets:
+    """What is asked: subsets of `steps` sizes, each drawn `draws` times without replacement."""
+
+    axis: str
+    coefficient: Coefficient
+    steps: int = 10
+    draws: int = 100
+    seed: int = 0
+    all_documents: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """`draws`: the subsets where the correlation is defined."""
+
+    scorer: str
+    documents: int
+    value: float | None
+    low: float | None
+    high: float | None
+    draws: int
+
+
+def sizes(matrix: ScoreMatrix, subsets: Subsets) -> list[SizeRow]:
+    columns = matrix.comparable(subsets.axis)
+    human = scaled(matrix.grid(matrix.rated(subsets.axis)))
+    grids = {name: scaled(matrix.grid(column)) for name, column in columns.items()}
+    usable = np.isfinite(next(iter(grids.values())))  # comparable: the same for all
+    if not subsets.all_documents:
+        usable &= np.isfinite(human)
+        human = np.where(usable, human, np.nan)
+    documents = np.flatnonzero(usable.any(axis=1))
+    found: dict[str, list[SizeRow]] = {name: [] for name in grids}
+    for size in _sizes(documents.size, subsets.steps):
+        chosen = _drawn_subsets(len(human), documents, size, subsets)
+        ratings = means(human, np.ones_like(chosen) if subsets.all_documents else chosen)
+        for name, grid in grids.items():
+            scores = means(np.where(usable, grid, np.nan), chosen)
+            correlations = _correlations(scores, ratings, subsets.coefficient)
+            found[name].append(_row(name, size, correlations))
+    return [row for rows in found.values() for row in rows]
+
+
+def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> Study:
+    counts = list(dict.fromkeys(row.documents for row in rows))
+    told = {(row.scorer, row.documents): _estimate(row) for row in rows}
+    names = list(dict.fromkeys(row.scorer for row in rows))
+    cells = [[name, *(told[name, count] for count in counts)] for name in names]
+    return Study(
+        name="sizes",
+        title="System-level correlation against the number of documents",
+        about=about,
+        tables=[Table(["scorer", *map(str, counts)], cells)],
+        notes=[f"Mean and 95% band of {subsets.draws} random subsets of so many documents."],
+        rows=[asdict(row) for row in rows],
+        draw=partial(_drawn, rows, subsets),
+    )
+
+
+def _sizes(documents: int, steps: int) -> list[int]:
+    """From a `steps`th of the documents, two at the least, to all."""
+    found = np.linspace(documents / steps, documents, steps).round().astype(int)
+    return [int(size) for size in np.unique(np.maximum(found, min(2, documents)))]
+
+
+def _drawn_subsets(total: int, documents: Codes, size: int, subsets: Subsets) -> Floats:
+    """(draws, documents): 1 where drawn; all documents can be drawn in one way only."""
+    stream = np.random.default_rng((subsets.seed, size))
+    chosen = np.zeros((subsets.draws if size < documents.size else 1, total))
+    for row in chosen:
+        row[stream.choice(documents, size, replace=False)] = 1.0
+    return chosen
+
+
+def _correlations(x: Floats, y: Floats, coefficient: Coefficient) -> Floats:
+    """A system that a subset has no score or no rating of is absent from it."""
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = np.where(both, x, np.nan), np.where(both, y, np.nan)
+    found: Floats = row_correlations(x, y)[COEFFICIENTS.index(coefficient)]
+    return found
+
+
+def _row(name: str, size: int, found: Floats) -> SizeRow:
+    defined = found[np.isfinite(found)]
+    if not defined.size:
+        return SizeRow(name, size, None, None, None, 0)
+    low, high = np.percentile(defined, BAND)
+    return SizeRow(name, size, float(defined.mean()), float(low), float(high), defined.size)
+
+
+def _estimate(row: SizeRow) -> str:
+    if row.value is None:
+        return NONE
+    band = f" [{number(row.low)}, {number(row.high)}]" if row.draws > 1 else ""
+    return f"{number(row.value)}{band}"
+
+
+def _drawn(rows: Sequence[SizeRow], subsets: Subsets) -> str:
+    names = list(dict.fromkeys(row.scorer for row in rows))
+    drawn = [
+        Line(name, [(r.documents, r.value, r.low, r.high) for r in rows if r.scorer == name])
+        for name in names
+    ]
+    said = f"{subsets.coefficient} with {subsets.axis} (system level)"
+    return lines({"": drawn}, "documents", said)

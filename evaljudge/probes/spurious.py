@@ -1,0 +1,139 @@
+"""Does a scorer follow quality, or what comes with it? (Gigant et al. 2024, table 2, after Durmus
+et al. 2022): its summary-level correlation with human axes, and with what texts merely have from
+their source (fragments.py): coverage, density, compression, and their length in words.
+
+    scorer      fluency  relevance  coverage  density  compression  length
+    importance  0.121    0.321      0.278     0.349*   -0.466*      0.461*
+
+Marked: correlates that the scorer follows more closely (by absolute value) than the human axis it
+is meant for: its own, or the one asked for. They are correlated on the candidates rated on that
+axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+
+import numpy as np
+
+from evaljudge.probes.correlating import Coefficient, correlation
+from evaljudge.probes.fragments import Correlates, correlates, words
+from evaljudge.probes.heat import heat_maps
+from evaljudge.probes.matrix import Floats, ScoreMatrix
+from evaljudge.probes.telling import Study, Table, number
+from evaljudge.records import ANY_AXIS, Case
+from evaljudge.text import one_line
+
+SHOWN: tuple[Coefficient, ...] = ("pearson", "spearman")
+CORRELATES = tuple(field.name for field in fields(Correlates))
+
+
+@dataclass(frozen=True, slots=True)
+class SpuriousRow:
+    """`exceeds`: the correlate is followed more closely than the axis that the scorer is for."""
+
+    scorer: str
+    property: str
+    spurious: bool
+    coefficient: Coefficient
+    value: float | None
+    n: int
+    exceeds: bool = False
+
+
+def spurious(matrix: ScoreMatrix, axis: str) -> list[SpuriousRow]:
+    matrix.rated(axis)
+    found = _correlates(matrix.cases)
+    return [
+        row
+        for scorer in matrix.scores
+        for coefficient in SHOWN
+        for row in _of_scorer(matrix, scorer, axis, found, coefficient)
+    ]
+
+
+def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> Study:
+    scorers = list(dict.fromkeys(row.scorer for row in rows))
+    properties = list(dict.fromkeys(row.property for row in sorted(rows, key=_spurious)))
+    squares = {how.capitalize(): _square(rows, how, scorers, properties) for how in SHOWN}
+    return Study(
+        name="spurious",
+        title="Spurious correlates",
+        about=about,
+        tables=[
+            Table(
+                ["scorer", *properties],
+                [[s, *map(number, line)] for s, line in zip(scorers, square, strict=True)],
+                marked=_marked(rows, how, scorers, properties),
+                title=title,
+            )
+            for how, (title, square) in zip(SHOWN, squares.items(), strict=True)
+        ],
+        notes=[
+            f"Marked: what a scorer follows more closely, by absolute value, than the human axis\n"
+            f"it is for (its own, or {one_line(axis)}). Summary level."
+        ],
+        rows=[asdict(row) for row in rows],
+        draw=partial(
+            heat_maps, squares, scorers, properties, "human axis or correlate", (-1.0, 1.0)
+        ),
+    )
+
+
+def _of_scorer(
+    matrix: ScoreMatrix, scorer: str, axis: str, found: Mapping[str, Floats], how: Coefficient
+) -> Iterator[SpuriousRow]:
+    column, own = matrix.scores[scorer], matrix.axes[scorer]
+    for name, human in matrix.human.items():
+        if own in (ANY_AXIS, name):
+            shown = f"{name} (rated)" if name in CORRELATES else name
+            yield SpuriousRow(scorer, shown, False, how, *_correlated(matrix, column, human, how))
+    meant = matrix.human.get(axis if own == ANY_AXIS else own)
+    if meant is None:
+        return
+    goal, _ = _correlated(matrix, column, meant, how)
+    rated = np.where(np.isfinite(meant), column, np.nan)
+    for name, values in found.items():
+        value, n = _correlated(matrix, rated, values, how)
+        exceeds = value is not None and abs(value) > abs(goal or 0.0)
+        yield SpuriousRow(scorer, name, True, how, value, n, exceeds)
+
+
+def _correlated(
+    matrix: ScoreMatrix, x: Floats, y: Floats, how: Coefficient
+) -> tuple[float | None, int]:
+    value = correlation(matrix.grid(x), matrix.grid(y), "summary", how)
+    return None if np.isnan(value) else value, int(np.sum(np.isfinite(x) & np.isfinite(y)))
+
+
+def _correlates(cases: Sequence[Case]) -> dict[str, Floats]:
+    """By name, a column of each."""
+    found = [
+        one
+        for case in cases
+        for one in correlates(words(case.document.source), [words(c.text) for c in case.candidates])
+    ]
+    return {name: np.array([getattr(one, name) for one in found]) for name in CORRELATES}
+
+
+def _square(
+    rows: Sequence[SpuriousRow], how: Coefficient, scorers: Sequence[str], properties: Sequence[str]
+) -> list[list[float | None]]:
+    values = {(row.scorer, row.property): row.value for row in rows if row.coefficient == how}
+    return [[values.get((scorer, name)) for name in properties] for scorer in scorers]
+
+
+def _marked(
+    rows: Sequence[SpuriousRow], how: Coefficient, scorers: Sequence[str], properties: Sequence[str]
+) -> set[tuple[int, int]]:
+    return {
+        (scorers.index(row.scorer), 1 + properties.index(row.property))
+        for row in rows
+        if row.exceeds and row.coefficient == how
+    }
+
+
+def _spurious(row: SpuriousRow) -> bool:
+    return row.spurious

@@ -1,0 +1,178 @@
+"""Tasks: what is judged, on which axes, with which prompts. One YAML file and one pack each.
+
+name: dialogue
+axes:
+  coherence: {description: whether the response is a valid continuation …}
+  overall: {description: the overall impression …, phrase: overall quality}
+
+An axis' `phrase` is what prompts call it, in sentences such as "rate the response with respect to
+overall quality"; without one they call it by its name, `_` read as a space.
+
+A pack is laid out in one of two ways. `paper`: every prompt in the order of its paper, mostly the
+axis first. `shared`: the document first, then the axis, then the texts, so that an engine which
+keeps what it has read reads a document once for all axes, judges and references; templates of this
+layout stand in the pack's folder `shared/`, and what is not there is taken from the pack itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from evaljudge.errors import UserError, unknown
+from evaljudge.prompts.pack import Pack, read_pack
+from evaljudge.records import Axis
+
+__all__ = ["Layout", "Pack", "Task", "load_task"]
+
+Layout = Literal["paper", "shared"]
+
+HERE = PACKS = Path(__file__).parent
+COMMON = PACKS / "common"
+"""Templates that serve every task, which its nouns fit to it."""
+BUILT_IN = ("summary", "dialogue", "story")
+NANO = "nano"
+"""The pack that the bundled judge was taught in; it serves every task."""
+_TASK_KEYS = {"name", "axes", "prompts", "nouns", "roles"}
+NOUNS = {"source": "text", "target": "text"}
+"""What a document's source and a candidate's text are called, where a task says nothing."""
+_AXIS_KEYS = {"description", "context", "phrase"}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    name: str
+    axes: tuple[Axis, ...]
+    pack: Pack
+    nouns: Mapping[str, str] = field(default_factory=lambda: dict(NOUNS))
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """Who votes on every document, and what each of them looks for."""
+
+    def as_fingerprint(self) -> dict[str, Any]:
+        return {
+            axis.name: [axis.description, axis.context, *filter(None, [axis.phrase])]
+            for axis in self.axes
+        }
+
+
+def load_task(
+    name: str,
+    axes: Sequence[str] | None = None,
+    prompts: str | None = None,
+    layout: Layout = "paper",
+) -> Task:
+    """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
+    file = HERE / f"{name}.yaml" if name in BUILT_IN else Path(name)
+    if not file.is_file():
+        raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
+    spec = _read(file)
+    own = _own_folder(file, spec)
+    pack = read_pack(_laid_out([*_user_folder(prompts, own), *own], layout))
+    return Task(
+        str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec)
+    )
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    import yaml
+
+    try:
+        spec = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"task {file}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(spec, dict) or not {"name", "axes"} <= set(spec):
+        raise UserError(f"task {file}: needs `name` and `axes`")
+    _refuse_unknown(file, "key", spec, _TASK_KEYS)
+    if not isinstance(spec["axes"], dict) or not spec["axes"]:
+        raise UserError(f"task {file}: `axes` needs at least one axis with its description")
+    return spec
+
+
+def _axes(file: Path, spec: Mapping[str, Any], wanted: Sequence[str] | None) -> tuple[Axis, ...]:
+    known = {str(name): _axis(file, str(name), a) for name, a in spec["axes"].items()}
+    for name in wanted or ():
+        if name not in known:
+            raise UserError(f"axes: {unknown('axis', name, known)}")
+    return tuple(known[name] for name in dict.fromkeys(known if wanted is None else wanted))
+
+
+def _nouns(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
+    given = spec.get("nouns") or {}
+    if not isinstance(given, dict) or not all(isinstance(n, str) and n for n in given.values()):
+        raise UserError(f"task {file}: `nouns` needs a word for each of {', '.join(NOUNS)}")
+    _refuse_unknown(file, "key of nouns", given, set(NOUNS))
+    return NOUNS | given
+
+
+def _roles(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
+    given = spec.get("roles") or {}
+    told = given.items() if isinstance(given, dict) else [("", "")]
+    if not all(_is_named(who) and isinstance(what, str) and what.strip() for who, what in told):
+        raise UserError(
+            f"task {file}: `roles` needs a name, with letters, and what each looks for: "
+            "`Critic: fluent sentences`"
+        )
+    roles = {" ".join(who.split()): " ".join(what.split()) for who, what in told}
+    if len({who.casefold() for who in roles}) < len(given):
+        raise UserError(f"task {file}: two `roles` have the same name: {', '.join(given)}")
+    return roles
+
+
+def _is_named(who: object) -> bool:
+    """A vote is found by its role's name: it must not look like a number, nor like a tag."""
+    return isinstance(who, str) and any(map(str.isalpha, who)) and not {"<", ">"} & set(who)
+
+
+def _axis(file: Path, name: str, spec: Any) -> Axis:
+    if not isinstance(spec, dict) or not isinstance(spec.get("description"), str):
+        raise UserError(f"task {file}: axes.{name} needs a `description`")
+    _refuse_unknown(file, f"key of axes.{name}", spec, _AXIS_KEYS)
+    phrase = spec.get("phrase", name)
+    if not isinstance(phrase, str) or not phrase.strip():
+        raise UserError(
+            f"task {file}: axes.{name}: `phrase` needs words: what prompts call the axis"
+        )
+    return Axis(
+        name,
+        " ".join(spec["description"].split()),
+        bool(spec.get("context", False)),
+        " ".join(phrase.split()) if "phrase" in spec else "",
+    )
+
+
+def _refuse_unknown(file: Path, kind: str, spec: Mapping[str, Any], known: set[str]) -> None:
+    for key in spec:
+        if key not in known:
+            raise UserError(f"task {file}: {unknown(kind, str(key), known)}")
+
+
+def _user_folder(prompts: str | None, own: list[Path]) -> list[Path]:
+    """The user's templates: each must have the name of one that it takes the place of."""
+    if prompts is None:
+        return []
+    if prompts == NANO:
+        return [PACKS / NANO]
+    if not Path(prompts).is_dir():
+        raise UserError(f"prompts: {prompts}: no such folder")
+    known = read_pack(_laid_out(own, "shared")).templates
+    for name in read_pack(_laid_out([Path(prompts)], "shared")).templates:
+        if name not in known:
+            raise UserError(f"prompts: {prompts}: {unknown('template', name, known)}")
+    return [Path(prompts)]
+
+
+def _laid_out(folders: Sequence[Path], layout: Layout) -> list[Path]:
+    """Where to look, in order; a user's words come before ours, however they are laid out."""
+    if layout == "paper":
+        return list(folders)
+    return [place for folder in folders for place in (folder / "shared", folder)]
+
+
+def _own_folder(file: Path, spec: Mapping[str, Any]) -> list[Path]:
+    """A task file's pack: the folder it names, the one beside it, or a built-in task's."""
+    named = spec.get("prompts")
+    if named in BUILT_IN:
+        return [HERE / str(named), COMMON]
+    return [file.parent / str(named) if named else file.with_suffix(""), COMMON]

@@ -1,0 +1,156 @@
+"""Prompt packs: templates by name, rendered so that no document can leave its fence.
+
+    pack.render("synthetic.compare", {"source": "The river …", "target": "A <flood>."}, axis="…")
+
+Texts of the corpus are `given`; everything else is the template's own. Given texts stand between
+markers such as `<article>` and `</article>`; what looks like one of the template's markers inside
+a text is written with `‹` in place of `<`, so a text can neither close its fence nor open another.
+
+A template may inherit from others of its pack and include them: `{% extends "entities.ask" %}`.
+With all of these it is a family: it is fenced by the markers and told by the hash of all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evaljudge.errors import UserError, unknown
+from evaljudge.model.asks import Prompt
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+_TAG = re.compile(r"</?\s*(\w+)\s*>")
+_GIVEN = re.compile("\0(\\w+)\0")
+
+Family = tuple[tuple[str, str], ...]
+"""A template, first, and those that it inherits or includes: the name and the text of each."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The templates' texts by name: plain data, so that it can travel to a worker."""
+
+    templates: Mapping[str, str]
+
+    def render(self, name: str, given: Mapping[str, str | None], **words: str) -> Prompt:
+        """A prompt in parts: the template's words and, each alone, the given texts."""
+        family = tuple(self._family(name).items())
+        slots = {slot: f"\0{slot}\0" if text else "" for slot, text in given.items()}
+        pieces = _GIVEN.split(_rendered(family, slots | words))
+        if any("\0" in piece for piece in pieces) or not given.keys() >= set(pieces[1::2]):
+            raise UserError(f"prompt {name}: a given text may be placed, not cut or changed")
+        markers = _markers(family)
+        parts = [
+            fenced(given[piece] or "", markers) if number % 2 else piece
+            for number, piece in enumerate(pieces)
+        ]
+        return Prompt(tuple(part for part in parts if part), head=1 if pieces[0] else 0)
+
+    def check(
+        self, name: str, needed: Iterable[str], without: Iterable[str] = (), **words: str
+    ) -> None:
+        """Refuse a template that cannot be rendered, or leaves out a text that it is about.
+
+        `without`: the texts that it may lack, and lacks this time.
+        """
+        given = {slot: f"the {slot}" for slot in (*needed, "source", "context")}
+        prompt = self.render(name, given | dict.fromkeys(without, ""), **words)
+        for slot in needed:
+            if given[slot] not in prompt.parts:
+                raise UserError(f"prompt {name}: has no place for {{{{ {slot} }}}}")
+
+    def hash(self, names: Iterable[str]) -> str:
+        """Twelve letters that change with any word of these templates' families."""
+        families = {member: text for name in names for member, text in self._family(name).items()}
+        told = "\0".join(f"{name}\0{families[name]}" for name in sorted(families))
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
+
+    def _family(self, name: str, heirs: tuple[str, ...] = ()) -> dict[str, str]:
+        """This template and all that it inherits or includes; `heirs` led to it."""
+        if name not in self.templates:
+            asked_by = f"prompt {heirs[-1]}" if heirs else "prompts"
+            raise UserError(f"{asked_by}: {unknown('template', name, self.templates)}")
+        if name in heirs:
+            circle = " → ".join((*heirs, name))
+            raise UserError(f"prompt {name}: it inherits or includes itself: {circle}")
+        family = {name: self.templates[name]}
+        for other in _others(name, self.templates[name]):
+            family |= self._family(other, (*heirs, name))
+        return family
+
+
+def read_pack(folders: Iterable[Path]) -> Pack:
+    """Every `NAME.j2` of these folders; where two have the name, the first folder's."""
+    found: dict[str, str] = {}
+    for folder in folders:
+        for file in sorted(folder.glob("*.j2")):
+            found.setdefault(file.stem, _text(file))
+    return Pack(found)
+
+
+def fenced(text: str, markers: re.Pattern[str]) -> str:
+    """A given text, unable to look like one of these markers."""
+    return markers.sub("‹", text.strip())
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").replace("\0", "")
+    except UnicodeDecodeError:
+        raise UserError(f"prompt {file}: not UTF-8") from None
+
+
+def _others(name: str, source: str) -> list[str]:
+    """The templates that this one names."""
+    from jinja2 import TemplateError
+
+    try:
+        others = _named(source)
+    except TemplateError as error:
+        raise UserError(f"prompt {name}: {error}") from None
+    if None in others:
+        raise UserError(f"prompt {name}: another template must be named in quotes")
+    return [other for other in others if other is not None]
+
+
+@cache
+def _named(source: str) -> tuple[str | None, ...]:
+    from jinja2.meta import find_referenced_templates
+
+    return tuple(find_referenced_templates(_environment({}).parse(source)))
+
+
+def _rendered(family: Family, slots: Mapping[str, str]) -> str:
+    from jinja2 import TemplateError
+
+    try:
+        return _compiled(family).render(slots).strip()
+    except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise UserError(f"prompt {family[0][0]}: {error}") from None
+
+
+@cache
+def _compiled(family: Family) -> Template:
+    return _environment(dict(family)).get_template(family[0][0])
+
+
+def _environment(templates: Mapping[str, str]) -> Environment:
+    from jinja2 import DictLoader, StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(loader=DictLoader(templates), undefined=StrictUndefined)
+
+
+@cache
+def _markers(family: Family) -> re.Pattern[str]:
+    """Whatever stands between angle brackets in a template, or in its comments, is its marker."""
+    found = {marker for _, source in family for marker in _TAG.findall(source)}
+    names = "|".join(sorted(found)) or "(?!)"
+    return re.compile(rf"<(?=\s*/?\s*(?:{names})\s*/?\s*>)", re.IGNORECASE)

@@ -1,0 +1,231 @@
+"""Binding an output folder to one run, and cutting the corpus into its numbered shards.
+
+The folder is bound by `run.json` before anything else is written; the shards are listed when all
+their cases lie there. What the run is may not change once a shard of any stage is committed (until
+then the folder is anybody's), except that `--extend` appends shards of what is new. Human ratings
+change no ask: they are refreshed in place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from math import ceil
+from typing import Any
+
+from evaljudge.corpora import Corpus, open_corpus
+from evaljudge.errors import UserError
+from evaljudge.identity import Fingerprint, differences, short
+from evaljudge.records import Candidate, Case
+from evaljudge.runs.job import Job
+from evaljudge.runs.references import check_references
+from evaljudge.storage import Claim, Output, Shard, ahead
+
+MOST_CASES = 32
+PIECES_PER_WORKER = 8
+"""Small corpora are cut finer, so that every worker has some and a resume loses little."""
+Listing = dict[str, Any]
+
+
+def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
+    """The run's output folder, bound to its fingerprint, with every case in a shard."""
+    config = job.config
+    with open_corpus(job.corpus, config.bad_rows) as corpus:
+        if not corpus.cases:
+            raise UserError(f"{config.corpus_name}: holds no case, so there is nothing to judge")
+        if job.references:
+            documents = (case.document for case in corpus)
+            check_references(job.references, job.judges, documents)
+        now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
+        _release_untouched(output, now)
+        bound, listing = output.run(), output.listing()
+        if bound is None:
+            _refuse_remains(output, listing, "run.json")
+            bound = _bind(output, now)
+        output = Output(config.out, config.briefs, bound["id"])
+        if listing is None:
+            _refuse_remains(output, output.committed("prepare"), "shards.json")
+            _refuse(output, differences(bound["fingerprint"], now))
+            _cut(output, corpus, job, {}, corpus, claim)
+        else:
+            _check(job, output, bound, listing, now, extend)
+            _take_over(output, corpus, job, listing, claim)
+    return output
+
+
+def _release_untouched(output: Output, now: Fingerprint) -> None:
+    """A run that ended before it committed anything does not keep the folder from others."""
+    bound = output.run()
+    if bound is None or not output.is_untouched:
+        return
+    corpus = (output.listing() or bound["fingerprint"])["corpus"]
+    if differences(bound["fingerprint"] | {"corpus": corpus}, now):
+        output.release()
+
+
+def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:
+    """What the corpus says anew, of a run whose shards are listed: cases, ratings, or nothing."""
+    known, grown = output.shards(), listing["corpus"] != corpus.digest
+    if grown:
+        _mark_known(output, known, corpus)  # refuses before anything is written
+    if listing["ratings"] != corpus.ratings_digest:
+        _refresh_ratings(output, corpus)
+    elif not grown and listing.get("unread", []) == list(corpus.unread):
+        return
+    if grown:
+        output.write_run((output.run() or {}) | {"state": "begun"})
+    _cut(output, corpus, job, listing, corpus.unmarked() if grown else (), claim)
+
+
+def _refuse_remains(output: Output, remains: object, gone: str) -> None:
+    if remains:
+        raise UserError(
+            f"{output.uri}: {gone} is gone, and shards of a run lie there: put it back, or take "
+            "another `out`"
+        )
+
+
+def open_bound(job: Job) -> Output:
+    """The folder of a run that was begun before, its corpus untouched."""
+    output = Output(job.config.out, job.config.briefs)
+    bound, listing = output.run(), output.listing()
+    if bound is None or listing is None:
+        raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
+    now = job.fingerprint(listing["corpus"])
+    _refuse(output, differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now))
+    return Output(job.config.out, job.config.briefs, bound["id"])
+
+
+def _bind(output: Output, now: Fingerprint) -> dict[str, Any]:
+    bound = {"id": short([now, output.uri])[:8], "state": "begun", "fingerprint": now}
+    output.try_briefs()
+    output.bind(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    return bound
+
+
+def _check(
+    job: Job,
+    output: Output,
+    bound: Mapping[str, Any],
+    listing: Listing,
+    now: Fingerprint,
+    extend: bool,
+) -> None:
+    there = bound["fingerprint"] | {"corpus": listing["corpus"]}
+    differs = differences(there, now)
+    if extend and there["corpus"] != now["corpus"]:
+        differs = differences(there | {"corpus": now["corpus"]}, now)
+        _refuse(output, differs)
+        _refuse_unfinished(job, output)
+    _refuse(output, differs)
+
+
+def _refuse(output: Output, differs: list[str]) -> None:
+    if not differs:
+        return
+    only_corpus = len(differs) == 1 and differs[0].startswith("corpus ")
+    mend = "--extend adds what is new to a finished run" if only_corpus else "put it back"
+    more = f" (and {len(differs) - 3} more)" if len(differs) > 3 else ""
+    raise UserError(
+        f"{output.uri} is bound to another run: {'; '.join(differs[:3])}{more}. "
+        f"Take another `out`, or {mend}"
+    )
+
+
+def _refuse_unfinished(job: Job, output: Output) -> None:
+    if not job.judges:  # metrics measure what they lack, whatever was there before
+        return
+    missing = {shard.number for shard in output.shards()} - output.committed("judge")
+    if missing:
+        raise UserError(
+            f"{output.uri}: {len(missing)} shards are not judged yet; finish the run as it was "
+            "before you extend it"
+        )
+
+
+def _cut(
+    output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case], claim: Claim
+) -> None:
+    """Append shards of these cases to those listed, and list them all."""
+    pieces = PIECES_PER_WORKER * job.config.workers.max
+    size = min(MOST_CASES, max(1, ceil(corpus.cases / pieces)))
+    known: list[Shard] = output.shards() if listing else []
+    first = max((shard.number for shard in known), default=-1) + 1
+
+    def write(numbered: tuple[int, list[Case]]) -> Shard:
+        number, piece = numbered
+        shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
+        output.write_cases(shard, piece)
+        return shard
+
+    new = list(ahead(write, enumerate(_pieces(cases, size), start=first)))
+    claim.check()
+    shards = known + new
+    output.keep_cases(shards)  # a cut that was killed may have cut otherwise
+    cuts = listing.get("cuts", [0])
+    output.write_listing(
+        {
+            "corpus": corpus.digest,
+            "ratings": corpus.ratings_digest,
+            "skipped_rows": corpus.skipped_rows,
+            "skipped": list(corpus.skipped),
+            "absent_ratings": corpus.absent_ratings,
+            "unread": list(corpus.unread),
+            "cuts": [*cuts, first] if new and known else cuts,
+            "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
+        }
+    )
+
+
+def _pieces(cases: Iterable[Case], size: int) -> Iterator[list[Case]]:
+    rest = iter(cases)
+    while piece := list(islice(rest, size)):
+        yield piece
+
+
+def _mark_known(output: Output, known: list[Shard], corpus: Corpus) -> None:
+    """What an extension does not ask again: the candidates that lie in shards already."""
+    for cases in ahead(output.cases, known):
+        for case in cases:
+            now = corpus.find(case.document.doc_id)
+            if now is not None:
+                _refuse_other_texts(case, now)
+                corpus.mark(case)
+
+
+def _refuse_other_texts(known: Case, now: Case) -> None:
+    doc_id = known.document.doc_id
+    if known.document != now.document:
+        raise UserError(f"--extend: document {doc_id!r} differs from the one already judged")
+    texts = {candidate.system: candidate.text for candidate in now.candidates}
+    for candidate in known.candidates:
+        if texts.get(candidate.system, candidate.text) != candidate.text:
+            raise UserError(
+                f"--extend: the text of {candidate.system!r} for document {doc_id!r} differs from "
+                "the one already judged"
+            )
+
+
+def _refresh_ratings(output: Output, corpus: Corpus) -> None:
+    """Human ratings were added or corrected: the shards take them over, nothing is asked.
+
+    A candidate that this corpus does not hold keeps the ratings it had.
+    """
+    shards = output.shards()
+
+    def corrected() -> Iterator[tuple[Shard, list[Case]]]:
+        for shard, cases in zip(shards, ahead(output.cases, shards), strict=True):
+            now = [_rated(case, corpus.find(case.document.doc_id)) for case in cases]
+            if now != cases:
+                yield shard, now
+
+    for _ in ahead(lambda one: output.write_cases(*one), corrected()):
+        pass
+
+
+def _rated(known: Case, now: Case | None) -> Case:
+    rated = {candidate.system: candidate for candidate in now.candidates} if now else {}
+    sources = ((c, rated.get(c.system, c)) for c in known.candidates)
+    candidates = (Candidate(c.system, c.text, s.ratings, s.raters) for c, s in sources)
+    return Case(known.document, tuple(candidates))

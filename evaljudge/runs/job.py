@@ -1,0 +1,257 @@
+"""A configuration made ready: its task, judges and models known and checked, nothing asked yet."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evaljudge.analysis.calibrated import SUFFIX, calibrated_name
+from evaljudge.analysis.mixes import Mix, mixes_of
+from evaljudge.config import Condition, Config
+from evaljudge.corpora import CorpusSource
+from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.errors import UserError, unknown
+from evaljudge.execution import Executor, make_executor
+from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature
+from evaljudge.judges import Anchored, Judge, make_judges
+from evaljudge.judges.synthetic.anchored import MIDDLE
+from evaljudge.metrics import Metric, cautions_of, make_metrics
+from evaljudge.prompts import NANO, Task, load_task
+from evaljudge.records import ANY_AXIS
+from evaljudge.runs.references import take_references
+
+
+@dataclass(frozen=True)
+class Job:
+    config: Config
+    task: Task
+    judges: Sequence[Judge]
+    metrics: Sequence[Metric]
+    engines: Engines
+    model: ModelSource | None
+    writer: ModelSource | None
+    model_is: Identity | None
+    writer_is: Identity | None
+    engine: str
+    """The engine's name and version, for fingerprints and signatures."""
+    references: Mapping[str, str] = field(default_factory=dict)
+    """Each judge's file of references, of those that are given one; the judge knows its digest."""
+    mixes: Mapping[str, Mix] = field(default_factory=dict)
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def one_model(self) -> bool:
+        """Writer and judge are the same: one engine does both stages."""
+        return self.model_is == self.writer_is
+
+    @property
+    def executor(self) -> Executor:
+        return make_executor(self.config.workers)
+
+    @property
+    def kinds(self) -> list[str]:
+        """Of its judges, each once: whose briefs are kept together."""
+        return list(dict.fromkeys(judge.kind for judge in self.judges))
+
+    @property
+    def corpus(self) -> CorpusSource:
+        given = self.config.corpus
+        path = given.path if isinstance(given.path, str) else tuple(given.path)
+        return CorpusSource(path, given.format, given.sources, given.columns)
+
+    @property
+    def scorers(self) -> dict[str, list[str]]:
+        """Every scorer of the run, and its axes."""
+        single = _axes_of_scorers(self.judges, self.metrics)
+        return single | {name: mix.axes(single) for name, mix in self.mixes.items()}
+
+    @property
+    def selectable(self) -> dict[str, list[str]]:
+        """These, and those to be calibrated; without axes of its own: one for each human axis."""
+        scorers = self.scorers
+        return scorers | {calibrated_name(of): scorers[of] for of in self.config.calibrate}
+
+    def fingerprint(self, corpus: str) -> Fingerprint:
+        task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
+        return fingerprint(
+            corpus,
+            task,
+            self.judges,
+            self.model_is,
+            None if self.one_model else self.writer_is,
+            self.engine,
+            self.config.seed,
+        )
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of this run's numbers must know of its models, metrics and thresholds."""
+        return [*self._of_models(), *cautions_of(self.metrics), *self._of_thresholds()]
+
+    def _of_models(self) -> Iterator[str]:
+        bundled = [source for source in (self.model, self.writer) if source and source.is_bundled]
+        if not self.judges or not bundled:
+            return
+        yield ("model nano knows the small world of `evaljudge demo` and nothing else: of other "
+               "texts its scores say nothing")  # fmt: skip
+        if self.config.prompts != NANO:
+            yield "model nano was taught the prompts of `prompts: nano` alone: set them"
+
+    def _of_thresholds(self) -> Iterator[str]:
+        """Those above the middle of the scale that a judge passes without deciding anything."""
+        chosen = [(rule.name, one) for rule in self.config.select for one in rule.all]
+        for judge in (one for one in self.judges if isinstance(one, Anchored)):
+            undecided = judge.undecided
+            better = min(undecided, key=lambda scorer: round(undecided[scorer], 6))
+            for name, one in chosen:
+                least, there = one.at_least, undecided.get(one.scorer, MIDDLE)
+                if least is not None and MIDDLE < least <= there:
+                    yield (
+                        f"select.{name}: {one.scorer} on {one.axis}: at_least {least:g} is "
+                        f"passed by a judge that cannot decide, which is at {there:.2f}: use "
+                        f"{better}, where it is at {undecided[better]:.2f}"
+                    )
+
+    def signatures(self, corpus: str) -> dict[str, str]:
+        """Each scorer's signature; `corpus`: its digest."""
+        mixed = {name: mix.signature(name) for name, mix in self.mixes.items()}
+        return self.judge_signatures() | self.metric_signatures(corpus) | mixed
+
+    def metric_signatures(self, corpus: str) -> dict[str, str]:
+        spec, seed = self.config.metrics, self.config.seed
+        return {
+            metric.name: metric_signature(
+                metric, spec[metric.name].get("metric", metric.name), corpus, seed
+            )
+            for metric in self.metrics
+        }
+
+    def judge_signatures(self) -> dict[str, str]:
+        made: dict[str, str] = {}
+        for judge in self.judges:
+            assert self.model_is is not None, "judges need a model: Config saw to it"
+            assert self.writer_is is not None
+            line = score_signature(
+                judge, self.model_is, self.writer_is, self.engine, self.config.seed
+            )
+            made |= dict.fromkeys(judge.scorers, line)
+        return made
+
+
+def make_job(
+    config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
+) -> Job:
+    """Check all that can be checked before the corpus is read; `engines` is for tests.
+
+    `bound`, a finished run's fingerprint, stands in for models and an engine that are not at hand.
+    """
+    if config.study is not None:
+        raise UserError("this configuration is a study: `evaljudge study` runs it")
+    engines = engines or VllmEngines()
+    _refuse_fleeting(config.out)
+    task = load_task(config.task, config.axes, config.prompts, config.layout)
+    told, references = take_references(config.judges, [axis.name for axis in task.axes])
+    judges = make_judges(told, task)
+    metrics = make_metrics(config.metrics)
+    _refuse_doubles(judges, metrics)
+    mixes = mixes_of(config.mixes, _axes_of_scorers(judges, metrics))
+    if not judges and not metrics:
+        raise UserError("nothing to do: the configuration names no judge and no metric")
+    model = config.model.as_source() if config.model and judges else None
+    writer = config.writer.as_source() if config.writer and judges else model
+    if bound is None:
+        model_is = engines.identify(model) if model else None
+        writer_is = model_is if writer == model else engines.identify(writer) if writer else None
+        engine = engines.version if judges else ""
+    else:
+        known = bound.get("model") or {}
+        model_is = identity_bound(known, model) if model else None
+        writer_is = identity_bound(bound.get("writer") or known, writer) if writer else None
+        engine = str(bound.get("engine", ""))
+    model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
+    models = (model, writer, model_is, writer_is)
+    job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
+    _check_calibrate(job)
+    _check_selections(job)
+    _check_encoders(job, afresh=bound is None)
+    return job
+
+
+def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict[str, list[str]]:
+    judged = {s: list(judge.axes_of(s)) for judge in judges for s in judge.scorers}
+    return judged | {metric.name: [ANY_AXIS] for metric in metrics}
+
+
+def _check_encoders(job: Job, afresh: bool) -> None:
+    """One that cannot be had is refused here, not when a judge has done its work."""
+    for metric in job.metrics:
+        _ = metric.told  # names the commit of its encoder, where it has one
+    for judge in job.judges if afresh else ():
+        for encoder in judge.encoders:
+            try:
+                job.engines.find_encoder(encoder)
+            except UserError as error:
+                raise UserError(f"judges.{judge.name}.encoder: {error}") from None
+
+
+def _refuse_doubles(judges: Sequence[Judge], metrics: Sequence[Metric]) -> None:
+    judged = {scorer for judge in judges for scorer in judge.scorers}
+    for metric in metrics:
+        if metric.name in judged:
+            raise UserError(f"metrics.{metric.name}: a judge's scorer has this name; give another")
+
+
+def _refuse_fleeting(out: str) -> None:
+    """`ray job submit` runs a job in a copy of the folder that it is given, and clears it away."""
+    kept = "://" in out or os.path.isabs(os.path.expanduser(out))
+    if "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ and not kept:
+        raise UserError(
+            f"out: {out} lies in the job's own folder, which is gone when the job ends: name a "
+            "URI, or an absolute path"
+        )
+
+
+def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSource | None:
+    """The commit that the driver saw is the one that every worker loads."""
+    if source is None or identity is None or identity.commit is None:
+        return source
+    return replace(source, revision=identity.commit)
+
+
+def _check_calibrate(job: Job) -> None:
+    known = [scorer for scorer in job.scorers if "#" not in scorer]
+    for scorer in job.config.calibrate:
+        if scorer.endswith(SUFFIX):
+            raise UserError(f"calibrate: {scorer!r} is calibrated already: name what it is made of")
+        if "#" in scorer:
+            raise UserError(f"calibrate: {scorer!r} is a repetition: name a scorer without `#`")
+        if scorer not in known:
+            raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
+        if calibrated_name(scorer) in known:
+            raise UserError(f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already")
+
+
+def _check_selections(job: Job) -> None:
+    for selection in job.config.select:
+        for condition in selection.all:
+            _check_condition(job, condition, f"select.{selection.name}")
+
+
+def _check_condition(job: Job, condition: Condition, where: str) -> None:
+    scorer, axis, scorers = condition.scorer, condition.axis, job.selectable
+    if scorer not in scorers:
+        raise UserError(f"{where}: {unknown('scorer', scorer, scorers)}")
+    axes = scorers[scorer]
+    if axes == [ANY_AXIS] and scorer not in job.scorers:
+        if axis == ANY_AXIS:
+            raise UserError(f"{where}: {scorer} has an axis for each that people rated: name one")
+    elif axis not in axes:
+        raise UserError(f"{where}: {unknown('axis', axis, axes)}")
+    elif axis == ANY_AXIS and condition.precision is not None:
+        raise UserError(
+            f"{where}: {scorer} has no axis, so `precision` is of no ratings: calibrate {scorer}, "
+            f"and name {calibrated_name(scorer)} on an axis"
+        )

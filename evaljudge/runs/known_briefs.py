@@ -1,0 +1,51 @@
+"""The briefs that lie in a folder already, found by their keys; kept on disk, as they are many."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Self
+
+from evaljudge.engines import Identity
+from evaljudge.identity import brief_key
+from evaljudge.judges import Judge
+from evaljudge.records import Brief, Document, Tokens
+
+
+class KnownBriefs:
+    def __init__(self) -> None:
+        self.common: dict[str, Mapping[str, Any]] = {}
+        """What was written once for all documents."""
+        self._base = sqlite3.connect("", check_same_thread=False)
+        self._base.execute("CREATE TABLE briefs (key TEXT PRIMARY KEY, brief TEXT) WITHOUT ROWID")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._base.close()
+
+    def add(self, briefs: Iterable[Brief]) -> None:
+        rows = ((brief.key, json.dumps(asdict(brief))) for brief in briefs)
+        self._base.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
+
+    def keep(
+        self, judge: Judge, document: Document, writer: Identity, briefs: Sequence[Brief]
+    ) -> None:
+        """Briefs without keys, as a judge gives them."""
+        keys = {(p.axis, p.name): brief_key(judge, p, document, writer) for p in judge.parts()}
+        self.add(replace(brief, key=keys[brief.axis, brief.part]) for brief in briefs)
+
+    def of(self, judge: Judge, document: Document, writer: Identity) -> list[Brief]:
+        """The parts of this judge's briefs of the document that are there."""
+        keys = (brief_key(judge, part, document, writer) for part in judge.parts())
+        return [brief for brief in map(self._find, keys) if brief]
+
+    def _find(self, key: str) -> Brief | None:
+        row = self._base.execute("SELECT brief FROM briefs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        told = json.loads(row[0])
+        return Brief(**told | {"tokens": Tokens(**told["tokens"])})

@@ -1,0 +1,383 @@
+"""The whole journey: a configuration in, scores, agreement and selected files out.
+
+>>> outcome = run("cases.yaml")
+>>> outcome.agreement[0]
+AgreementRow(scorer='synthetic', axis='coherence', level='sample', coefficient='spearman', …)
+
+The same functions stand behind the command line, `jobs/*.py` and notebooks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import chain
+from typing import Any, Self
+
+import evaljudge
+from evaljudge.analysis.calibration import calibrate_shards
+from evaljudge.analysis.costs import Accounts
+from evaljudge.analysis.grading import graded_in_truth
+from evaljudge.analysis.outliers import read_outliers, with_outliers
+from evaljudge.analysis.rated import nearly_met
+from evaljudge.analysis.scoring import Scored, Tables, score_shards
+from evaljudge.analysis.statistics import too_few_permutations, with_statistics, write_agreement
+from evaljudge.analysis.thresholds import targets, unmet
+from evaljudge.config import Config, load_config
+from evaljudge.engines import Engines
+from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError
+from evaljudge.judges.entities.findings import labels_given, with_entities
+from evaljudge.judges.roles.findings import with_roles
+from evaljudge.report import (
+    AgreementRow,
+    CostRow,
+    Findings,
+    page,
+    select,
+    validity_warnings,
+)
+from evaljudge.runs.binding import bind_and_cut, open_bound
+from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.measuring import corpus_digest, measure, unmeasured
+from evaljudge.runs.planning import Plan, make_plan
+from evaljudge.runs.references import put_references
+from evaljudge.runs.stages import do_stages, missing
+from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+
+Given = str | Mapping[str, Any] | Config
+Todo = Mapping[Stage, tuple[int, int]]
+"""Of each stage wanted: how many cases are left to do, of how many."""
+DONE, UNDER_FLOOR = 0, 3
+
+
+class Watcher:
+    """Told how the run goes; this one says nothing (see progress.py for those that speak)."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def entering(self, phase: str) -> None: ...
+
+    def warning(self, line: str) -> None: ...
+
+    def starting(self, todo: Todo) -> None: ...
+
+    def receipt(self, receipt: Mapping[str, Any]) -> None: ...
+
+    def done(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run came to, and where it lies."""
+
+    out: str
+    findings: Findings
+
+    @property
+    def coverage(self) -> float:
+        return self.findings.share
+
+    @property
+    def agreement(self) -> Sequence[AgreementRow]:
+        return self.findings.agreement
+
+    @property
+    def exit_code(self) -> int:
+        return DONE if self.coverage >= self.findings.coverage_floor else UNDER_FLOOR
+
+
+def run(
+    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> Outcome:  # fmt: skip
+    """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
+    job = make_job(_config(given, changes), engines)
+    _refuse_bad_files(job.config)
+    with watcher or Watcher() as watching, _ready(job) as claim:
+        output = _bind(job, extend, watching, claim)
+        with _one_session(job, output):
+            _ask(job, output, ("prepare", "judge"), watching, claim)
+            _measure(job, output, output.shards(), watching, claim)
+        return _report(job, output, watching, claim)
+
+
+def prepare(
+    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> str:  # fmt: skip
+    """Stage one alone: the briefs, on the writer. Gives the output folder."""
+    job = make_job(_config(given, changes), engines)
+    with watcher or Watcher() as watching, _ready(job) as claim:
+        output = _bind(job, extend, watching, claim)
+        _ask(job, output, ("prepare",), watching, claim)
+        _write_run(job, output, _accounts(output))
+    return output.uri
+
+
+def judge(
+    given: Given, changes: Sequence[str] = (), *,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> str:  # fmt: skip
+    """Stage two alone: the verdicts, from briefs that `prepare` made."""
+    job = make_job(_config(given, changes), engines)
+    output = open_bound(job)
+    with watcher or Watcher() as watching, _ready(job) as claim:
+        unprepared = missing(job, output, ("prepare",))
+        if unprepared:
+            said = f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first"
+            raise UserError(said)
+        _ask(job, output, ("judge",), watching, claim)
+        _write_run(job, output, _accounts(output))
+    return output.uri
+
+
+def make_report(
+    given: Given, changes: Sequence[str] = (), *,
+    watcher: Watcher | None = None, engines: Engines | None = None,
+) -> Outcome:  # fmt: skip
+    """The driver's part alone: scores, agreement and selections from the verdicts there are."""
+    config = _config(given, changes)
+    bound = (Output(config.out).run() or {}).get("fingerprint", {})
+    job = make_job(config, engines, bound)
+    output = open_bound(job)
+    with watcher or Watcher() as watching, claimed(config.out) as claim:
+        return _report(job, output, watching, claim)
+
+
+def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
+    """What a run would ask; no model is loaded and nothing is written."""
+    return make_plan(make_job(_config(given, changes), engines))
+
+
+def _config(given: Given, changes: Sequence[str]) -> Config:
+    return (
+        given if isinstance(given, Config) and not changes else load_config(_spec(given), changes)
+    )
+
+
+def _spec(given: Given) -> str | Mapping[str, Any]:
+    return given.model_dump() if isinstance(given, Config) else given
+
+
+@contextmanager
+def _ready(job: Job) -> Iterator[Claim]:
+    """Its folder is held, and its workers can be had."""
+    sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
+    with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
+        yield claim
+
+
+@contextmanager
+def _saying_what_is_kept(job: Job) -> Iterator[None]:
+    """Where a run is given up, a rerun resumes only what is committed."""
+    try:
+        yield
+    except (StorageLost, ClaimLost, Crashed):  # out of reach, another's, or said already
+        raise
+    except GivenUp as error:
+        if Output(job.config.out).is_untouched:
+            raise
+        raise GivenUp(f"{error}; what was committed is kept, and a rerun resumes") from error
+
+
+@contextmanager
+def _one_session(job: Job, output: Output) -> Iterator[None]:
+    """Asking and measuring share a Ray, say; none is started where nothing is left to do."""
+    asks = job.judges and missing(job, output, ("prepare", "judge"))
+    if asks or unmeasured(job, output, output.shards()):
+        with job.executor.session():
+            yield
+    else:
+        yield
+
+
+def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
+    watching.entering(f"reading {job.config.corpus_name}")
+    output = bind_and_cut(job, claim, extend=extend)
+    for note in (output.listing() or {}).get("unread", []):
+        watching.warning(f"corpus: {note}")
+    return output
+
+
+def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
+    if not job.judges:
+        return
+
+    lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
+    unprepared = [shard for shard, wanted in lacking.items() if "prepare" in wanted]
+    if job.references and job.writer_is and unprepared:
+        watcher.entering("taking over the references given")
+        put_references(job.references, job.judges, job.writer_is, output, unprepared)
+    watcher.starting(
+        {
+            stage: (sum(s.cases for s, wanted in lacking.items() if stage in wanted), total)
+            for stage in stages
+        }
+    )
+    try:
+        do_stages(job, output, stages, _seen(watcher, claim))
+    finally:
+        watcher.done()
+    if lacking:  # else the notes there are of measuring
+        output.tidy()
+
+
+def _measure(
+    job: Job, output: Output, shards: Sequence[Shard], watcher: Watcher, claim: Claim
+) -> None:
+    lacking = unmeasured(job, output, shards)
+    if not lacking:
+        return
+    total, left = (sum(shard.cases for shard in some) for some in (shards, lacking))
+    watcher.starting({"measure": (left, total)})
+    try:
+        measure(job, output, lacking, _seen(watcher, claim))
+    finally:
+        watcher.done()
+    output.tidy()
+
+
+def _seen(watcher: Watcher, claim: Claim) -> Callable[[Mapping[str, Any]], None]:
+    def seen(receipt: Mapping[str, Any]) -> None:
+        claim.check()
+        watcher.receipt(receipt)
+
+    return seen
+
+
+def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcome:
+    claim.check()
+    shards = output.shards()
+    if job.judges:
+        judged = output.committed("judge")
+        shards = [shard for shard in shards if shard.number in judged]
+        if not shards:
+            raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
+    _measure(job, output, shards, watching, claim)
+    watching.entering("scoring and reporting")
+    scored, accounts = score_shards(job, output, shards), _accounts(output)
+    findings = _findings(job, output, shards, scored, accounts)
+    place = output.place
+    write_agreement(place, findings, "report/")
+    place.write("report/index.html", page(findings))
+    claim.check()
+    _write_run(job, output, accounts, findings)
+    return Outcome(output.uri, findings)
+
+
+def _findings(
+    job: Job, output: Output, shards: Sequence[Shard], scored: Scored, accounts: Accounts
+) -> Findings:
+    listing = output.listing() or {}
+    warnings = list(accounts.warnings)
+    if unjudged := len(listing["shards"]) - len(shards):
+        warnings.insert(0, f"{unjudged} shards are not judged yet: this report is of the others")
+    if listing.get("skipped_rows"):
+        warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
+    if listing.get("absent_ratings"):
+        warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
+    warnings += [f"corpus: {note}" for note in listing.get("unread", [])]
+    warnings += job.cautions
+    fitted = calibrate_shards(job, output, shards, scored.tables)
+    tables, rated = scored.tables, scored.tables.as_rated()
+    judged = {axis.name for axis in job.task.axes if job.judges}
+    warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
+    documents, resamples = tables.doc_ids(), job.config.agreement.resamples
+    aims = targets(job.config.select, rated, documents, resamples, job.config.seed)
+    validity = scored.validity(job.judges, rated)
+    warnings += [*validity_warnings(validity), *too_few_permutations(rated, job.config.agreement)]
+    warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
+    return Findings(
+        run=job.config.out,
+        task=job.task.name,
+        corpus=job.config.corpus_name,
+        model=str(job.model_is or "none"),
+        writer=str(job.writer_is or "none"),
+        cases=sum(shard.cases for shard in shards),
+        candidates=tables.candidates,
+        rated=tables.rated,
+        coverage=tables.coverage(),
+        coverage_floor=job.config.coverage_floor,
+        systems=tables.systems(),
+        selections=select(output, shards, job.config.select, aims),
+        signatures=job.signatures(corpus_digest(output)) | scored.signatures | fitted.signatures,
+        tokens=accounts.tokens,
+        warnings=warnings,
+        graded=graded_in_truth(output, shards) if job.judges else [],
+        validity=validity,
+        costs=_costs(job, tables, accounts),
+        **with_statistics(rated, job.config.agreement, job.config.seed),
+        **with_entities(job.config, output, shards),
+        **with_roles(job.config, output, shards),
+        **with_outliers(job.config, output, shards, rated),
+    )
+
+
+def _refuse_bad_files(config: Config) -> None:
+    """What only the report reads is read before anything is asked, too."""
+    labels_given(config)
+    if config.outliers is not None:
+        read_outliers(config.outliers)
+
+
+def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
+    scored = {(row.scorer, row.axis): row.scored for row in tables.coverage()}
+    scores = {
+        (judge.name, axis): max(scored.get((scorer, axis), 0) for scorer in judge.scorers)
+        for judge in job.judges
+        for axis in judge.axes
+    }
+    return accounts.costs(tables.cases, scores)
+
+
+def _accounts(output: Output) -> Accounts:
+    return Accounts(chain(output.receipts("prepare"), output.receipts("judge")))
+
+
+def _write_run(
+    job: Job, output: Output, accounts: Accounts, findings: Findings | None = None
+) -> None:
+    """run.json: what was bound, grown by what was done."""
+    bound, listing = output.run() or {}, output.listing() or {}
+    shards = output.shards()
+    done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
+    bound["fingerprint"] = job.fingerprint(listing["corpus"])
+    bound |= {
+        "briefs": job.config.briefs,
+        "state": "done" if findings and _is_whole(job, output) else "begun",
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": _versions(job),
+        "counts": {
+            "cases": sum(shard.cases for shard in shards),
+            "candidates": sum(shard.candidates for shard in shards),
+            "shards": len(shards),
+            "prepared": done["prepare"],
+            "judged": done["judge"],
+            "skipped_rows": listing["skipped_rows"],
+            "absent_ratings": listing["absent_ratings"],
+        },
+        "asked": accounts.tokens,
+        "total": accounts.total,
+        "mass": accounts.mass,
+        "seconds": round(bound.get("seconds", 0.0) + time.monotonic() - job.since, 1),
+        "cost": accounts.cost,
+    }
+    if findings:
+        bound |= {"coverage": findings.share, "warnings": list(findings.warnings)}
+    output.write_run(bound)
+
+
+def _is_whole(job: Job, output: Output) -> bool:
+    return not job.judges or not missing(job, output, ("prepare", "judge"))
+
+
+def _versions(job: Job) -> dict[str, str]:
+    names = ("ray", "pyarrow", "numpy", "scipy")
+    engine = {"engine": job.engine} if job.judges else {}
+    return {"evaljudge": evaljudge.__version__, **engine} | {n: metadata.version(n) for n in names}

@@ -1,0 +1,253 @@
+"""What a run would ask from here on: its judges over its cases with a model that only imagines.
+
+What the run's folder and its briefs' folder hold already is not planned: committed shards, and
+briefs that are there. Asks are exact as long as every brief can be had: where a reference is cut or
+empty, what would be asked by it is not. Prompt tokens are counted with the model's own tokenizer,
+and exact where the briefs exist; one that is not yet written is taken to be as long as the corpus'
+own candidates. An option of several tokens takes further requests, which depend on the replies and
+are not planned: a run tells their tokens apart (`further`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+from evaljudge.analysis.rated import nearly_met
+from evaljudge.corpora import Corpus, open_corpus
+from evaljudge.engines import ModelSource
+from evaljudge.execution.case import Asked, Models, case_models, judged
+from evaljudge.identity import common_key, differences
+from evaljudge.metrics import Metric, Unscored
+from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
+from evaljudge.model.common import Common
+from evaljudge.model.imagining import Gauge, Imagining
+from evaljudge.reasons import grouped
+from evaljudge.records import Brief, Case, Tokens
+from evaljudge.runs.job import Job
+from evaljudge.runs.known_briefs import KnownBriefs
+from evaljudge.runs.references import given_references
+from evaljudge.runs.stages import missing
+from evaljudge.storage import Output, Stage
+
+BOTH: tuple[Stage, ...] = ("prepare", "judge")
+COMPARED_CASES = 50
+"""By which the layouts are compared: their ratio needs no more."""
+Work = tuple[Case, Sequence[Stage]]
+
+
+@dataclass
+class Plan:
+    cases: int = 0
+    candidates: int = 0
+    done: int = 0
+    """Cases that are judged already, and so not planned."""
+    asked: dict[tuple[Stage, str], Tokens] = field(default_factory=dict)
+    rated: Mapping[str, int] = field(default_factory=dict)
+    """How many candidates people rated on each axis."""
+    unread: Sequence[str] = ()
+    """What is said of columns and keys of the corpus that nothing reads."""
+    unscored: dict[str, Counter[str]] = field(default_factory=dict)
+    """Of each judge and metric: why its candidates cannot be scored, whatever is replied."""
+    refused: Sequence[str] = ()
+    """How this run differs from the one that its folder is bound to, if it does."""
+
+    @property
+    def total(self) -> Tokens:
+        return sum(self.asked.values(), Tokens())
+
+    @property
+    def is_exact(self) -> bool:
+        """No brief is to be written whose length is not known yet."""
+        return not any(t.asks for (stage, _), t in self.asked.items() if stage == "prepare")
+
+
+def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
+    """`written`: the briefs of the runs planned before this one, to which its own are added."""
+    return _apart(lambda: _planned(job, written))
+
+
+async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+        judged = [axis.name for axis in job.task.axes if job.judges]
+        plan = Plan(corpus.cases, corpus.candidates)
+        plan.rated = corpus.rated_on()
+        plan.unread = [*corpus.unread, *nearly_met(judged, plan.rated)]
+        if job.judges:
+            output = _output(job)
+            with _known(job, output, corpus, written) as known:
+                work = _remaining(job, output, corpus, plan)
+                await _Planning(job, known, output, plan).do(work)
+        return plan
+
+
+def prefilled_by_layout(job: Job, others: Iterable[Job]) -> dict[str, tuple[int, int]]:
+    """Of each layout: the prompt tokens of a fresh run's first cases, and the least prefilled."""
+    plans = {one.config.layout: _apart(partial(_planned_afresh, one)) for one in (job, *others)}
+    return {layout: (plan.total.prompt, plan.total.floor) for layout, plan in plans.items()}
+
+
+async def _planned_afresh(job: Job) -> Plan:
+    plan = Plan()
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus, KnownBriefs() as known:
+        work = ((case, BOTH) for case in islice(corpus, COMPARED_CASES))
+        await _Planning(job, known, None, plan).do(work)
+    return plan
+
+
+def _output(job: Job) -> Output:
+    bound = Output(job.config.out, job.config.briefs).run()
+    return Output(job.config.out, job.config.briefs, bound["id"] if bound else "")
+
+
+@contextmanager
+def _known(
+    job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
+) -> Iterator[KnownBriefs]:
+    with nullcontext(written) if written is not None else KnownBriefs() as known:
+        known.add(_given(job, corpus))
+        for kind in job.kinds:
+            known.add(output.briefs(kind, output.brief_files(kind)))
+        yield known
+
+
+def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
+    """What files of references hold in place of what would be written."""
+    if not job.references or job.writer_is is None:
+        return
+    with given_references(job.references, job.judges) as given:
+        for case in corpus:
+            for kind in given.kinds:
+                yield from given.briefs(kind, case.document, job.writer_is).values()
+
+
+def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
+    """Of a run that was begun what its shards lack, else everything."""
+    bound, listing = output.run(), output.listing()
+    now = job.fingerprint(corpus.digest)
+    if bound and listing and not output.is_untouched:
+        plan.refused = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)
+    if not bound or not listing or plan.refused:
+        yield from ((case, BOTH) for case in corpus)
+        return
+    lacking = missing(job, output, BOTH)
+    plan.done = sum(shard.cases for shard in output.shards() if shard not in lacking)
+    for shard, stages in lacking.items():
+        yield from ((case, stages) for case in output.cases(shard))
+
+
+def _apart(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
+    """In a thread, as a notebook's own event loop runs in this one."""
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(lambda: asyncio.run(planning())).result()
+
+
+class _Planning:
+    def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
+        assert job.model is not None and job.writer is not None, "_refuse_nothing saw to it"
+        self._job, self._known, self._plan = job, known, plan
+        self._sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
+        self._gauges: dict[Stage, Gauge] = {}
+        self._contexts: dict[Stage, int | None] = {}
+        self._heads, self._blocks = set[int](), set[int]()
+        self._kept = output.common_reply if output else lambda name: None
+
+    async def do(self, work: Iterable[Work]) -> None:
+        asked: dict[Stage, dict[str, Asked]] = {
+            stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
+        }
+        for case, stages in work:
+            briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
+            if "judge" in stages:
+                await self._judge(case, briefs, asked["judge"])
+        self._plan.asked = {
+            (stage, name): of.tokens for stage in BOTH for name, of in asked[stage].items()
+        }
+
+    async def _prepare(
+        self, case: Case, asked: Mapping[str, Asked], wanted: bool
+    ) -> dict[str, list[Brief]]:
+        models, found = self._models(case, "prepare"), dict[str, list[Brief]]()
+        for judge in self._job.judges:
+            assert self._job.writer_is is not None
+            known = self._known.of(judge, case.document, self._job.writer_is)
+            whole = [brief for brief in known if brief.status == "ok"]
+            if wanted:
+                new = await judge.brief(case.document, whole, models[judge.name].remembering)
+                self._known.keep(judge, case.document, self._job.writer_is, new)
+                known = [*whole, *new]
+            found[judge.name] = known
+        _add(asked, models)
+        return found
+
+    async def _judge(
+        self, case: Case, briefs: Mapping[str, list[Brief]], asked: Mapping[str, Asked]
+    ) -> None:
+        models = self._models(case, "judge")
+        for judge in self._job.judges:
+            model = models[judge.name].remembering
+            verdicts, _ = await judged(judge, case, briefs[judge.name], model)
+            self._foresee(judge.name, [v.reason for v in verdicts if v.status == "unscored"])
+        for metric in self._job.metrics:
+            self._foresee(metric.name, _unmeasurable(metric, case))
+        _add(asked, models)
+
+    def _foresee(self, name: str, reasons: Iterable[str]) -> None:
+        """What comes of imagined replies says nothing of the real ones."""
+        for reason in reasons:
+            if all(group.foreseeable for group in grouped({reason: 1})):
+                self._plan.unscored.setdefault(name, Counter())[reason] += 1
+
+    def _context(self, stage: Stage) -> int | None:
+        if stage not in self._contexts:
+            self._contexts[stage] = self._job.engines.context(self._sources[stage])
+        return self._contexts[stage]
+
+    def _gauge(self, stage: Stage) -> Gauge:
+        """Reading a tokenizer takes its time: only where there is something to count."""
+        if stage not in self._gauges:
+            made = self._job.engines.gauge(self._sources[stage])
+            stages = BOTH if self._job.one_model else (stage,)
+            self._gauges |= dict.fromkeys(stages, made)
+        return self._gauges[stage]
+
+    def _models(self, case: Case, stage: Stage) -> Models:
+        texts = [candidate.text for candidate in case.candidates]
+        imagining = Imagining(
+            lambda prompt: self._gauge(stage)(prompt), texts, self._context(stage)
+        )
+        writer = self._job.writer_is
+        assert writer is not None
+        model = Common(
+            imagining,
+            lambda name: self._known.common.get(name) or self._kept(name),
+            lambda name, said: self._known.common.setdefault(name, said) is said,
+            lambda prompt, how: common_key(prompt, how, writer),
+        )
+        if stage == "prepare" or not self._job.one_model:
+            self._blocks = set()  # another case, or another model that has read nothing of it yet
+        return case_models(model, self._job.judges, self._heads, self._blocks)
+
+
+def _unmeasurable(metric: Metric, case: Case) -> Iterator[str]:
+    """Why candidates have no value of a metric that compares them with references or the source."""
+    against = getattr(getattr(metric, "settings", None), "against", None)
+    if against is None:
+        return
+    others = compared_with(case.document, against)
+    for candidate in case.candidates:
+        if is_empty(candidate.text):
+            yield EMPTY_TEXT.reason
+        elif isinstance(others, Unscored):
+            yield others.reason
+
+
+def _add(asked: Mapping[str, Asked], models: Models) -> None:
+    for name, model in models.items():
+        asked[name].add(model.counting)

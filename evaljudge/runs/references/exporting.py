@@ -1,0 +1,137 @@
+"""The references of a run as a file that another run can be given.
+
+    export_references("s3://bucket/runs/first", "references.jsonl")
+    -> Exported(references=990, documents=100, unscored=10)
+
+Shards come one after another, and rows go out as they come: to object storage through a file here.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from evaljudge.corpora.values import shown
+from evaljudge.errors import UserError
+from evaljudge.records import Brief
+from evaljudge.runs.references.file import Reference, source_digest
+from evaljudge.storage import Output, Shard, ahead, to_write
+
+_SCHEMA = """
+PRAGMA journal_mode = OFF;
+CREATE TABLE seen (
+    doc_id TEXT, axis TEXT, part TEXT, judge TEXT, digest BLOB, PRIMARY KEY (doc_id, axis, part)
+) WITHOUT ROWID;
+"""
+_MISS = "INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?, NULL)"
+_KEEP = "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?, ?)"
+_FIND = "SELECT digest FROM seen WHERE (doc_id, axis, part) = (?, ?, ?) AND digest NOT NULL"
+_COUNTS = """
+SELECT count(digest), count(DISTINCT CASE WHEN digest NOT NULL THEN doc_id END),
+    count(CASE WHEN digest IS NULL AND judge IN (SELECT judge FROM seen WHERE digest NOT NULL)
+        THEN 1 END)
+FROM seen"""
+"""What could not be had of a judge that writes no references is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    references: int
+    documents: int
+    unscored: int
+    """References that could not be had."""
+
+
+def export_references(out: str, to: str, briefs: str | None = None) -> Exported:
+    """Write the references of a run's prepared shards to a file; `briefs`: where it keeps them."""
+    output, bound = _run(out, briefs)
+    judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
+    kinds = list(dict.fromkeys(told.get("judge", name) for name, told in judged.items()))
+    place, name = to_write(to)
+    with closing(sqlite3.connect("")) as base, place.writing(name) as stream:
+        seen = _Seen(base, out)
+        found = ahead(partial(_briefs_of, output, kinds), _prepared(output, kinds))
+        for sources, some in found:
+            for brief in filter(seen.is_new, some):
+                row = asdict(_reference_of(brief, sources[brief.doc_id], bound))
+                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        exported = seen.count()
+        if not exported.references:  # said in here, so that no file appears
+            judges = ", ".join(judged) or "none"
+            raise UserError(f"{out}: no reference was written there (its judges: {judges})")
+    return exported
+
+
+def _run(out: str, briefs: str | None) -> tuple[Output, Mapping[str, Any]]:
+    bound = Output(out, briefs).run()
+    if bound is None:
+        raise UserError(f"{out}: no run lies here")
+    return Output(out, briefs or bound.get("briefs"), bound["id"]), bound["fingerprint"]
+
+
+def _prepared(output: Output, kinds: Sequence[str]) -> list[Shard]:
+    """A shard whose briefs are gone counts as not prepared, as it does for a rerun."""
+    there = [set(output.brief_files(kind)) for kind in kinds]
+    committed = output.committed("prepare")
+    shards = [
+        shard
+        for shard in output.shards()
+        if shard.number in committed and all(output.brief_file(shard) in files for files in there)
+    ]
+    if kinds and not shards:
+        raise UserError(
+            f"{output.uri}: no prepared shard's briefs lie there; where they were kept elsewhere, "
+            "name the place with --briefs"
+        )
+    return shards
+
+
+def _briefs_of(
+    output: Output, kinds: Iterable[str], shard: Shard
+) -> tuple[dict[str, str], list[Brief]]:
+    """A shard's briefs, and the digest of each document's source."""
+    sources = {document.doc_id: source_digest(document) for document in output.sources(shard)}
+    return sources, [brief for kind in kinds for brief in output.own_briefs(kind, shard)]
+
+
+def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> Reference:
+    told, made = brief.content, bound["writer"] or bound["model"]
+    writer = told.get("writer") or f"{made['name']}@{made['revision']}"
+    known = (brief.doc_id, source, brief.axis, float(told["rating"]))
+    return Reference(*known, told["text"], writer, brief.signature)
+
+
+class _Seen:
+    """Each reference once: where a run was extended, several shards have a document's."""
+
+    def __init__(self, base: sqlite3.Connection, out: str) -> None:
+        self._base, self._out = base, out
+        base.executescript(_SCHEMA)
+
+    def is_new(self, brief: Brief) -> bool:
+        """One that could not be had is kept in mind until it is found after all."""
+        at = (brief.doc_id, brief.axis, brief.part)
+        if brief.status == "unscored":
+            self._base.execute(_MISS, (*at, brief.judge))
+            return False
+        if not {"rating", "text"} <= brief.content.keys():
+            return False
+        digest = sha256(brief.content["text"].encode()).digest()
+        before = self._base.execute(_FIND, at).fetchone()
+        if before is None:
+            self._base.execute(_KEEP, (*at, brief.judge, digest))
+        elif before[0] != digest:
+            raise UserError(
+                f"{self._out}: judges of this run have different references of level {brief.part} "
+                f"of {brief.axis} for document {shown(brief.doc_id)}: one file cannot hold both"
+            )
+        return before is None
+
+    def count(self) -> Exported:
+        return Exported(*self._base.execute(_COUNTS).fetchone())

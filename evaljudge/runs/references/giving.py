@@ -1,0 +1,136 @@
+"""References of a file in place of those that a judge would write: briefs that are there already.
+
+    {"doc_id": "d1", "axis": "fluency", "level": 3.0, "text": "A flood …", "writer": "m@9c1", …}
+    -> Brief("d1", key, "synthetic", "fluency", "3", {"rating": 3.0, "text": "A flood …",
+             "writer": "m@9c1"}, signature=…)
+
+They are laid into a shard's own brief file before it is ordered, where its worker finds them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+
+from evaljudge.corpora.values import shown
+from evaljudge.engines import Identity
+from evaljudge.errors import UserError
+from evaljudge.identity import brief_key
+from evaljudge.judges import Judge, Part
+from evaljudge.records import Brief, Case, Document
+from evaljudge.runs.references.file import LEVELS, Index, Reference, source_digest
+from evaljudge.runs.references.taking import SETTING
+from evaljudge.storage import Output, Shard, ahead
+
+Paths = Mapping[str, str]
+"""Each judge's file, of those that have one."""
+Briefs = dict[str, Brief]
+"""By key."""
+
+
+class GivenReferences:
+    """The files that a run's judges are given, whose rows become briefs."""
+
+    def __init__(self, index: Index, paths: Paths, judges: Sequence[Judge]) -> None:
+        self._index, self._paths = index, paths
+        self.takers = [judge for judge in judges if judge.name in paths]
+        self.kinds = list(dict.fromkeys(judge.kind for judge in self.takers))
+        digests = {path: index.add(path) for path in dict.fromkeys(paths.values())}
+        for judge in self.takers:
+            path = paths[judge.name]
+            if digests[path] != judge.asking[SETTING]:
+                raise UserError(f"{path}: was changed since this run was begun")
+
+    def check(self, document: Document) -> bool:
+        """Whether there is any of this document; refuses those written for another text."""
+        return any(self._of(path, document) for path in dict.fromkeys(self._paths.values()))
+
+    def briefs(self, kind: str, document: Document, writer: Identity) -> Briefs:
+        """Of all judges of a kind."""
+        found: Briefs = {}
+        for judge in self.takers:
+            if judge.kind == kind:
+                given = self._of(self._paths[judge.name], document)
+                for part in judge.parts():
+                    if reference := given.get((part.axis, part.name)):
+                        key = brief_key(judge, part, document, writer)
+                        found[key] = _brief(kind, key, part, reference)
+        return found
+
+    def _of(self, path: str, document: Document) -> dict[tuple[str, str], Reference]:
+        """By axis and the level's name."""
+        found = self._index.of(path, document.doc_id)
+        source = source_digest(document) if found else ""
+        for line, reference in found.items():
+            if reference.source_sha256 != source:
+                raise UserError(
+                    f"{path}:{line}: was written for another source than document "
+                    f"{shown(document.doc_id)} has here"
+                )
+        return {(one.axis, LEVELS[one.level]): one for one in found.values()}
+
+
+def _brief(kind: str, key: str, part: Part, given: Reference) -> Brief:
+    content = {"rating": given.level, "text": given.text, "writer": given.writer}
+    known = (given.doc_id, key, kind, part.axis, part.name)
+    return Brief(*known, content, signature=given.signature)
+
+
+@contextmanager
+def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenReferences]:
+    with closing(sqlite3.connect("")) as base:
+        yield GivenReferences(Index(base), paths, judges)
+
+
+def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[Document]) -> None:
+    """Refuse files whose references were written for other texts than these documents'."""
+    if paths:
+        with given_references(paths, judges) as given:
+            if not [True for document in documents if given.check(document)]:
+                told = ", ".join(dict.fromkeys(paths.values()))
+                raise UserError(f"{told}: has no reference of any document of this corpus")
+
+
+def put_references(
+    paths: Paths, judges: Sequence[Judge], writer: Identity, output: Output, shards: Sequence[Shard]
+) -> None:
+    """Lay what the files hold into the own briefs of shards that are to be prepared."""
+    if not paths or not shards:
+        return
+    with given_references(paths, judges) as given:
+        put = partial(_put, output, output.committed("prepare"))
+        for _ in ahead(lambda one: put(*one), _laid(given, writer, output, shards)):
+            pass
+
+
+def _laid(
+    given: GivenReferences, writer: Identity, output: Output, shards: Sequence[Shard]
+) -> Iterator[tuple[str, Shard, Briefs]]:
+    """What is to be written: nothing where all is there from before."""
+    for shard, (cases, own) in zip(
+        shards, ahead(partial(_there, output, given.kinds), shards), strict=True
+    ):
+        for kind, known in own.items():
+            found: Briefs = {}
+            for case in cases:
+                found |= given.briefs(kind, case.document, writer)
+            if found.keys() - known.keys():
+                yield kind, shard, found | known
+
+
+def _there(
+    output: Output, kinds: Iterable[str], shard: Shard
+) -> tuple[list[Case], dict[str, Briefs]]:
+    """A shard's cases, and the briefs that it has; one that could not be had is none."""
+    own = {kind: output.own_briefs(kind, shard) for kind in kinds}
+    whole = {kind: {b.key: b for b in own[kind] if b.status == "ok"} for kind in own}
+    return output.cases(shard), whole
+
+
+def _put(output: Output, marked: set[int], kind: str, shard: Shard, briefs: Briefs) -> None:
+    """A marker whose briefs were lost goes first: beside some of them it would stand for all."""
+    if shard.number in marked:
+        output.place.remove(f"commits/prepare/{shard.number:05d}.json")
+    output.write_briefs(kind, shard, briefs.values())

@@ -1,0 +1,129 @@
+"""The scores of a study's runs side by side: methods, their trials, and other readings of them.
+
+synthetic-sampled-5      trials synthetic-sampled-5, …#2, …#3 (all its draws)
+synthetic-sampled-5.n10  trials synthetic-sampled-5.n10, ….n10#2, … (the first ten of them)
+synthetic-yes-no-5.level                                    a reading of synthetic-yes-no-5
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.agreement import Averaged, averaged
+from evaljudge.analysis.scoring import Tables
+from evaljudge.config import AgreementConfig
+from evaljudge.judges import Anchored, Judge
+from evaljudge.records import ANY_AXIS, Score
+from evaljudge.storage import Output, ahead
+
+Candidate = tuple[str, str]
+"""doc_id and system"""
+Trials = dict[str, list[str]]
+"""By method, the columns of its trials."""
+_DRAWS = re.compile(r"#|\.n\d+$")
+"""Of scorers: further trials, and fewer draws."""
+ALPHA = 0.05
+
+
+class Columns:
+    """Scores and ratings of rated candidates, side by side over all runs."""
+
+    def __init__(self) -> None:
+        self.methods: Trials = {}
+        self.readings: Trials = {}
+        """Other aggregations of what a method's judge had asked."""
+        self._values: dict[str, dict[str, dict[Candidate, float]]] = {}
+        self._rated: Tables | None = None
+        self._order: list[Candidate] = []
+
+    def add(
+        self, output: Output, judges: Sequence[Judge], metrics: Sequence[str], label: str
+    ) -> None:
+        """A run's: `label` tells its columns from those of other runs."""
+        self._list(judges, metrics, label)
+        rated, order, shards = Tables(()), list[Candidate](), output.shards()
+        found = ahead(lambda s: (output.cases(s), list(output.scores(s))), shards)
+        for cases, scores in found:
+            wanted: set[Candidate] = set()
+            for case in cases:
+                rated.add(case, {})
+                mine = [(case.document.doc_id, c.system) for c in case.candidates if c.ratings]
+                wanted.update(mine)
+                order += mine
+            for score in scores:
+                if (score.doc_id, score.system) in wanted:
+                    self._add(score.scorer + label, score)
+        if self._rated is None:
+            self._rated, self._order = rated, order
+
+    def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str) -> None:
+        """Fewer draws stand before all, and a method's trials in their order."""
+        for judge in judges:
+            first, *others = judge.scorers
+            draws = [scorer for scorer in others if _DRAWS.search(scorer)]
+            for scorer in [*(s for s in draws if not s.startswith(f"{first}#")), first]:
+                self.methods.setdefault(scorer.partition("#")[0] + label, [])
+            for scorer in [*draws, first]:
+                self.methods[scorer.partition("#")[0] + label].append(scorer + label)
+            for scorer in others:
+                if scorer not in draws:
+                    home = self.readings if isinstance(judge, Anchored) else self.methods
+                    home[scorer + label] = [scorer + label]
+        for metric in metrics:
+            self.methods[metric + label] = [metric + label]
+
+    def _add(self, column: str, score: Score) -> None:
+        values = self._values.setdefault(column, {}).setdefault(score.axis, {})
+        if score.value is not None:
+            values[score.doc_id, score.system] = score.value
+
+    def compared(self, wanted: Trials, how: AgreementConfig, seed: int) -> Averaged | None:
+        """None where there is no rating to compare with."""
+        if self._rated is None or not self._order or not wanted:
+            return None
+        rated = self._rated.as_rated()
+        return averaged(
+            rated.documents,
+            rated.systems,
+            {
+                m: [self._trial(t, list(rated.human)) for t in trials]
+                for m, trials in wanted.items()
+            },
+            self._shared(rated.human, wanted),
+            coefficient=how.coefficient,
+            resamples=how.resamples,
+            permutations=_enough(how.permutations, len(wanted)),
+            seed=seed,
+        )
+
+    def _shared(
+        self, human: Mapping[str, NDArray[np.float64]], wanted: Trials
+    ) -> dict[str, NDArray[np.float64]]:
+        """The rated axes that some method has a score on."""
+        axes = {
+            axis for trials in wanted.values() for t in trials for axis in self._values.get(t, ())
+        }
+        return {
+            axis: column
+            for axis, column in sorted(human.items())
+            if axis in axes or ANY_AXIS in axes
+        }
+
+    def _trial(self, trial: str, axes: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        columns = self._values.get(trial, {})
+        return {
+            axis: np.array(
+                [columns.get(axis, columns.get(ANY_AXIS, {})).get(at, np.nan) for at in self._order]
+            )
+            for axis in axes
+        }
+
+
+def _enough(permutations: int, methods: int) -> int:
+    """So many that, after Holm's correction over this table's methods, a p can be small enough."""
+    return max(permutations, ceil(2 * methods / ALPHA)) if permutations else 0
