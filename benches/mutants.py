@@ -126,8 +126,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
 EXPLAINED: dict[str, str] = {
     "judges/synthetic/anchored.py : off by one: 60 -> 61":
         "the interval is halved until a float can hold no less; once more changes nothing",
-    "judges/synthetic/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / PRIOR) "
-    "/ STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
+    "judges/synthetic/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / "
+    "PRIOR) / STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
         "an interval that is wider than it need be is searched, and ends in the same position",
     "judges/synthetic/anchored.py level_of: off by one: total <= sums[0] -> total < sums[0]":
         "at the very sum of the lowest level the line through the sums gives that level, too",
