@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a run in order; as a shell has it, the exit code is 128 more than the signal."""
-RESUMED = [["run"], ["prepare"], ["judge"], ["study"], ["demo"]]
-"""Commands that keep what they have done."""
 
 app = typer.Typer(
     add_completion=False,
@@ -295,9 +292,7 @@ def _tell(outcome: Outcome) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The entry point: a user's mistake is one line on stderr, never a traceback."""
-    command = (sys.argv[1:] if arguments is None else arguments)[:1]
-    end = partial(_end, command in RESUMED)
-    before = {number: signal.signal(number, end) for number in ENDING}
+    before = {number: signal.signal(number, _end) for number in ENDING}
     try:
         app(arguments)
     except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
@@ -306,14 +301,17 @@ def main(arguments: list[str] | None = None) -> None:
     except GivenUp as error:
         print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP)
+    except SystemExit as end:
+        for note in getattr(end, "__notes__", ()):  # what is kept, where a signal ended a run
+            print(f"evaljudge: {note}", file=sys.stderr)
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _end(resumes: bool, number: int, _: object) -> None:
-    more = "; run it again to resume" if resumes else ""
-    print(f"evaljudge: {ENDING[signal.Signals(number)]}{more}", file=sys.stderr)
+def _end(number: int, _: object) -> None:
+    print(f"evaljudge: {ENDING[signal.Signals(number)]}", file=sys.stderr)
     sys.exit(128 + number)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
@@ -287,10 +288,10 @@ def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = 
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
-    import yaml
-
     try:
-        spec = yaml.safe_load(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        _refuse_repeated_keys(file, yaml.compose(text, yaml.SafeLoader))
+        spec = yaml.safe_load(text)
     except FileNotFoundError:
         raise UserError(f"{file}: no such configuration") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -302,9 +303,23 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     return spec
 
 
-def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
-    import yaml
+def _refuse_repeated_keys(file: Path, node: yaml.Node | None) -> None:
+    """YAML itself keeps the last of two keys of one name, and drops the first in silence."""
+    if not isinstance(node, yaml.CollectionNode):
+        return
+    lines = dict[str, int]()
+    for inner in node.value:
+        key, value = inner if isinstance(inner, tuple) else (None, inner)
+        if isinstance(key, yaml.ScalarNode):
+            line = key.start_mark.line + 1
+            if key.value in lines:
+                first = lines[key.value]
+                raise UserError(f"{file}:{line}: key {key.value!r} again (first in line {first})")
+            lines[key.value] = line
+        _refuse_repeated_keys(file, value)
 
+
+def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
     path, equals, text = change.partition("=")
     if not equals or not path:
         raise UserError(f"--set {change}: write it as key=value or key.inner=value")

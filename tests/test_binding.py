@@ -133,12 +133,10 @@ def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
 
 
 @pytest.mark.service
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [("run", "evaljudge: interrupted; run it again to resume\n"),
-     ("plan", "evaljudge: interrupted\n")],
-)  # fmt: skip
-def test_only_what_resumes_is_said_to(tmp_path: Path, command: str, said: str) -> None:
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_nothing_is_said_to_resume_before_anything_is_committed(
+    tmp_path: Path, command: str
+) -> None:
     os.mkfifo(tmp_path / "c.yaml")  # it is waited for, and the interrupt comes meanwhile
     code = (
         "import signal, threading, sys, os, time\n"
@@ -150,7 +148,56 @@ def test_only_what_resumes_is_said_to(tmp_path: Path, command: str, said: str) -
         [sys.executable, "-c", code, command, str(tmp_path / "c.yaml")],
         capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (130, said)
+    assert (done.returncode, done.stderr) == (130, "evaljudge: interrupted\n")
+
+
+@pytest.mark.parametrize(("asks", "said"), [(0, []), (20, ["run it again to resume"])])
+def test_a_signal_s_note_says_what_is_kept(
+    config: dict[str, Any], asks: int, said: list[str]
+) -> None:
+    left = iter(range(asks))
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGINT)
+        return any_text(prompt, how)
+
+    def ends(*_: object) -> None:
+        sys.exit(130)
+
+    before = signal.signal(signal.SIGINT, ends)
+    try:
+        with pytest.raises(SystemExit) as end:
+            evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    notes = [note.rpartition("; ")[2] for note in getattr(end.value, "__notes__", [])]
+    assert notes == said
+
+
+def _changed_sources(config: dict[str, Any]) -> dict[str, Any]:
+    cases = Path(config["corpus"])
+    cases.write_text(cases.read_text().replace('"Rain', '"More rain'))
+    return config
+
+
+@pytest.mark.parametrize("metrics", [[], ["words"]])
+def test_a_run_in_which_no_model_answered_binds_nothing(
+    config: dict[str, Any], metrics: list[str]
+) -> None:
+    """All sources are empty; then they are there, and the same folder takes the run."""
+    cases = Path(config["corpus"])
+    there = cases.read_text()
+    rows = [json.loads(line) | {"source": " "} for line in there.splitlines()]
+    cases.write_text("\n".join(map(json.dumps, rows)))
+    spec = config | {"metrics": metrics, "coverage_floor": 0}
+    first = evaljudge.run(spec, engines=ScriptedEngines())
+    assert not any(row["asks"] for row in first.findings.tokens)
+    cases.write_text(there)
+    assert evaljudge.plan(spec, engines=ScriptedEngines()).refused == []
+    assert evaljudge.run(spec, engines=ScriptedEngines()).coverage == 1
+    with pytest.raises(UserError, match="is bound to another run"):
+        evaljudge.run(_changed_sources(spec), engines=ScriptedEngines())
 
 
 @pytest.mark.engine
@@ -212,3 +259,13 @@ def test_an_encoder_that_cannot_be_had_is_foreseen(config: dict[str, Any], comma
     ):
         getattr(evaljudge, command)(spec, engines=VllmEngines())
     assert not Path(config["out"]).exists()
+
+
+def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
+    config: dict[str, Any],
+) -> None:
+    cases = Path(config["corpus"])
+    cases.write_text('{"doc_id": "d", "source": "Rain.", "candidates": []}\n')
+    evaljudge.prepare(config, engines=ScriptedEngines())
+    with pytest.raises(UserError, match="no document has a candidate"):
+        evaljudge.run(config, engines=ScriptedEngines())

@@ -91,10 +91,13 @@ def test_what_a_terminal_shows(tmp_path: Path) -> None:
     first, heads, row, *_ = said.splitlines()
     assert first == "Calibrated to human ratings: isotonic, cross-fitted in 2 folds by document"
     assert heads.split() == "scorer axis documents pairs unscored error of mean calibrated".split()
-    assert row.split() == "mine fluency 2 4 0 1.000 0.750 [0.500, 1.000]".split()
+    assert row.split() == "mine fluency 2 4 0 1.000 0.750 (only 2 documents)".split()
     assert "Selected for a precision of 0.9, where a rating of 3 is good" in said
     # The first document selects from the second by 2, the second from the first by 3.
-    assert "mine    fluency  0.500  2          0.250     1.000 [1.000, 1.000]  0.500" in said
+    assert (
+        "mine    fluency  0.500  2          0.250     1.000 (only 2 documents)  0.500 (only" in said
+    )
+    assert "no threshold chosen on so few can be relied on" in " ".join(said.split())
     assert "Selected for" not in calibrate_with(small(tmp_path), None, False)
 
 

@@ -182,3 +182,19 @@ def test_of_a_choice_of_forms_one_mistake_is_told(corpus: object, said: str) -> 
     with pytest.raises(UserError) as refused:
         load_config({"corpus": corpus, "out": "x"})
     assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("corpus: a\nout: b\ncorpus: c\n", ":3: key 'corpus' again (first in line 1)"),
+        ("judges:\n  direct: {}\n  direct: {}\n", ":3: key 'direct' again (first in line 2)"),
+        ("select:\n- {name: a, name: b}\n", ":2: key 'name' again (first in line 2)"),
+    ],
+)
+def test_a_key_given_twice_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(UserError) as refused:
+        load_config(file)
+    assert str(refused.value) == f"{file}{said}"

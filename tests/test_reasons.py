@@ -27,7 +27,7 @@ def test_a_kind_with_its_details_and_remedy() -> None:
     first, second = grouped(reasons)
     assert str(first) == (
         "prompt too long × 57: longest 2,025 of 2,048 tokens; "
-        "shorten max_tokens or take a model with more context"
+        "shorten these texts, lower max_tokens, or take a model with more context"
     )
     assert str(second).startswith("empty text × 2: the system wrote nothing")
 
@@ -77,7 +77,7 @@ def test_a_run_says_the_first_three_above_its_tables(
     told = [line for line in capsys.readouterr().out.splitlines() if line[:8] == "unscored"]
     assert len(told) == 3
     assert told[0].startswith("unscored   no reference × 11: give the documents `references`")
-    longest = "unscored   prompt too long × 4: longest 2,007 of 2,048 tokens; shorten max_tokens"
+    longest = "unscored   prompt too long × 4: longest 2,007 of 2,048 tokens; shorten these texts"
     assert any(line.startswith(longest) for line in told)
 
 
@@ -103,7 +103,10 @@ def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> Non
     Path(config["corpus"]).write_text(rows)
     said = planned_text(config, engines=Small())
     assert "foreseen   direct: prompt too long × 2: longest " in said
-    assert " of 800 tokens; shorten max_tokens or take a model with more context" in said
+    assert (
+        " of 800 tokens; shorten these texts, lower max_tokens, or take a model with more context"
+        in said
+    )
     assert "prompt too long" not in planned_text(config, engines=ScriptedEngines())
 
 

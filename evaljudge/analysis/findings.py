@@ -280,14 +280,18 @@ class Findings:
 
     @property
     def share(self) -> float:
-        """Scored of expected, over all scorers and axes; 1.0 when nothing was expected.
+        """Scored of expected, over all scorers and axes; 0 where scorers had nothing to score."""
+        if not self.coverage:
+            return 1.0
+        expected = self.expected
+        return sum(row.scored for row in self.coverage) / expected if expected else 0.0
 
-        Of a text that is its own reference no score is expected.
-        """
+    @property
+    def expected(self) -> int:
+        """How many scores should be there: of a text that is its own reference, none."""
         reasons = (reason for row in self.coverage for reason in row.reasons.items())
         itself = sum(times for reason, times in reasons if is_for_that(reason))
-        expected = sum(row.expected for row in self.coverage) - itself
-        return sum(row.scored for row in self.coverage) / expected if expected else 1.0
+        return sum(row.expected for row in self.coverage) - itself
 
     @property
     def floor_passed(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Measured, Precise, Share
 from evaljudge.analysis.calibrated import Calibrated, CalibratedRow
-from evaljudge.report.figures import NONE, bracketed, correlation, count, short
+from evaljudge.report.figures import FEW_DOCUMENTS, NONE, bracketed, correlation, count, only, short
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Table
 from evaljudge.text import one_line
@@ -31,9 +31,12 @@ SELECTED = (
 
 
 def calibrated_text(found: Calibrated) -> str:
-    head = f"Calibrated to human ratings: isotonic, cross-fitted in {found.folds} folds by document"
+    folds = max((row.calibration.fitted.folds for row in found.rows), default=found.folds)
+    head = f"Calibrated to human ratings: isotonic, cross-fitted in {folds} folds by document"
     warnings = [f"warning    {one_line(warning)}\n" for warning in found.warnings]
     blocks = [f"{head}\n{on_screen(_errors(found.rows))}", wrapped(ERRORS)]
+    if any(only("sample", row.calibration.fitted.documents) for row in found.rows):
+        blocks.append(wrapped(FEW_DOCUMENTS))
     selections = [(row, row.selection) for row in found.rows if row.selection is not None]
     if selections:
         blocks += _selections(selections)
@@ -55,7 +58,7 @@ def _error_cells(row: CalibratedRow) -> list[str]:
         *(row.scorer, row.axis),
         *map(count, (fitted.documents, fitted.pairs, row.unscored)),
         correlation(found.error_of_mean.value),
-        *map(_within, after),
+        *(_within(one, fitted.documents) for one in after),
     ]
 
 
@@ -72,8 +75,9 @@ def _selections(chosen: Sequence[tuple[CalibratedRow, Precise]]) -> Iterator[str
 
 def _selection_cells(row: CalibratedRow, found: Precise) -> list[str]:
     threshold = NONE if found.threshold is None else short(found.threshold)
-    shares = [correlation(found.selected.value), _within(found.precision), _within(found.recall)]
-    return [row.scorer, row.axis, correlation(found.base.value), threshold, *shares]
+    shares = [_within(one, found.documents) for one in (found.precision, found.recall)]
+    plain = [correlation(found.base.value), threshold, correlation(found.selected.value)]
+    return [row.scorer, row.axis, *plain, *shares]
 
 
 def _shortfalls(row: CalibratedRow, found: Precise) -> Iterator[str]:
@@ -90,5 +94,8 @@ def _shortfalls(row: CalibratedRow, found: Precise) -> Iterator[str]:
         yield f"{row.told}: {folds}: no threshold of the others reaches {target}."
 
 
-def _within(found: Measured | Share) -> str:
+def _within(found: Measured | Share, documents: int) -> str:
+    few = only("sample", documents)
+    if few and found.value is not None:
+        return f"{correlation(found.value)} ({few})"
     return bracketed(found.value, found.low, found.high)

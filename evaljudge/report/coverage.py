@@ -28,8 +28,12 @@ def unscored_text(findings: Findings) -> str:
     reasons = Counter[str]()
     for row in findings.coverage:
         reasons.update(row.reasons)
-    first = grouped(reasons)[:MOST_TOLD]
-    return "".join(f"unscored   {one_line(str(group), LONG)}\n" for group in first)
+    if not reasons:
+        return ""
+    lines = [f"unscored   {one_line(str(group), LONG)}" for group in grouped(reasons)[:MOST_TOLD]]
+    expected = sum(row.expected for row in findings.coverage)
+    whole = f"{count(reasons.total())} of {count(expected)} scores in all"
+    return "\n".join([*lines, f"           {whole}; in scores/ each has its text and reason\n"])
 
 
 def _lines(findings: Findings) -> Iterator[str]:

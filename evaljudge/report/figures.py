@@ -39,6 +39,11 @@ FEW = (
     "and is shown without its interval, which stands in the JSON file."
 )
 
+FEW_DOCUMENTS = (
+    f"Only: resampling fewer than {FEWEST['sample']} documents gives no interval that means "
+    "anything, so values stand without one; no threshold chosen on so few can be relied on."
+)
+
 
 def count(number: int) -> str:
     return f"{number:,}"
@@ -127,6 +132,8 @@ def asked_line(findings: Findings) -> str:
 
 
 def floor_line(findings: Findings) -> str:
+    if findings.coverage and not findings.expected:
+        return "nothing to score: no candidate has anything to be compared with but itself"
     share = f"{percent(findings.share)} scored"
     if not findings.coverage_floor:
         return share

@@ -1,9 +1,9 @@
 """Binding an output folder to one run, and cutting the corpus into its numbered shards.
 
 The folder is bound by `run.json` before anything else is written; the shards are listed when all
-their cases lie there. What the run is may not change once a shard of any stage is committed (until
-then the folder is anybody's), except that `--extend` appends shards of what is new. Human ratings
-change no ask: they are refreshed in place.
+their cases lie there. What the run is may not change once a model has answered for a committed
+shard (until then the folder is free for another run), except that `--extend` appends shards of what
+is new. Human ratings change no ask: they are refreshed in place.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
 
 
 def _release_untouched(output: Output, now: Fingerprint) -> None:
-    """A run that ended before it committed anything does not keep the folder from others."""
+    """A run for which no model answered anything does not keep the folder from others."""
     bound = output.run()
-    if bound is None or not output.is_untouched:
+    if bound is None:
         return
     corpus = (output.listing() or bound["fingerprint"])["corpus"]
-    if differences(bound["fingerprint"] | {"corpus": corpus}, now):
+    if differences(bound["fingerprint"] | {"corpus": corpus}, now) and output.holds_no_answer:
         output.release()
 
 

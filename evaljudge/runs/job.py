@@ -248,6 +248,8 @@ def _check_condition(job: Job, condition: Condition, where: str) -> None:
     if axes == [ANY_AXIS] and scorer not in job.scorers:
         if axis == ANY_AXIS:
             raise UserError(f"{where}: {scorer} has an axis for each that people rated: name one")
+    elif axes == [ANY_AXIS] and axis != ANY_AXIS:
+        raise UserError(f"{where}: {scorer} has one score for all axes: write `axis: '*'`")
     elif axis not in axes:
         raise UserError(f"{where}: {unknown('axis', axis, axes)}")
     elif axis == ANY_AXIS and condition.precision is not None:

@@ -101,6 +101,7 @@ def run(
     _refuse_bad_files(job.config)
     with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching, claim)
+        _refuse_no_candidates(job, output)
         with _one_session(job, output):
             _ask(job, output, ("prepare", "judge"), watching, claim)
             _measure(job, output, output.shards(), watching, claim)
@@ -175,13 +176,18 @@ def _ready(job: Job) -> Iterator[Claim]:
 
 @contextmanager
 def _saying_what_is_kept(job: Job) -> Iterator[None]:
-    """Where a run is given up, a rerun resumes only what is committed."""
+    """Where a run is given up or ended by a signal, a rerun resumes only what is committed."""
+    output = Output(job.config.out)
     try:
         yield
+    except SystemExit as end:
+        if not output.is_untouched:
+            end.add_note("what was committed is kept; run it again to resume")
+        raise
     except (StorageLost, ClaimLost, Crashed):  # out of reach, another's, or said already
         raise
     except GivenUp as error:
-        if Output(job.config.out).is_untouched:
+        if output.is_untouched:
             raise
         raise GivenUp(f"{error}; what was committed is kept, and a rerun resumes") from error
 
@@ -203,6 +209,15 @@ def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
     for note in (output.listing() or {}).get("unread", []):
         watching.warning(f"corpus: {note}")
     return output
+
+
+def _refuse_no_candidates(job: Job, output: Output) -> None:
+    shards = output.shards()
+    if not any(shard.candidates for shard in shards):
+        raise UserError(
+            f"{job.config.corpus_name}: no document has a candidate, so there is nothing to judge "
+            "(`evaljudge prepare` needs none)"
+        )
 
 
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:

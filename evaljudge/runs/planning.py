@@ -131,8 +131,11 @@ def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator
     """Of a run that was begun what its shards lack, else everything."""
     bound, listing = output.run(), output.listing()
     now = job.fingerprint(corpus.digest)
-    if bound and listing and not output.is_untouched:
-        plan.refused = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)
+    if bound and listing:
+        differs = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)
+        if differs and output.holds_no_answer:
+            bound = None
+        plan.refused = differs if bound else []
     if not bound or not listing or plan.refused:
         yield from ((case, BOTH) for case in corpus)
         return

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from evaljudge.errors import UserError
@@ -77,9 +78,22 @@ class Output:
 
     @property
     def is_untouched(self) -> bool:
-        """No shard of any stage is committed: nothing would be lost with what lies here."""
+        """No shard of any stage is committed, so there is nothing that a rerun could resume."""
         stages: tuple[Stage, ...] = ("prepare", "judge", "measure")
         return not any(self.committed(stage) for stage in stages)
+
+    @property
+    def holds_no_answer(self) -> bool:
+        """No model answered anything that is committed: nothing would be lost with what lies here.
+
+        So it is where every text was empty or too long. What was measured without a model counts
+        only in a run that has no judge.
+        """
+        if not any(self.committed(stage) for stage in ("prepare", "judge")):
+            return self.is_untouched
+        receipts = chain(self.receipts("prepare"), self.receipts("judge"))
+        asked = (judge["tokens"]["asks"] for one in receipts for judge in one["asked"].values())
+        return not any(asked)
 
     def release(self) -> None:
         """Let another run have the folder. Briefs stay: their keys say what they are good for."""

@@ -310,3 +310,10 @@ def test_hostile_statistics_break_no_table_and_write_no_html(
     assert kinds.count("heading_open") - before.count("heading_open") == 4 + len(tables)
     inline = {child.type for token in tokens for child in token.children or []}
     assert inline == {"text", "strong_open", "strong_close", "softbreak"}
+
+
+def test_where_every_text_is_its_own_reference_nothing_is_scored(findings: Findings) -> None:
+    itself = Coverage("rouge1", "*", 0, 64, {"is the reference": 64})
+    none = replace(findings, coverage=[itself])
+    assert (none.share, none.floor_passed) == (0, False)
+    assert "**nothing to score" in agreement_markdown(none)
