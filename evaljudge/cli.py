@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaljudge.errors import GivenUp, UserError
+from evaljudge.judges import kinds, plugin
 from evaljudge.probes.commands import Column, studies_app
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ app = typer.Typer(
     help="Absolute scores for machine-written text, by a language model that compares.",
 )
 app.add_typer(studies_app, name="probe")
+for kind in kinds():
+    if add_commands := plugin(kind).commands:
+        add_commands(app)
 ConfigFile = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML configuration.")]
 Changes = Annotated[
     list[str] | None,
@@ -188,21 +192,6 @@ def references(
 
 
 @app.command()
-def entities(
-    run: RunFolder,
-    to: ToFile,
-    judge: Annotated[
-        str | None, typer.Option(help="Which judge's, where several read entities.")
-    ] = None,
-) -> None:
-    """Every question about an entity, for people to label: `entity_labels` takes it back."""
-    from evaljudge.judges.entities.findings import export_entities
-
-    made = export_entities(run, to, judge)
-    print(f"{made.rows:,} questions about {made.candidates:,} candidates: {to}")
-
-
-@app.command()
 def calibrate(
     cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
     scores: Annotated[
@@ -270,7 +259,8 @@ def demo(
 
 def _tell(outcome: Outcome) -> None:
     """What a run came to: coverage first, then agreement, then where things lie."""
-    from evaljudge.report import agreement_text, asked_line, floor_line, percent, unscored_text
+    from evaljudge.report import agreement_text, asked_line, floor_line, unscored_text
+    from evaljudge.sections.figures import percent
 
     print(f"coverage   {floor_line(outcome.findings)}")
     print(unscored_text(outcome.findings), end="")

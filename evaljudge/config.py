@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.entities.evidence import KIND as ENTITIES
+from evaljudge.judges import kind_of, kinds, plugin
 from evaljudge.metrics import metrics_spec
 from evaljudge.settings import Settings, read_settings
 
@@ -189,23 +190,39 @@ class Config(Settings):
     briefs: str | None = None
     study: StudyConfig | None = None
     view: Annotated[int, Field(ge=0)] = 30
-    """How many candidates index.html shows with their entities, and with their votes."""
-    entity_labels: Name | dict[str, Name] | None = None
-    """People's labels: a file for each judge named, or one where one judge reads entities."""
+    """How many candidates index.html shows with each judge's evidence."""
+    of_judges: dict[str, Any] = {}
+    """The values of keys that one kind of judge has of its own, by key: see `Plugin.keys`."""
     outliers: Name | None = None
     """Ratings that further tables leave out."""
 
-    @property
-    def entity_judges(self) -> list[str]:
-        return [name for name, own in self.judges.items() if own.get("judge", name) == ENTITIES]
+    def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
+        """What the keys of this kind of judge give to this one."""
+        given = dict[str, Any]()
+        for key, read in plugin(kind).keys.items():
+            if key in self.of_judges:
+                try:
+                    values = read(self.of_judges[key], self._of_kind(kind))
+                except ValueError as error:
+                    raise UserError(f"{key}: {error}") from None
+                given |= {key: values[judge]} if judge in values else {}
+        return given
 
-    @property
-    def label_files(self) -> dict[str, str]:
-        """Each judge's file, of the run's judges that have one."""
-        if not isinstance(self.entity_labels, str):
-            files = self.entity_labels or {}
-            return {judge: files[judge] for judge in self.entity_judges if judge in files}
-        return dict.fromkeys(self.entity_judges, self.entity_labels)
+    def _of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
+        return {name: own for name, own in self.judges.items() if kind_of(name, own) == kind}
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        return sorted({*cls.model_fields, *_keys_of_judges()} - {"of_judges"})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_of_judges_apart(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        own = {key: given[key] for key in _keys_of_judges() if given.get(key) is not None}
+        rest = {key: value for key, value in given.items() if key not in _keys_of_judges()}
+        return rest | {"of_judges": {**given.get("of_judges", {}), **own}}
 
     @property
     def corpus_name(self) -> str:
@@ -262,21 +279,24 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
-    def _labels_are_of_judges(self) -> Config:
-        """A study's judges are known to its runs alone."""
-        if self.entity_labels is None or self.study is not None:
-            return self
-        if isinstance(self.entity_labels, str):
-            if len(self.entity_judges) != 1:
-                told = ", ".join(self.entity_judges) or "none"
-                raise ValueError("entity_labels: one file is for one judge of entities; name the "
-                                 f"file of each (here: {told})")  # fmt: skip
-            return self
-        for judge in self.entity_labels:
-            if judge not in self.entity_judges:
-                known = unknown("judge of entities", judge, self.entity_judges)
-                raise ValueError(f"entity_labels: {known}")
+    def _keys_fit_judges(self) -> Config:
+        """The judges of a study are known to its runs alone."""
+        for key, value in self.of_judges.items() if self.study is None else ():
+            kind = _keys_of_judges()[key]
+            judges = self._of_kind(kind)
+            try:
+                for judge in plugin(kind).keys[key](value, judges):
+                    if judge not in judges:
+                        raise ValueError(unknown(f"judge of {kind}", judge, judges))
+            except ValueError as error:
+                raise ValueError(f"{key}: {error}") from None
         return self
+
+
+@cache
+def _keys_of_judges() -> dict[str, str]:
+    """Every key that a kind of judge has of its own, and the kind."""
+    return {key: kind for kind in kinds() for key in plugin(kind).keys}
 
 
 def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:

@@ -9,8 +9,7 @@ from typing import Any
 
 import evaljudge
 from evaljudge.engines.opening import Identity
-from evaljudge.judges import Judge, Part
-from evaljudge.judges.protocol import Reading
+from evaljudge.judges.protocol import Judge, Part
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
@@ -88,8 +87,7 @@ def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
 
 def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str, seed: int) -> str:
     """The line that says how a number was made."""
-    reading = judge.reading if isinstance(judge, Reading) else {}
-    settings = json.dumps(_asking(judge) | dict(reading), sort_keys=True)
+    settings = json.dumps(_asking(judge) | dict(judge.reading), sort_keys=True)
     by = f"{model}" if model == writer else f"{model} writer {writer}"
     return (
         f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "

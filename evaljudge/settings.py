@@ -38,6 +38,11 @@ PYTHON = re.compile("^(Value error, |(Input|String|Value) (?=should))")
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        """What a user may write, to find the nearest to a slip."""
+        return list(cls.model_fields)
+
 
 def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
     """`where` is how the user finds the key: `judges.synthetic`."""
@@ -98,7 +103,7 @@ def _known(kind: Any, path: Sequence[int | str]) -> list[str]:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
         inner = _models_in(field.annotation) if field else _models_in(kind)
         kind = inner[0] if inner else kind
-    return list(getattr(kind, "model_fields", {}))
+    return kind.known_keys() if isinstance(kind, type) and issubclass(kind, Settings) else []
 
 
 def _models_in(annotation: Any) -> list[Any]:

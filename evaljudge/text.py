@@ -35,6 +35,12 @@ def markdown(text: str, longest: int = SHORT) -> str:
     return _OPENING.sub(_not_opening, marked).translate(_ENTITIES)
 
 
+def harmless(text: str) -> str:
+    """With its lines as they are, but none of the characters that direct a line or a terminal."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(c if c.isprintable() or c == "\n" else one_line(c) or " " for c in plain)
+
+
 def columns(text: str) -> int:
     """The columns that a terminal gives a line."""
     return sum(map(_columns_of, text))

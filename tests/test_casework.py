@@ -19,7 +19,8 @@ from evaljudge.execution.attempts import Here
 from evaljudge.execution.case import Asked, case_models, judged
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
-from evaljudge.judges import Judge, make_judges
+from evaljudge.judges import make_judges
+from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Tokens

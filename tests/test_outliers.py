@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
+from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.outliers import (
     Outlier,
     rated_candidates,
@@ -20,7 +21,6 @@ from evaljudge.analysis.outliers import (
     set_aside,
     with_outliers,
 )
-from evaljudge.analysis.rated import Rated
 from evaljudge.analysis.scoring import Tables
 from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import AgreementConfig, Config, load_config

@@ -20,9 +20,9 @@ from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import AgreementConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short
-from evaljudge.judges import Judge, make_judges
+from evaljudge.judges import make_judges
 from evaljudge.judges.direct.judge import Direct
-from evaljudge.judges.protocol import Fitted, Fitting
+from evaljudge.judges.protocol import Fitted, Fitting, Judge
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
 from evaljudge.runs.binding import bind_and_cut

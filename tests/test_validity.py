@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from evaljudge.analysis.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from evaljudge.analysis.rated import Rated
-from evaljudge.analysis.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
+from evaljudge.agreement.rated import Rated
 from evaljudge.judges.protocol import Compared
 from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Verdict
 

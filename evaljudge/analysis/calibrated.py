@@ -24,7 +24,7 @@ import numpy as np
 
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise
-from evaljudge.analysis.rated import Floats, Ids
+from evaljudge.agreement.rated import Floats, Ids
 from evaljudge.storage import Place
 
 VERSION = 2

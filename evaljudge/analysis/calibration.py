@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from evaljudge.agreement import CrossFitted, cross_fitted
+from evaljudge.agreement.rated import Ids, Key, Rated
 from evaljudge.analysis.calibrated import calibrated_name, fit_json, folds_of, maps_json, signature
-from evaljudge.analysis.rated import Ids, Key, Rated
-from evaljudge.analysis.scoring import Found, Tables, by_document
+from evaljudge.analysis.scoring import by_document
+from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.runs.job import Job
 from evaljudge.storage import Output, Shard, ahead
 
 FILE = "report/calibration.json"
@@ -100,9 +100,18 @@ class Fitted:
         return told
 
 
-def calibrate_shards(job: Job, output: Output, shards: Sequence[Shard], tables: Tables) -> Fitted:
-    """Adds the calibrated scores to the score files and the tables of shards that are scored."""
-    fitted = _fitted(job, tables) if job.config.calibrate else Fitted()
+def calibrate_shards(
+    wanted: Mapping[str, Sequence[str]],
+    seed: int,
+    output: Output,
+    shards: Sequence[Shard],
+    tables: Tables,
+) -> Fitted:
+    """Adds the calibrated scores to the score files and the tables of shards that are scored.
+
+    `wanted`: the scorers to be calibrated, and the axes of each.
+    """
+    fitted = _fitted(wanted, seed, tables) if wanted else Fitted()
     if not fitted.fits:
         output.place.remove(FILE)  # an earlier report may have had one
         return fitted
@@ -114,7 +123,9 @@ def calibrate_shards(job: Job, output: Output, shards: Sequence[Shard], tables: 
     return fitted
 
 
-def _add_to_shard(output: Output, fits: Sequence[Fit], shard: Shard) -> tuple[list[Case], Found]:
+def _add_to_shard(
+    output: Output, fits: Sequence[Fit], shard: Shard
+) -> tuple[list[Case], dict[str, ByScale]]:
     scores = list(output.scores(shard))
     calibrated = list(_calibrated(fits, scores))
     output.write_scores(shard, scores + calibrated)
@@ -130,13 +141,13 @@ def _calibrated(fits: Sequence[Fit], scores: Iterable[Score]) -> Iterator[Score]
             yield fit.of(score)
 
 
-def _fitted(job: Job, tables: Tables) -> Fitted:
+def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> Fitted:
     rated, documents = tables.as_rated(), tables.doc_ids()
     fits, warnings = list[Fit](), list[str]()
-    for scorer in job.config.calibrate:
+    for scorer, axes in wanted.items():
         tried = {
-            axis: _fit(scorer, own, axis, rated, documents, job.config.seed)
-            for own in job.scorers[scorer]
+            axis: _fit(scorer, own, axis, rated, documents, seed)
+            for own in axes
             for axis in (sorted(rated.human) if own == ANY_AXIS else [own])
         }
         fits += [fit for fit in tried.values() if fit is not None]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evaljudge.analysis.findings import CostRow
 from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
-from evaljudge.report import CostRow
 
 Receipt = Mapping[str, Any]
 Part = tuple[str, str, str]

@@ -12,13 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.report.judged import (
-    EntityAgreementRow,
-    EntityRow,
-    EntityView,
-    RoleRow,
-    RoleView,
-)
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.judges.collector import JudgeFindings
 from evaljudge.selfsame import is_for_that
 
 
@@ -35,23 +30,6 @@ class Coverage:
     @property
     def expected(self) -> int:
         return self.scored + self.unscored
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """One coefficient at one level; None where it is undefined, never 0."""
-
-    scorer: str
-    axis: str
-    level: str
-    coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    skipped: int
-    sampled: bool
-    epsilon: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,58 +108,6 @@ class LabelRow:
     high: float | None
     n: int
     skipped: int
-
-
-@dataclass(frozen=True, slots=True)
-class GradedRow:
-    """The true levels of the references on one axis; `means`: of those written for each rating.
-
-    `inverted`: documents where one falls below the one before; `strict`: where each is above it.
-    """
-
-    axis: str
-    documents: int
-    inverted: int
-    strict: int
-    means: Mapping[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class ValidityRow:
-    """What could mislead a reader of one judge's scores on one axis; None: nothing to tell it by.
-
-    `inverted`: documents where the judge itself finds a reference worse than the one below it.
-    `agreement`: at sample level with people, of all rated documents and of those not inverted.
-    """
-
-    judge: str
-    axis: str
-    checked: int  # documents whose neighbouring references were compared
-    inverted: int
-    pairs: int  # neighbouring references compared
-    inverted_pairs: int
-    agreement: float | None
-    agreement_documents: int
-    graded_agreement: float | None
-    graded_documents: int
-    comparisons: int  # of candidates with references
-    entropy: float | None  # bits, mean
-    certain: float | None  # share of comparisons with an answer above 0.99
-    mass: float | None  # mean
-    candidates: int  # placed on the scale
-    below: int  # lost against every reference
-    above: int  # won against every reference
-    exchanged: int  # comparisons asked in both orders
-    flipped: int
-    length: float | None  # mean over documents of Spearman(score, words)
-    length_low: float | None
-    length_high: float | None
-    length_documents: int
-    people_length: float | None = None  # of the ratings and words, over the rated documents
-    given_length: float | None = None  # of score and words, given the ratings
-    given_length_low: float | None = None
-    given_length_high: float | None = None
-    rated_length_documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,14 +193,9 @@ class Findings:
     axes: Sequence[AxisRow] = ()
     ceilings: Sequence[CeilingRow] = ()
     labels: Sequence[LabelRow] = ()
-    graded: Sequence[GradedRow] = ()
-    validity: Sequence[ValidityRow] = ()
     costs: Sequence[CostRow] = ()
-    entities: Sequence[EntityRow] = ()
-    entity_views: Sequence[EntityView] = ()
-    entity_agreement: Sequence[EntityAgreementRow] = ()
-    roles: Sequence[RoleRow] = ()
-    role_views: Sequence[RoleView] = ()
+    judged: JudgeFindings = JudgeFindings()
+    """What the judges say of the run, each of its own."""
     without_outliers: Sequence[WithoutOutliers] = ()
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.analysis.rated import Rated
+from evaljudge.agreement.rated import Rated
+from evaljudge.analysis.findings import WithoutOutliers
 from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import Config
 from evaljudge.corpora.plain_rows import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
-from evaljudge.report import WithoutOutliers
 from evaljudge.storage import Output, Shard, ahead
 
 KEYS = ("doc_id", "system", "axis", "why")

@@ -9,7 +9,7 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -26,20 +26,10 @@ from evaljudge.agreement import (
     cohen_kappa,
     krippendorff_alpha,
 )
-from evaljudge.analysis.rated import Floats, Rated
+from evaljudge.agreement.rated import AgreementRow, Floats, Rated
+from evaljudge.analysis.findings import AxisRow, CeilingRow, LabelRow, RivalRow, StandingRow
 from evaljudge.config import AgreementConfig
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report import (
-    AgreementRow,
-    AxisRow,
-    CeilingRow,
-    Findings,
-    LabelRow,
-    RivalRow,
-    StandingRow,
-    agreement_markdown,
-)
-from evaljudge.storage import Place
 
 ALPHA = 0.05
 MOST_TESTED = 20_000
@@ -78,29 +68,6 @@ def too_few_permutations(rated: Rated, how: AgreementConfig) -> list[str]:
             f"set permutations to {round(2 * rivals / ALPHA):,} or more"
         ]
     return []
-
-
-def write_agreement(place: Place, findings: Findings, folder: str = "") -> None:
-    """agreement.json and agreement.md, and the other statistics as far as there are any."""
-    others: dict[str, Sequence[Any]] = {
-        "significance": findings.standings,
-        "axes": findings.axes,
-        "ceiling": findings.ceilings,
-        "labels": findings.labels,
-        "validity": findings.validity,
-        "costs": findings.costs,
-        "entities": findings.entities,
-        "entity_agreement": findings.entity_agreement,
-        "roles": findings.roles,
-        "without_outliers": findings.without_outliers,
-    }
-    place.write_json(f"{folder}agreement.json", [asdict(row) for row in findings.agreement])
-    for name, rows in others.items():
-        if rows:
-            place.write_json(f"{folder}{name}.json", [asdict(row) for row in rows])
-        else:
-            place.remove(f"{folder}{name}.json")
-    place.write(f"{folder}agreement.md", agreement_markdown(findings))
 
 
 def _agreement(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[AgreementRow]:

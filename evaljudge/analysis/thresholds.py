@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Precise, precise
-from evaljudge.analysis.rated import Ids, Rated
+from evaljudge.agreement.rated import Ids, Rated
 from evaljudge.analysis.sieve import Aim, Aims, aim_of, scale_of
 from evaljudge.config import Condition, Selection
-from evaljudge.report.figures import short
+from evaljudge.sections.figures import short
 
 
 def targets(

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+from evaljudge.agreement.rated import Rated
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
-from evaljudge.analysis.rated import Rated
-from evaljudge.analysis.scoring import Tables
-from evaljudge.analysis.statistics import too_few_permutations, with_statistics, write_agreement
+from evaljudge.analysis.statistics import too_few_permutations, with_statistics
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus
 from evaljudge.corpora.scores import Given, read_all_given
@@ -24,7 +25,7 @@ from evaljudge.identity import metric_signature
 from evaljudge.metrics import Metric, MetricsSpec, Unscored, cautions_of, make_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.report import Findings, agreement_text, coverage_text
+from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.storage import Place
 
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
@@ -51,7 +52,7 @@ class Wanted:
 def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
     findings = agreement_of(wanted)
     if out:
-        write_agreement(Place(out), findings)
+        write_report(Place(out), findings)
     if as_json:
         for warning in findings.warnings:
             print(f"warning: {warning}", file=sys.stderr)

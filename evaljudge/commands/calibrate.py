@@ -17,6 +17,7 @@ from math import isfinite, nan
 import numpy as np
 
 from evaljudge.agreement import calibration, precise
+from evaljudge.agreement.rated import Key
 from evaljudge.analysis.calibrated import (
     Calibrated,
     CalibratedRow,
@@ -24,14 +25,13 @@ from evaljudge.analysis.calibrated import (
     calibration_json,
     write_calibrated,
 )
-from evaljudge.analysis.rated import Key
 from evaljudge.commands.agree import _named, _strangers, unread_hint
 from evaljudge.corpora import BadRows, CorpusSource, open_corpus
 from evaljudge.corpora.scores import Given, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.calibrated import calibrated_text
-from evaljudge.report.figures import short
+from evaljudge.sections.figures import short
 from evaljudge.storage import Place
 from evaljudge.text import one_line
 

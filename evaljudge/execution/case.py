@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaljudge.judges import Anchored, Judge
+from evaljudge.judges.protocol import Judge
 from evaljudge.model import Model
 from evaljudge.model.counting import Counting, Masses
 from evaljudge.model.remembering import Memory, Remembering
-from evaljudge.records import Brief, Case, Tokens, Verdict
+from evaljudge.records import Brief, Tokens, Verdict
 
 
 @dataclass
@@ -55,11 +55,3 @@ def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: 
         counting = Counting(model, heads, blocks)
         made[judge.name] = CaseModel(Remembering(counting, memory), counting)
     return made
-
-
-async def judged(
-    judge: Judge, case: Case, briefs: Sequence[Brief], model: Model
-) -> tuple[list[Verdict], list[Verdict]]:
-    """Its verdicts, and the checks of its own references where it has some."""
-    verdicts = await judge.verdicts(case, briefs, model)
-    return verdicts, await judge.checks(case, briefs, model) if isinstance(judge, Anchored) else []

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from evaljudge.config import WorkersConfig
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evaljudge.metrics.protocol import Part
     from evaljudge.storage import Shard
 
+R = TypeVar("R")
 Receipt = dict[str, Any]
 Watch = Callable[[Receipt], None]
 """Called with each receipt, once the shard that it is of has been committed."""
@@ -43,6 +44,9 @@ class Executor(Protocol):
 
     def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
         """What the shards' documents add to a corpus metric's counts, in parts."""
+
+    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+        """What `work` makes of each shard, in the order of the shards."""
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch

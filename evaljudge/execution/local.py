@@ -12,7 +12,7 @@ import asyncio
 import os
 import sys
 import uuid
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -28,7 +28,7 @@ from evaljudge.execution.measuring import Counting, CountingWork, Measuring, Mea
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
 from evaljudge.metrics.protocol import Part
-from evaljudge.storage import Output, Shard
+from evaljudge.storage import Output, Shard, ahead
 
 R = TypeVar("R")
 ENGINE = "engine"
@@ -52,6 +52,9 @@ class LocalExecutor:
     def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
         work = CountingWork(counting)
         return (work.count([shard]) for shard in shards)
+
+    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+        return ahead(work, shards)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
-from evaljudge.judges import Judge
+from evaljudge.judges.protocol import Judge
 from evaljudge.model.asks import Options
 from evaljudge.storage import Output, Shard, Stage
 

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, Here
-from evaljudge.execution.case import Asked, Models, case_models, judged
+from evaljudge.execution.case import Asked, Models, case_models
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.room import Room
 from evaljudge.identity import brief_key, common_key
-from evaljudge.judges import Anchored, Judge, Part
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.model.common import Common
 from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage
@@ -33,7 +33,6 @@ Briefs = dict[str, Brief]
 """By key."""
 Known = Mapping[str, Briefs]
 """By the judges' kind."""
-Judged = dict[str, tuple[list[Verdict], list[Verdict]]]
 """By judge: a case's verdicts, and the checks of its references."""
 
 
@@ -110,7 +109,7 @@ class ShardWork:
             checks = [check for one in found for check in one[judge.name][1]]
             unscored += sum(verdict.status == "unscored" for verdict in verdicts)
             await asyncio.to_thread(self._output.write_verdicts, judge.name, shard, verdicts)
-            if isinstance(judge, Anchored):
+            if judge.has_checks:
                 await asyncio.to_thread(self._output.write_checks, judge.name, shard, checks)
         return await self._commit("judge", shard, started, asked, unscored)
 
@@ -150,9 +149,9 @@ class ShardWork:
 
     async def _verdicts(
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
-    ) -> Judged:
+    ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
-        found: Judged = {}
+        found: dict[str, Judged] = {}
         async with attempt.opening(case.document.doc_id, self._room):
             models = self._models(case)
             for judge in self._job.judges:
@@ -160,10 +159,10 @@ class ShardWork:
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
                 if killed_the_writer or case.document.doc_id in attempt.aside:
-                    found[judge.name] = (_verdicts_aside(judge, case), [])
+                    found[judge.name] = Judged(_verdicts_aside(judge, case))
                 else:
                     model = models[judge.name].remembering
-                    found[judge.name] = await judged(judge, case, briefs, model)
+                    found[judge.name] = await judge.verdicts(case, briefs, model)
                     for told in found[judge.name]:
                         asked[judge.name].add_axes(told)
         self._add(asked, models)

@@ -1,35 +1,68 @@
-"""The registry: the only place that names a concrete judge. A new judge is one line here.
+"""Judges: a folder each, found by looking; a new one touches nothing else.
 
     judges: {synthetic: {levels: 5}}
     judges: {synthetic: {}, finer: {judge: synthetic, levels: 9}}      one judge twice
 
-The names are the scorers' names in every table, and the folders of their verdicts.
+A kind of judge is a folder here whose `__init__.py` has a `PLUGIN`, a folder of the same form in
+one of the folders that the environment variable EVALJUDGE_JUDGES names, or an entry point in the
+group `evaljudge.judges` of an installed package. The names of a run's judges are the scorers'
+names in every table, and the folders of their verdicts.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from typing import Any
+from importlib.metadata import entry_points
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.protocol import Anchored, Judge, Part
-from evaljudge.prompts import Task
+from evaljudge.judges.plugin import Plugin
 from evaljudge.records import HUMAN
 
-__all__ = ["JUDGES", "Anchored", "Judge", "Part", "make_judges"]
+if TYPE_CHECKING:
+    from evaljudge.judges.protocol import Judge
+    from evaljudge.prompts import Task
 
-JUDGES = {
-    "synthetic": "synthetic.judge:Synthetic",
-    "direct": "direct.judge:Direct",
-    "geval": "geval.judge:Geval",
-    "entities": "entities.judge:Entities",
-    "roles": "roles.judge:Roles",
-}
-
-
+GROUP = "evaljudge.judges"
+FOLDERS = "EVALJUDGE_JUDGES"
+__path__ += [folder for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+@cache
+def kinds() -> Mapping[str, str]:
+    """Every kind of judge, and where its plug-in is: `package.module:NAME`."""
+    here = {one.name for one in iter_modules(__path__) if one.ispkg and one.name != "shared"}
+    found = {name: f"{__name__}.{name}:PLUGIN" for name in sorted(here)}
+    for point in entry_points(group=GROUP):
+        if found.setdefault(point.name, point.value) != point.value:
+            raise UserError(
+                f"two judges are called {point.name!r}: {found[point.name]} and {point.value}; "
+                "remove the package of one"
+            )
+    return found
+
+
+@cache
+def plugin(kind: str) -> Plugin:
+    module, _, name = kinds()[kind].partition(":")
+    found = getattr(import_module(module), name)
+    if not isinstance(found, Plugin):
+        raise UserError(f"the judge {kind!r}: {module}:{name} is not a Plugin")
+    return found
+
+
+def kind_of(name: str, settings: Mapping[str, Any]) -> str:
+    """A judge is of the kind that it is named after, unless `judge` says another."""
+    kind = settings.get("judge", name)
+    if not isinstance(kind, str) or kind not in kinds():
+        raise UserError(f"judges: {unknown('judge', str(kind), kinds())}")
+    return kind
 
 
 def make_judges(chosen: Mapping[str, Mapping[str, Any]], task: Task) -> list[Judge]:
@@ -37,15 +70,11 @@ def make_judges(chosen: Mapping[str, Mapping[str, Any]], task: Task) -> list[Jud
 
 
 def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
-    kind = settings.get("judge", name)
-    if not isinstance(kind, str) or kind not in JUDGES:
-        raise UserError(f"judges: {unknown('judge', str(kind), JUDGES)}")
+    kind = kind_of(name, settings)
     if not _NAME.fullmatch(name) or name == HUMAN:
         raise UserError(f"judges.{name}: a name may hold letters, digits, `_` and `-`, and not be "
                         f"`{HUMAN}`")  # fmt: skip
-    if name in JUDGES and kind != name:
+    if name in kinds() and kind != name:
         raise UserError(f"judges.{name}: a judge of this kind goes by the name; give another")
-    module, _, maker = JUDGES[kind].partition(":")
-    own = {key: told for key, told in settings.items() if key != "judge"}
-    made: Judge = getattr(import_module(f"evaljudge.judges.{module}"), maker)(own, task, name)
-    return made
+    own = {key: value for key, value in settings.items() if key != "judge"}
+    return plugin(kind).make(own, task, name)

@@ -20,7 +20,7 @@ from evaljudge.metrics import make_metrics, read_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns, score_matrix
 from evaljudge.probes.telling import Study, told_json, told_markdown, told_text
-from evaljudge.report.figures import only
+from evaljudge.sections.figures import only
 from evaljudge.storage import Place
 
 

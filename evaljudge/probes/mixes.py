@@ -18,7 +18,7 @@ from evaljudge.probes.correlating import Coefficient
 from evaljudge.probes.matrix import Floats, ScoreMatrix
 from evaljudge.probes.plots import Interval, intervals
 from evaljudge.probes.telling import NONE, Study, Table, number
-from evaljudge.report.figures import only
+from evaljudge.sections.figures import only
 
 MOST_DRAWN = 40
 

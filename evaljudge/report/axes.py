@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from evaljudge.analysis.findings import AxisRow, Findings
-from evaljudge.report.figures import NONE, SAMPLED, correlation, estimate
-from evaljudge.report.levels import LEVELS, SAMPLED_NOTE, of_documents
+from evaljudge.report.levels import LEVELS, of_documents
 from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, correlation, estimate
 
 TITLE = "Axes among themselves"
 HUMAN = "human"

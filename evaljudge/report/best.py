@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evaljudge.analysis.findings import Findings, RivalRow, StandingRow
-from evaljudge.report.figures import SAMPLED, correlation, count, only, probability
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Named, Section, Table, listed
+from evaljudge.sections.figures import SAMPLED, correlation, count, only, probability
 
 TITLE = "Who is best"
 TESTED = (

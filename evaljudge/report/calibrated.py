@@ -10,9 +10,17 @@ from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Measured, Precise, Share
 from evaljudge.analysis.calibrated import Calibrated, CalibratedRow
-from evaljudge.report.figures import FEW_DOCUMENTS, NONE, bracketed, correlation, count, only, short
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Table
+from evaljudge.sections.figures import (
+    FEW_DOCUMENTS,
+    NONE,
+    bracketed,
+    correlation,
+    count,
+    only,
+    short,
+)
 from evaljudge.text import one_line
 
 ERRORS = (

@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import Any
 
 from evaljudge.analysis.findings import CostRow, Findings
-from evaljudge.report.figures import NONE, count
 from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import NONE, count
 
 COST = "What it cost"
 ASKED = (

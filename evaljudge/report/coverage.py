@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from evaljudge.analysis.findings import AgreementRow, Coverage, Findings
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.figures import count, percent, reasons
+from evaljudge.report.lines import reasons
+from evaljudge.sections.figures import count, percent
 from evaljudge.text import LONG, one_line
 
 MOST_TOLD = 3

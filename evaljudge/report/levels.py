@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.analysis.findings import AgreementRow, Findings
-from evaljudge.report.figures import FEW, SAMPLED, count, only, together
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.findings import Findings
+from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, only, together
 
 COEFFICIENTS = {
     "spearman": "Spearman",
@@ -28,7 +29,6 @@ ACCURACY = (
     "close scores must be to tie is calibrated (epsilon, in agreement.json). "
     "Without ties, 0.5 is chance."
 )
-SAMPLED_NOTE = "Its interval comes from a seeded sample of documents; the value is exact."
 SAMPLED_ACCURACY = " Pairwise accuracy is altogether that sample's."
 
 _TIED = "a system drawn twice is tied with itself, which raises the intervals of pairwise accuracy"

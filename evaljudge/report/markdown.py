@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.report import figures
+from evaljudge.report import lines
 from evaljudge.report.levels import COEFFICIENTS, Level, intervals, levels, nothing
 from evaljudge.report.sections import sections
 from evaljudge.report.terminal import agreement_text
-from evaljudge.sections import Cell, Place, Placed, Section
+from evaljudge.sections import Cell, Place, Placed, Section, figures
 from evaljudge.text import LONG, columns, fitted, markdown
 
 __all__ = ["agreement_markdown", "agreement_text", "section_blocks"]
@@ -39,20 +39,20 @@ def agreement_markdown(findings: Findings) -> str:
 
 
 def _about(findings: Findings) -> str:
-    facts = figures.facts(findings).items()
+    facts = lines.facts(findings).items()
     return "\n".join(f"- {name}: {markdown(value)}" for name, value in facts)
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
     yield "## Coverage"
-    yield f"**{figures.floor_line(findings)}.**"
+    yield f"**{lines.floor_line(findings)}.**"
     if findings.coverage:
         heads = ["scorer", "axis", "scored", "unscored", "share", "reasons"]
         yield _table(heads, [_coverage_row(row) for row in findings.coverage], "llrrrl")
 
 
 def _coverage_row(row: Coverage) -> list[str]:
-    reasons = [f"{markdown(reason)} × {figures.count(n)}" for reason, n in figures.reasons(row)]
+    reasons = [f"{markdown(reason)} × {figures.count(n)}" for reason, n in lines.reasons(row)]
     return [
         markdown(row.scorer),
         markdown(row.axis),

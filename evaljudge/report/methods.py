@@ -22,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaljudge.report.figures import FEW, NONE, correlation, count, only
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Place, Placed, Section, Table
+from evaljudge.sections.figures import FEW, NONE, correlation, count, only
 
 if TYPE_CHECKING:
     from evaljudge.agreement import Averaged

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evaljudge.analysis.findings import Findings, WithoutOutliers
-from evaljudge.report.figures import NONE, SAMPLED, count, estimate
-from evaljudge.report.levels import COEFFICIENTS, SAMPLED_NOTE, Level, levels
+from evaljudge.report.levels import COEFFICIENTS, Level, levels
 from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, count, estimate
 
 ABOUT = (
     "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "

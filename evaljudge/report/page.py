@@ -8,25 +8,25 @@ Names and texts of a corpus are strangers' words. The template (page.html.j2) es
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.analysis.findings import Findings, SystemMean
-from evaljudge.report import entity_view, figures, levels, role_view
+from evaljudge.report import levels, lines
 from evaljudge.report.sections import sections
+from evaljudge.sections import View, figures
 from evaljudge.text import LONG, one_line
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from evaljudge.judges.entities.evidence import JudgedText
-    from evaljudge.judges.roles.evidence import PolledText
-
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
-_ENTITIES = Path(__file__).with_name("entities.html.j2")
-_ROLES = Path(__file__).with_name("roles.html.j2")
+_WORDS = Path(__file__).with_name("words.html.j2")
+MOST_SHOWN = 3_000_000
+"""Bytes that the texts of one kind of judge may add to the page."""
 
 
 def page(findings: Findings) -> str:
@@ -36,21 +36,44 @@ def page(findings: Findings) -> str:
         sections=sections(findings),
         means=means_by_scorer(findings.systems),
         words=levels,
+        lines=lines,
         figures=figures,
-        entities=_entities(),
-        roles=_roles(),
-        about_view=entity_view.about,
+        views=_shown_views(findings.judged.views),
     )
 
 
-def text_size(text: JudgedText) -> int:
-    """The bytes that a text with its entities adds to the page."""
-    return len(_entities().text(entity_view.shown_text(text)).encode())
+@dataclass(frozen=True, slots=True)
+class ShownView:
+    """A judge's texts as far as the page goes, already as HTML."""
+
+    title: str
+    about: Sequence[str]
+    legend: str
+    texts: Sequence[str]
 
 
-def polled_size(text: PolledText) -> int:
-    """The bytes that a text with its roles' votes adds to the page."""
-    return len(_roles().text(role_view.shown_polled(text)).encode())
+def _shown_views(views: Sequence[View]) -> Iterator[ShownView]:
+    """Views of one kind after one another, until the page is full of them."""
+    left = dict.fromkeys((view.template for view in views), MOST_SHOWN)
+    for view in views:
+        macros, shown = _macros(view.template), list[str]()
+        for one in view.texts:
+            text = macros.text(one)
+            left[view.template] -= len(text.encode())
+            if left[view.template] < 0:
+                break
+            shown.append(text)
+        about = list(_about(len(shown), view))
+        yield ShownView(view.title, about, macros.legend(), shown)
+
+
+def _about(shown: int, view: View) -> Iterator[str]:
+    """How far the view goes."""
+    of = f"{figures.count(shown)} of {figures.count(view.candidates)} candidates are shown"
+    by = "; how many is set by “view” in the configuration" if shown < view.candidates else ""
+    yield f"{of}{by}."
+    if shown < len(view.texts):
+        yield "Fewer than that are shown here: more would make the page too large."
 
 
 def means_by_scorer(
@@ -80,20 +103,14 @@ def template() -> Template:
         "long_line": lambda text: one_line(text, LONG),
         "axes": axes_of,
         "count": figures.count,
-        "shown_text": entity_view.shown_text,
-        "shown_polled": role_view.shown_polled,
     }
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
 
 
 @cache
-def _entities() -> Any:
-    """The macros of a text with its entities, which escape all that they are given."""
-    return template().environment.from_string(_ENTITIES.read_text(encoding="utf-8")).module
-
-
-@cache
-def _roles() -> Any:
-    """The macros of a text with its roles' votes, over those that escape words."""
-    text = _ROLES.read_text(encoding="utf-8")
-    return template().environment.from_string(text, {"entities": _entities()}).module
+def _macros(view: Path) -> Any:
+    """Of a judge's view, over those that escape words."""
+    environment = template().environment
+    shared = environment.from_string(_WORDS.read_text(encoding="utf-8")).module
+    text = view.read_text(encoding="utf-8")
+    return environment.from_string(text, {"shared": shared}).module

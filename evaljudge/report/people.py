@@ -11,9 +11,17 @@ from collections.abc import Sequence
 
 from evaljudge.analysis.findings import CeilingRow, Findings, LabelRow
 from evaljudge.report.axes import HUMAN
-from evaljudge.report.figures import NONE, SAMPLED, bracketed, count, estimate, together
-from evaljudge.report.levels import SAMPLED_NOTE, of_documents
+from evaljudge.report.levels import of_documents
 from evaljudge.sections import Cell, Section, Table
+from evaljudge.sections.figures import (
+    NONE,
+    SAMPLED,
+    SAMPLED_NOTE,
+    bracketed,
+    count,
+    estimate,
+    together,
+)
 
 PEOPLE = "How far people agree"
 LABELS = "Agreement in labels"

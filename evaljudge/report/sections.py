@@ -7,34 +7,28 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.report.axes import axes, axes_in_short
 from evaljudge.report.best import best, best_in_short
 from evaljudge.report.cost import cost
-from evaljudge.report.entities import entities, entity_agreement
-from evaljudge.report.graded import graded
 from evaljudge.report.outliers import without_outliers, without_outliers_in_short
 from evaljudge.report.people import people, scorers_labels
-from evaljudge.report.roles import roles
-from evaljudge.report.validity import validity
 from evaljudge.sections import Section
-
-Sections = Sequence[Callable[[Findings], Section]]
 
 
 def sections(findings: Findings) -> list[Section]:
-    first = [without_outliers, best, graded, validity, entities, entity_agreement, roles]
-    return _present(findings, [*first, axes, people, scorers_labels, cost])
+    first = [without_outliers(findings), best(findings)]
+    others = [axes(findings), people(findings), scorers_labels(findings), cost(findings)]
+    return _present([*first, *findings.judged.sections, *others])
 
 
 def sections_in_short(findings: Findings) -> list[Section]:
-    first = [without_outliers_in_short, best_in_short, graded, validity]
-    others = [entities, entity_agreement, roles, axes_in_short, people, scorers_labels, cost]
-    return _present(findings, [*first, *others])
+    first = [without_outliers_in_short(findings), best_in_short(findings)]
+    others = [axes_in_short(findings), people(findings), scorers_labels(findings), cost(findings)]
+    return _present([*first, *findings.judged.sections, *others])
 
 
-def _present(findings: Findings, wanted: Sections) -> list[Section]:
-    made = [section(findings) for section in wanted]
+def _present(made: Iterable[Section]) -> list[Section]:
     return [section for section in made if any(table.rows for table in section.tables)]

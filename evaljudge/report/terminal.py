@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.report.figures import FEW, NONE, SAMPLED, estimate
-from evaljudge.report.levels import SAMPLED_NOTE, Level, intervals, levels, nothing
+from evaljudge.report.levels import Level, intervals, levels, nothing
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.report.sections import sections_in_short
 from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import FEW, NONE, SAMPLED, SAMPLED_NOTE, estimate
 
 
 def agreement_text(findings: Findings) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,12 +16,16 @@ from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, ident
 from evaljudge.errors import UserError, unknown
 from evaljudge.execution import Executor, make_executor
 from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature
-from evaljudge.judges import Anchored, Judge, make_judges
-from evaljudge.judges.synthetic.anchored import MIDDLE
+from evaljudge.judges import make_judges
+from evaljudge.judges.collector import Collector, Wanted
+from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric, cautions_of, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
+
+MIDDLE = 3.0
+"""Of the scale of ratings, on which `Judge.undecided` stands."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,16 @@ class Job:
         scorers = self.scorers
         return scorers | {calibrated_name(of): scorers[of] for of in self.config.calibrate}
 
+    def collecting(self) -> dict[str, Callable[[], Collector]]:
+        """By judge, what makes its collectors; a file that one of them needs is read here."""
+        how, seed = self.config.agreement, self.config.seed
+        return {
+            judge.name: judge.collecting(
+                Wanted(how.resamples, seed, self.config.keys_of(judge.name, judge.kind))
+            )
+            for judge in self.judges
+        }
+
     def fingerprint(self, corpus: str) -> Fingerprint:
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
         return fingerprint(
@@ -103,8 +117,7 @@ class Job:
     def _of_thresholds(self) -> Iterator[str]:
         """Those above the middle of the scale that a judge passes without deciding anything."""
         chosen = [(rule.name, one) for rule in self.config.select for one in rule.all]
-        for judge in (one for one in self.judges if isinstance(one, Anchored)):
-            undecided = judge.undecided
+        for undecided in (judge.undecided for judge in self.judges if judge.undecided):
             better = min(undecided, key=lambda scorer: round(undecided[scorer], 6))
             for name, one in chosen:
                 least, there = one.at_least, undecided.get(one.scorer, MIDDLE)

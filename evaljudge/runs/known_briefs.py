@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from evaljudge.engines import Identity
 from evaljudge.identity import brief_key
-from evaljudge.judges import Judge
+from evaljudge.judges.protocol import Judge
 from evaljudge.records import Brief, Document, Tokens
 
 

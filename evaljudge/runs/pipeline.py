@@ -14,31 +14,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Self
 
 import evaljudge
+from evaljudge.agreement.rated import AgreementRow, nearly_met
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.grading import graded_in_truth
+from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.analysis.outliers import read_outliers, with_outliers
-from evaljudge.analysis.rated import nearly_met
-from evaljudge.analysis.scoring import Scored, Tables, score_shards
-from evaljudge.analysis.statistics import too_few_permutations, with_statistics, write_agreement
+from evaljudge.analysis.scoring import Scored, Scoring, fit
+from evaljudge.analysis.selection import select
+from evaljudge.analysis.statistics import too_few_permutations, with_statistics
+from evaljudge.analysis.tables import Tables
 from evaljudge.analysis.thresholds import targets, unmet
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError
-from evaljudge.judges.entities.findings import labels_given, with_entities
-from evaljudge.judges.roles.findings import with_roles
-from evaljudge.report import (
-    AgreementRow,
-    CostRow,
-    Findings,
-    page,
-    select,
-    validity_warnings,
-)
+from evaljudge.execution.local import LocalExecutor
+from evaljudge.judges import kinds, plugin
+from evaljudge.judges.collector import Found, all_judges
+from evaljudge.report import page, write_report
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.measuring import corpus_digest, measure, unmeasured
@@ -51,6 +47,8 @@ Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
 """Of each stage wanted: how many cases are left to do, of how many."""
 DONE, UNDER_FLOOR = 0, 3
+MOST_SCORED_HERE = 64
+"""Shards that a report scores in this process, before it is worth starting Ray for them."""
 
 
 class Watcher:
@@ -98,14 +96,14 @@ def run(
 ) -> Outcome:  # fmt: skip
     """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
     job = make_job(_config(given, changes), engines)
-    _refuse_bad_files(job.config)
+    _refuse_bad_files(job)
     with watcher or Watcher() as watching, _ready(job) as claim:
         output = _bind(job, extend, watching, claim)
         _refuse_no_candidates(job, output)
-        with _one_session(job, output):
+        with _one_session(job, output) as begun:
             _ask(job, output, ("prepare", "judge"), watching, claim)
             _measure(job, output, output.shards(), watching, claim)
-        return _report(job, output, watching, claim)
+            return _report(job, output, watching, claim, begun)
 
 
 def prepare(
@@ -193,14 +191,14 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
 
 
 @contextmanager
-def _one_session(job: Job, output: Output) -> Iterator[None]:
-    """Asking and measuring share a Ray, say; none is started where nothing is left to do."""
+def _one_session(job: Job, output: Output) -> Iterator[bool]:
+    """Asking, measuring and scoring share a Ray, say; none is begun where nothing is left to do."""
     asks = job.judges and missing(job, output, ("prepare", "judge"))
     if asks or unmeasured(job, output, output.shards()):
         with job.executor.session():
-            yield
+            yield True
     else:
-        yield
+        yield False
 
 
 def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
@@ -266,7 +264,10 @@ def _seen(watcher: Watcher, claim: Claim) -> Callable[[Mapping[str, Any]], None]
     return seen
 
 
-def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcome:
+def _report(
+    job: Job, output: Output, watching: Watcher, claim: Claim, begun: bool = False
+) -> Outcome:
+    """`begun`: a session of the executor is open already."""
     claim.check()
     shards = output.shards()
     if job.judges:
@@ -276,18 +277,53 @@ def _report(job: Job, output: Output, watching: Watcher, claim: Claim) -> Outcom
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
     _measure(job, output, shards, watching, claim)
     watching.entering("scoring and reporting")
-    scored, accounts = score_shards(job, output, shards), _accounts(output)
-    findings = _findings(job, output, shards, scored, accounts)
+    scoring = fit(_scoring(job, output, shards), output, shards)
+    scored, accounts = _scored(job, scoring, shards, begun), _accounts(output)
+    findings = _findings(job, output, shards, scoring, scored, accounts)
     place = output.place
-    write_agreement(place, findings, "report/")
+    files = [name for kind in kinds() for name in plugin(kind).files]
+    write_report(place, findings, "report/", files)
     place.write("report/index.html", page(findings))
     claim.check()
     _write_run(job, output, accounts, findings)
     return Outcome(output.uri, findings)
 
 
+def _scoring(job: Job, output: Output, shards: Sequence[Shard]) -> Scoring:
+    before = accumulate((shard.candidates for shard in shards), initial=0)
+    left = {shard.number: job.config.view - n for shard, n in zip(shards, before, strict=False)}
+    return Scoring(
+        out=job.config.out,
+        briefs=job.config.briefs,
+        run=output.name,
+        judges=job.judges,
+        collecting=job.collecting(),
+        metrics=[metric.name for metric in job.metrics],
+        mixes=job.mixes,
+        scorers=job.scorers,
+        signatures=job.judge_signatures(),
+        shown={number: candidates for number, candidates in left.items() if candidates > 0},
+        fitted={},
+    )
+
+
+def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], begun: bool) -> Scored:
+    """Few shards are scored here, where that needs no executor to be set up."""
+    executor = job.executor if begun or len(shards) > MOST_SCORED_HERE else LocalExecutor()
+    scored = scoring.nothing()
+    with executor.session():
+        for one in executor.in_order(scoring, shards):
+            scored += one
+    return scored
+
+
 def _findings(
-    job: Job, output: Output, shards: Sequence[Shard], scored: Scored, accounts: Accounts
+    job: Job,
+    output: Output,
+    shards: Sequence[Shard],
+    scoring: Scoring,
+    scored: Scored,
+    accounts: Accounts,
 ) -> Findings:
     listing = output.listing() or {}
     warnings = list(accounts.warnings)
@@ -299,14 +335,18 @@ def _findings(
         warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
     warnings += [f"corpus: {note}" for note in listing.get("unread", [])]
     warnings += job.cautions
-    fitted = calibrate_shards(job, output, shards, scored.tables)
+    wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
+    fitted = calibrate_shards(wanted, job.config.seed, output, shards, scored.tables)
     tables, rated = scored.tables, scored.tables.as_rated()
     judged = {axis.name for axis in job.task.axes if job.judges}
     warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
     documents, resamples = tables.doc_ids(), job.config.agreement.resamples
     aims = targets(job.config.select, rated, documents, resamples, job.config.seed)
-    validity = scored.validity(job.judges, rated)
-    warnings += [*validity_warnings(validity), *too_few_permutations(rated, job.config.agreement)]
+    statistics = with_statistics(rated, job.config.agreement, job.config.seed)
+    found = Found(rated, tables.documents, statistics["agreement"])
+    by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]
+    warnings += [warning for one in by_judge for warning in one.warnings]
+    warnings += too_few_permutations(rated, job.config.agreement)
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     return Findings(
         run=job.config.out,
@@ -321,24 +361,23 @@ def _findings(
         coverage_floor=job.config.coverage_floor,
         systems=tables.systems(),
         selections=select(output, shards, job.config.select, aims),
-        signatures=job.signatures(corpus_digest(output)) | scored.signatures | fitted.signatures,
+        signatures=job.signatures(corpus_digest(output))
+        | dict(scoring.signatures)
+        | fitted.signatures,
         tokens=accounts.tokens,
         warnings=warnings,
-        graded=graded_in_truth(output, shards) if job.judges else [],
-        validity=validity,
         costs=_costs(job, tables, accounts),
-        **with_statistics(rated, job.config.agreement, job.config.seed),
-        **with_entities(job.config, output, shards),
-        **with_roles(job.config, output, shards),
+        judged=all_judges(by_judge),
+        **statistics,
         **with_outliers(job.config, output, shards, rated),
     )
 
 
-def _refuse_bad_files(config: Config) -> None:
+def _refuse_bad_files(job: Job) -> None:
     """What only the report reads is read before anything is asked, too."""
-    labels_given(config)
-    if config.outliers is not None:
-        read_outliers(config.outliers)
+    job.collecting()
+    if job.config.outliers is not None:
+        read_outliers(job.config.outliers)
 
 
 def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 
-from evaljudge.analysis.rated import nearly_met
+from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus
 from evaljudge.engines import ModelSource
-from evaljudge.execution.case import Asked, Models, case_models, judged
+from evaljudge.execution.case import Asked, Models, case_models
 from evaljudge.identity import common_key, differences
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
@@ -195,7 +195,7 @@ class _Planning:
         models = self._models(case, "judge")
         for judge in self._job.judges:
             model = models[judge.name].remembering
-            verdicts, _ = await judged(judge, case, briefs[judge.name], model)
+            verdicts, _ = await judge.verdicts(case, briefs[judge.name], model)
             self._foresee(judge.name, [v.reason for v in verdicts if v.status == "unscored"])
         for metric in self._job.metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))

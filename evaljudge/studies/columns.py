@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement import Averaged, averaged
-from evaljudge.analysis.scoring import Tables
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig
-from evaljudge.judges import Anchored, Judge
+from evaljudge.judges.protocol import Judge
 from evaljudge.records import ANY_AXIS, Score
 from evaljudge.storage import Output, ahead
 
@@ -72,7 +72,7 @@ class Columns:
                 self.methods[scorer.partition("#")[0] + label].append(scorer + label)
             for scorer in others:
                 if scorer not in draws:
-                    home = self.readings if isinstance(judge, Anchored) else self.methods
+                    home = self.readings if scorer in judge.other_readings else self.methods
                     home[scorer + label] = [scorer + label]
         for metric in metrics:
             self.methods[metric + label] = [metric + label]

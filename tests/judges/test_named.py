@@ -12,7 +12,8 @@ from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key, fingerprint, score_signature
-from evaljudge.judges import JUDGES, Anchored, Judge, make_judges
+from evaljudge.judges import JUDGES, Anchored, make_judges
+from evaljudge.judges.protocol import Judge
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaljudge.report import AgreementRow
-from evaljudge.report.figures import bracketed, correlation, estimate, probability
+from evaljudge.sections.figures import bracketed, correlation, estimate, probability
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from markdown_it import MarkdownIt
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from evaljudge.agreement.flips import Challenger
 from evaljudge.report import Findings
-from evaljudge.report.figures import FEW
 from evaljudge.report.methods import (
     COMMON,
     LACKING,
@@ -31,6 +30,7 @@ from evaljudge.report.study import (
     study_text,
 )
 from evaljudge.sections import Placed, Section, Table
+from evaljudge.sections.figures import FEW
 from evaljudge.text import columns, one_line
 
 TABLE = MethodTable(

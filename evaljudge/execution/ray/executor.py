@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from evaljudge.config import WorkersConfig
 from evaljudge.execution.executor import Watch
 from evaljudge.execution.measuring import Counting, Measuring
 from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.ray.in_order import results_in_order
 from evaljudge.execution.ray.measuring import counts_of, measure_orders
 from evaljudge.execution.ray.session import placed, ray_session
 from evaljudge.execution.ray.stages import do_orders
 from evaljudge.metrics.protocol import Part
 from evaljudge.storage import Shard
+
+R = TypeVar("R")
 
 
 class RayExecutor:
@@ -31,6 +35,9 @@ class RayExecutor:
 
     def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
         return counts_of(counting, shards, self._workers.max)
+
+    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+        return results_in_order(work, shards, self._workers.max)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch

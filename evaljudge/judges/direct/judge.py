@@ -28,11 +28,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.protocol import Part
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.askable import hurdle
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
+from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
@@ -56,12 +56,9 @@ class DirectSettings(Settings):
         return self
 
 
-class Direct:
+class Direct(Judge):
     kind = "direct"
     version = "2"
-    asks_by_replies = False
-    encoders = ()
-    options: Sequence[Options] = ()
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
@@ -88,24 +85,22 @@ class Direct:
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
-    def axes_of(self, scorer: str) -> Sequence[str]:
-        return self.axes
-
     def parts(self) -> list[Part]:
         return self._question.parts()
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         return await self._question.brief(document, known, model)
 
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
         asked = [self._question.prompt(case.document, a, c, briefs) for a, c in pairs]
         prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
         replies = iter(await model.write(prompts, self._how))
-        return [
+        verdicts = [
             self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
             for (axis, c), one in zip(pairs, asked, strict=True)
         ]
+        return Judged(verdicts)
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Written | Failed

@@ -32,11 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from evaljudge.judges.collector import Wanted
 from evaljudge.judges.entities import extraction, rubric
 from evaljudge.judges.entities.ballots import (
     COHERENCE,
@@ -61,6 +63,7 @@ from evaljudge.judges.entities.ballots import (
     unknown_share,
 )
 from evaljudge.judges.entities.extraction import Extraction
+from evaljudge.judges.entities.findings import EntityFindings, labels_of
 from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
 from evaljudge.judges.entities.rubric import (
     COVERED,
@@ -81,7 +84,7 @@ from evaljudge.judges.entities.voting import (
     ruling_of,
     templates,
 )
-from evaljudge.judges.protocol import Fitted, Part
+from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
 from evaljudge.judges.shared.askable import hurdle
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
@@ -140,11 +143,11 @@ class EntitiesSettings(Settings):
         return self
 
 
-class Entities:
+class Entities(Judge):
     kind = "entities"
     version = "2"
     asks_by_replies = True
-    axes: Sequence[str] = (ANY_AXIS,)
+    axes = (ANY_AXIS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
@@ -214,7 +217,7 @@ class Entities:
 
     # stage two: the candidates' entities, and every prompt's vote on them
 
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         told, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
         rubric = told if isinstance(told, Failed) else [one["entity"] for one in told]
         readable = [c for c in case.candidates if not hurdle(case.document, c)]
@@ -229,10 +232,11 @@ class Entities:
             sheet.candidate.system: self._verdict(sheet, list(islice(votes, len(sheet.questions))))
             for sheet in sheets
         }
-        return [
+        verdicts = [
             found.get(candidate.system) or self._unscored(case.document, candidate)
             for candidate in case.candidates
         ]
+        return Judged(verdicts)
 
     def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[Mapping[str, Any]] | Failed:
         for brief in briefs:
@@ -268,6 +272,9 @@ class Entities:
         if self._settings.votes == "majority":
             return None
         return _ByModel(self._scores, model_votes(patterns(verdicts)))
+
+    def collecting(self, wanted: Wanted) -> Callable[[], EntityFindings]:
+        return partial(EntityFindings, self.name, wanted, labels_of(wanted))
 
     def _scores(self, verdict: Verdict, modelled: Rule) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]

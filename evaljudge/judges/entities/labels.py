@@ -25,7 +25,6 @@ from evaljudge.corpora.values import shown
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.evidence import JudgedText, questions
-from evaljudge.report import EntityAgreementRow
 
 At = tuple[str, str, Aspect, str]
 """A document, a system, an aspect and an entity's folded text."""
@@ -114,6 +113,23 @@ def _text(row: Row, name: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"{row.place}: needs `{name}`, a text")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class EntityAgreementRow:
+    """A judge's verdicts on one aspect beside people's labels of the same entities."""
+
+    judge: str
+    aspect: str
+    file: str
+    kappa: float | None  # Cohen's; None where undefined
+    low: float | None
+    high: float | None
+    same: float | None  # the share of n where verdict and label are the same
+    n: int
+    unscored: int  # labelled entities without a verdict
+    unmet: int  # labels of no entity of the run
+    blank: int  # rows without a label
 
 
 class Matching:

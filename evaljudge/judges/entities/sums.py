@@ -12,20 +12,45 @@ was extended, a document that got new candidates stands in two shards, and count
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Self
 
 from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect, Rule
 from evaljudge.judges.entities.evidence import Judged, Ruled, read_judged
-from evaljudge.judges.shared.counting import sizes
+from evaljudge.judges.shared.counting import Sizes, sizes
 from evaljudge.records import Verdict
-from evaljudge.report import AspectRow, EntityRow
 
 RULES: tuple[Rule, ...] = ("majority", "exception", "divided")
 RULED: tuple[Aspect, ...] = ("completeness", "correctness", "alignment")
 """Of a sentence each prompt asks something else, so that nothing is voted on."""
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRow:
+    """How many entities (of readability: sentences) have each verdict, by which rule."""
+
+    aspect: str
+    verdicts: Mapping[str, int]
+    unscored: int  # without any ballot
+    rules: Mapping[str, int]  # none of readability, where nothing is voted on
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRow:
+    """What one judge of entities found in the whole run."""
+
+    judge: str
+    candidates: int
+    entities: Sizes  # of a candidate, of those where they could be had
+    dropped: int  # that no words of their text support
+    rubrics: Sizes  # of a document, of those that have one
+    without_rubric: Mapping[str, int]  # documents, by the reason
+    aspects: Sequence[AspectRow]
+    structured: int  # replies of a given form
+    cut: int  # of them, at their token limit
+    malformed: int
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from evaljudge.judges.protocol import Part
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
@@ -39,11 +39,9 @@ class GevalSettings(Settings):
     max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
 
 
-class Geval:
+class Geval(Judge):
     kind = "geval"
     version = "2"
-    asks_by_replies = False
-    encoders = ()
     options = (RATINGS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
@@ -65,9 +63,6 @@ class Geval:
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
-    def axes_of(self, scorer: str) -> Sequence[str]:
-        return self.axes
-
     # stage one: the steps of each axis
 
     def parts(self) -> list[Part]:
@@ -78,15 +73,16 @@ class Geval:
 
     # stage two: one choice among the ratings per candidate
 
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
         asked = [self._rating.prompt(case.document, a, c, briefs) for a, c in pairs]
         prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
         replies = iter(await model.choose(prompts, RATINGS, self._settings.samples))
-        return [
+        verdicts = [
             self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
             for (axis, c), one in zip(pairs, asked, strict=True)
         ]
+        return Judged(verdicts)
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Chosen | Failed

@@ -27,14 +27,17 @@ that is the reference itself is not voted on (see selfsame.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import fsum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from evaljudge.errors import UserError
-from evaljudge.judges.protocol import Part
+from evaljudge.judges.collector import Wanted
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.roles.clusters import first_come, survivors
+from evaljudge.judges.roles.findings import RoleFindings
 from evaljudge.judges.roles.lists import Role
 from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Order, Polling
 from evaljudge.judges.roles.readers import LISTS, Readers, notes_in, of_other_names, readers_in
@@ -92,10 +95,10 @@ class RolesSettings(Settings):
         return self
 
 
-class Roles:
+class Roles(Judge):
     kind = "roles"
     version = "2"
-    axes: Sequence[str] = (ANY_AXIS,)
+    axes = (ANY_AXIS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
@@ -135,9 +138,6 @@ class Roles:
         others = ["mean", *(one for one, wanted in given.items() if wanted)]
         return [self.name, *(f"{self.name}.{one}" for one in others)]
 
-    def axes_of(self, scorer: str) -> Sequence[str]:
-        return self.axes
-
     # stage one: the readers of the document, and the reference where it is written
 
     def parts(self) -> list[Part]:
@@ -157,21 +157,23 @@ class Roles:
 
     # stage two: every role's vote
 
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         document, reference = case.document, self._rival.text(case.document, briefs)
         if isinstance(reference, Failed):
-            return [self._unscored(document, c, reference.reason) for c in case.candidates]
+            reason = reference.reason
+            return Judged([self._unscored(document, c, reason) for c in case.candidates])
         hurdles = {c.system: _hurdle(document, c, reference) for c in case.candidates}
         readable = [c for c in case.candidates if not hurdles[c.system]]
         voters = await self._electorate(briefs, model)
         polled = await self._polling.poll(document, reference, readable, voters, model)
         found = dict(zip((c.system for c in readable), polled, strict=True))
-        return [
+        verdicts = [
             self._verdict(document, c, reference, voters, found[c.system])
             if c.system in found
             else self._unscored(document, c, hurdles[c.system])
             for c in case.candidates
         ]
+        return Judged(verdicts)
 
     def _unscored(self, document: Document, candidate: Candidate, reason: str) -> Verdict:
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
@@ -228,6 +230,9 @@ class Roles:
             "": _sum_of_votes, "mean": _mean_of_votes, "exact": _exact, "plain": _plain,
         }  # fmt: skip
         return [self._score(verdict, scorer, readings) for scorer in self.scorers]
+
+    def collecting(self, wanted: Wanted) -> Callable[[], RoleFindings]:
+        return partial(RoleFindings, self.name, tuple(self.scorers))
 
     def _score(self, verdict: Verdict, scorer: str, readings: Mapping[str, Reading]) -> Score:
         known = (verdict.doc_id, verdict.system, scorer, verdict.axis)

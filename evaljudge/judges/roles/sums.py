@@ -14,17 +14,48 @@ counts in both.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, Self
 
 from evaljudge.judges.roles.evidence import ORDERS, Order, Polled, RolePlayer, RoleVote, read_polled
-from evaljudge.judges.shared.counting import add, sizes
+from evaljudge.judges.shared.counting import Sizes, add, sizes
 from evaljudge.records import Verdict
-from evaljudge.report import OrderRow, RoleRow
 
 Place = Literal["first", "second"]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """All roles' votes with the texts in one order; `failed` ones chose neither."""
+
+    order: str
+    candidate: int
+    reference: int
+    failed: int
+    confidence: float | None  # the mean over votes
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """What one judge of role-players found in the whole run."""
+
+    judge: str
+    candidates: int
+    documents: int
+    static: Sizes  # roles of a candidate, of those that have any
+    dynamic: Sizes
+    votes: Sequence[OrderRow]
+    failed: Mapping[str, int]  # votes, by the reason
+    both: int  # roles with a vote on a candidate in both orders
+    both_first: int  # of them, those that chose the first text both times
+    both_second: int
+    without_readers: Mapping[str, int]  # documents, by the reason
+    dropped: Mapping[str, int]  # roles of documents, by the reason
+    notes: Mapping[str, int]  # documents
+    roles: Sizes  # of a document, static and dynamic, of those that have any
+    fewer: int  # documents that have fewer roles than those with the most
 
 
 @dataclass(slots=True)

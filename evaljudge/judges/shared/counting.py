@@ -14,12 +14,31 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from evaljudge.report import Sizes
-from evaljudge.report.roles import OTHERS
+from evaljudge.sections.figures import NONE, count
 
+OTHERS = "other reasons"
+"""What none of the kinds counted apart is."""
 MOST_KINDS = 200
 LONGEST_KIND = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of how many, and what half of them have at most; None of none."""
+
+    of: int
+    median: float | None
+    least: int | None
+    most: int | None
+
+
+def sized(sizes: Sizes) -> list[str]:
+    """For a table: the median, the least and the most."""
+    if sizes.median is None or sizes.least is None or sizes.most is None:
+        return [NONE] * 3
+    return [f"{sizes.median:,.1f}", count(sizes.least), count(sizes.most)]
 
 
 def sizes(counted: Counter[int]) -> Sizes:

@@ -27,13 +27,15 @@ and a part of the comparisons is asked with the two texts in each other's place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.protocol import Compared, Part
+from evaljudge.judges.collector import Wanted
+from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, text_of
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.anchored import (
@@ -44,6 +46,7 @@ from evaljudge.judges.synthetic.anchored import (
     weighted_sum,
 )
 from evaljudge.judges.synthetic.comparing import Comparing, Placing, Replies, whole
+from evaljudge.judges.synthetic.findings import SyntheticFindings
 from evaljudge.judges.synthetic.forms import COMPARE, YES_NO, mass
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model import Model
@@ -88,11 +91,10 @@ class SyntheticSettings(Settings):
         return self
 
 
-class Synthetic:
+class Synthetic(Judge):
     kind = "synthetic"
     version = "3"
-    asks_by_replies = False
-    encoders = ()
+    has_checks = True
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
@@ -118,9 +120,6 @@ class Synthetic:
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
-    def axes_of(self, scorer: str) -> Sequence[str]:
-        return self.axes
-
     @property
     def scorers(self) -> Sequence[str]:
         readings = [f"{self.name}.{reading}" for reading in READINGS]
@@ -136,7 +135,7 @@ class Synthetic:
 
     # stage two: every candidate against every level, all of a case's asks in one list
 
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         placings = [
             self._comparing.placing(case, axis, candidate, levels)
             for axis, levels in self._levels(briefs).items()
@@ -146,7 +145,7 @@ class Synthetic:
         turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
         replies = await self._comparing.ask(case.document, [*pairs, *turned], model, self._samples)
         here, there = iter(replies[: len(pairs)]), iter(replies[len(pairs) :])
-        return [
+        verdicts = [
             self._verdict(
                 case,
                 placing,
@@ -155,6 +154,8 @@ class Synthetic:
             )
             for placing in placings
         ]
+        checks = await self._soundness.checks(case, self._levels(briefs), model)
+        return Judged(verdicts, checks)
 
     def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
         return {
@@ -219,19 +220,19 @@ class Synthetic:
         most = self._settings.samples
         return [*(size for size in SIZES if size < most), most]
 
-    async def checks(self, case: Case, briefs: Sequence[Brief], model: Model) -> list[Verdict]:
-        return await self._soundness.checks(case, self._levels(briefs), model)
-
     # the driver: arithmetic, no model
-
-    def comparisons(self, verdict: Verdict) -> list[Compared]:
-        levels = verdict.evidence["levels"]
-        return [Compared(level["rating"], level["p"], level["mass"]) for level in levels]
 
     @property
     def undecided(self) -> Mapping[str, float]:
         levels = [(rating, UNDECIDED) for rating in ratings(self._settings.levels)]
         return {f"{self.name}.{name}": reading(levels) for name, reading in READINGS.items()}
+
+    @property
+    def other_readings(self) -> Sequence[str]:
+        return [f"{self.name}.{name}" for name in READINGS]
+
+    def collecting(self, wanted: Wanted) -> Callable[[], SyntheticFindings]:
+        return partial(SyntheticFindings, self.name, tuple(ratings(self._settings.levels)))
 
     def score(self, verdict: Verdict) -> list[Score]:
         values: Mapping[str, float | None] = dict.fromkeys(self.scorers)

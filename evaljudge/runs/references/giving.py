@@ -18,7 +18,7 @@ from evaljudge.corpora.values import shown
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
-from evaljudge.judges import Judge, Part
+from evaljudge.judges.protocol import Judge, Part
 from evaljudge.records import Brief, Case, Document
 from evaljudge.runs.references.file import LEVELS, Index, Reference, source_digest
 from evaljudge.runs.references.taking import SETTING

@@ -4,7 +4,7 @@
     ->  ShownText("d1", "A", pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
                   missing=[("The bridge closed", "no")], …)
 
-The template (entities.html.j2) needs no script: answers lie in `details`. The page stops at a
+The template (view.html.j2) needs no script: answers lie in `details`. The page stops at a
 number of texts and at a size, and says so.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from evaljudge.judges.entities.ballots import EXCEPTIONS
 from evaljudge.judges.entities.evidence import Judged, JudgedText, Ruled, Vote, words_at
-from evaljudge.report.figures import correlation, count
-from evaljudge.report.judged import EntityView
-from evaljudge.report.marking import Piece, harmless, pieces, said_of
+from evaljudge.judges.entities.marking import Piece, pieces, said_of
+from evaljudge.sections.figures import correlation
+from evaljudge.text import harmless
 
 _EXCEPTIONS = "; ".join(f"{', '.join(ballot)}: {verdict}" for ballot, verdict in EXCEPTIONS.items())
 RULES = {
@@ -93,17 +93,6 @@ def shown_text(one: JudgedText) -> ShownText:
         failed=list(judged.failed.items()),
         answers=list(_answers(one)),
     )
-
-
-def about(view: EntityView) -> list[str]:
-    """How far the view goes."""
-    shown = len(view.shown)
-    said = f"{count(shown)} of {count(shown + view.left_out)} candidates are shown"
-    told = [f"{said}; how many is set by “view” in the configuration." if view.left_out
-            else f"{said}."]  # fmt: skip
-    if view.full:
-        told.append("Fewer than that are shown here: more would make the page too large.")
-    return told
 
 
 def _of_rubric(judged: Judged, verdict: str | None) -> list[str]:

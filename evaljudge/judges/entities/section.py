@@ -8,17 +8,18 @@
 | -------- | ------------ | -------------------: | ----: | --: | ---------: | --------: | ----: |
 | entities | completeness | 0.612 [0.553, 0.664] | 81.0% | 300 |          2 |         0 |    14 |
 
-The texts themselves are on the page (see entity_view.py).
+The texts themselves are on the page (see view.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaljudge.analysis.findings import Findings
-from evaljudge.report.figures import NONE, bracketed, count, percent, ratio, sized
-from evaljudge.report.judged import AspectRow, EntityRow
+from evaljudge.judges.entities.labels import EntityAgreementRow
+from evaljudge.judges.entities.sums import AspectRow, EntityRow
+from evaljudge.judges.shared.counting import sized
 from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import NONE, bracketed, count, percent, ratio
 
 ENTITIES = "What the entities say"
 AGREEMENT = "Entities as people label them"
@@ -57,15 +58,13 @@ _ANSWERS = ("yes", "partially", "no", "contradict", "unknown")
 _RULES = ("majority", "exception", "divided")
 
 
-def entities(findings: Findings) -> Section:
-    rows = findings.entities
-    tables = [_sizes(rows), _without_rubric(rows), _verdicts(rows), _rules(rows), _replies(rows)]
-    tables = [table for table in tables if table.rows]
-    notes = [SIZES, VERDICTS, RULES, REPLIES, *([TEXTS] if findings.entity_views else [])]
-    return Section(ENTITIES, [], tables, notes)
+def entities(row: EntityRow, with_texts: bool) -> Section:
+    tables = [_sizes(row), _without_rubric(row), _verdicts(row), _rules(row), _replies(row)]
+    notes = [SIZES, VERDICTS, RULES, REPLIES, *([TEXTS] if with_texts else [])]
+    return Section(ENTITIES, [], [table for table in tables if table.rows], notes)
 
 
-def entity_agreement(findings: Findings) -> Section:
+def entity_agreement(rows: Sequence[EntityAgreementRow]) -> Section:
     heads = ["judge", "aspect", "file", "Cohen's kappa", "same", "n", "no verdict", "no entity",
              "blank"]  # fmt: skip
     cells = [
@@ -75,41 +74,30 @@ def entity_agreement(findings: Findings) -> Section:
             NONE if row.same is None else percent(row.same),
             *map(count, (row.n, row.unscored, row.unmet, row.blank)),
         ]
-        for row in findings.entity_agreement
+        for row in rows
     ]
     table = Table("Verdicts and people's labels", heads, cells, "lllrrrrrr", lead=2)
     return Section(AGREEMENT, [], [table], [KAPPA, LEFT_OUT])
 
 
-def _sizes(rows: Sequence[EntityRow]) -> Table:
+def _sizes(row: EntityRow) -> Table:
     heads = ["candidates", "entities", "fewest", "most", "dropped", "documents", "rubric",
              "fewest", "most"]  # fmt: skip
-    cells = [
-        [
-            row.judge,
-            count(row.candidates),
-            *sized(row.entities),
-            count(row.dropped),
-            count(row.rubrics.of + sum(row.without_rubric.values())),
-            *sized(row.rubrics),
-        ]
-        for row in rows
-    ]
-    return Table("How many entities", ["judge", *heads], cells, "l" + "r" * len(heads))
+    documents = row.rubrics.of + sum(row.without_rubric.values())
+    candidates = [count(row.candidates), *sized(row.entities), count(row.dropped)]
+    cells = [row.judge, *candidates, count(documents), *sized(row.rubrics)]
+    return Table("How many entities", ["judge", *heads], [cells], "l" + "r" * len(heads))
 
 
-def _without_rubric(rows: Sequence[EntityRow]) -> Table:
+def _without_rubric(row: EntityRow) -> Table:
     """The most frequent reason first."""
-    cells = [
-        [row.judge, reason, count(times)]
-        for row in rows
-        for reason, times in sorted(row.without_rubric.items(), key=lambda item: -item[1])
-    ]
+    ranked = sorted(row.without_rubric.items(), key=lambda item: -item[1])
+    cells = [[row.judge, reason, count(times)] for reason, times in ranked]
     return Table("Documents without a rubric", ["judge", "why", "documents"], cells, "llr")
 
 
-def _verdicts(rows: Sequence[EntityRow]) -> Table:
-    cells = [[row.judge, *_shares(aspect)] for row in rows for aspect in row.aspects]
+def _verdicts(row: EntityRow) -> Table:
+    cells = [[row.judge, *_shares(aspect)] for aspect in row.aspects]
     heads = ["judge", "aspect", "verdicts", *_ANSWERS, "none"]
     return Table("Verdicts", heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
 
@@ -120,25 +108,19 @@ def _shares(row: AspectRow) -> list[str]:
     return [row.aspect, count(of), *shares, count(row.unscored)]
 
 
-def _rules(rows: Sequence[EntityRow]) -> Table:
+def _rules(row: EntityRow) -> Table:
     cells = [
         [row.judge, one.aspect, *(ratio(one.rules[r], sum(one.rules.values())) for r in _RULES)]
-        for row in rows
         for one in row.aspects
         if one.rules
     ]
     return Table("By which rule", ["judge", "aspect", *_RULES], cells, "llrrr", lead=2)
 
 
-def _replies(rows: Sequence[EntityRow]) -> Table:
-    cells = [
-        [
-            row.judge,
-            count(row.structured),
-            *(count(row.cut), ratio(row.cut, row.structured)),
-            *(count(row.malformed), ratio(row.malformed, row.structured)),
-        ]
-        for row in rows
-    ]
+def _replies(row: EntityRow) -> Table:
+    of = row.structured
+    cut, malformed = ([count(n), ratio(n, of)] for n in (row.cut, row.malformed))
     heads = ["judge", "replies", "cut", "share", "malformed", "share"]
-    return Table("Replies of a given form", heads, cells, "lrrrrr")
+    return Table(
+        "Replies of a given form", heads, [[row.judge, count(of), *cut, *malformed]], "lrrrrr"
+    )

@@ -5,7 +5,7 @@
                     roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
                                      [Ballot("the candidate", told="confidence 0.820", …)]), …])
 
-The template (roles.html.j2) needs no script: reasons lie in `details`. What was chosen is said in
+The template (view.html.j2) needs no script: reasons lie in `details`. What was chosen is said in
 words.
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from evaljudge.judges.roles.evidence import Order, Polled, PolledText, RolePlayer
 from evaljudge.model.asks import Failed
-from evaljudge.report.figures import correlation, count
-from evaljudge.report.marking import harmless
+from evaljudge.sections.figures import correlation, count
+from evaljudge.text import harmless
 
 HEADS: Mapping[Order, str] = {
     "fixed": "fixed: the reference first",

@@ -10,11 +10,12 @@ cell on the right holds a figure of our own. Who writes a table makes the words 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
 
-from evaljudge.report.figures import NONE
+from evaljudge.sections.figures import NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +75,38 @@ class Section:
 
 def listed(names: Sequence[Named]) -> Cell:
     return names or NONE
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Single texts with what a judge says of each; the page alone shows them.
+
+    `template` holds two macros: `legend()` says what the marks mean, `text(one)` shows one of the
+    texts. Both may use `shared.words(text)`, which shows strangers' words and nothing else.
+    """
+
+    title: str
+    template: Path
+    texts: Sequence[Any]
+    candidates: int
+    """How many the run has."""
+
+
+def merged(sections: Iterable[Section]) -> list[Section]:
+    """Sections of one title as one, and in it tables of one title and the same columns."""
+    found: dict[str, Section] = {}
+    for section in sections:
+        known = found.get(section.title)
+        found[section.title] = _both(known, section) if known else section
+    return list(found.values())
+
+
+def _both(one: Section, other: Section) -> Section:
+    tables = {(table.title, *table.heads): table for table in one.tables}
+    for table in other.tables:
+        known = tables.get((table.title, *table.heads), replace(table, rows=[]))
+        new = [row for row in table.rows if row not in known.rows]
+        tables[table.title, *table.heads] = replace(known, rows=[*known.rows, *new])
+    about = dict.fromkeys([*one.about, *other.about])
+    notes = dict.fromkeys([*one.notes, *other.notes])
+    return Section(one.title, list(about), list(tables.values()), list(notes))

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from evaljudge.analysis.findings import Findings, ValidityRow
-from evaljudge.report.axes import TITLE as AXES
-from evaljudge.report.figures import NONE, bracketed, correlation, count, percent, ratio, short
+from evaljudge.judges.synthetic.grading import GradedRow
+from evaljudge.judges.synthetic.validity import ValidityRow
 from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
 
 VALIDITY = "What could mislead"
 REFERENCES = (
@@ -54,9 +54,11 @@ LENGTH = (
     "enough of them: how far the judge goes with length where people do not. Near 0 is good, "
     "whatever the other two are."
 )
-OWN_AXES = (
-    "Whether the judge's axes go together more than people's do, so that they are one thing under "
-    f"several names: see “{AXES}”."
+GRADED = "Are the references graded in truth?"
+TRUE_LEVELS = (
+    "These documents are of evaljudge's own small world, whose oracle reads the true level of any "
+    "text: here, of the references that the writer wrote for each level. An inversion is a "
+    "reference whose true level is lower than that of the one below it."
 )
 
 # If one pair of neighbours in twenty were inverted, and each independently, every fifth document
@@ -74,11 +76,26 @@ LEAST = 10
 MOST_LENGTH = 0.5
 
 
-def validity(findings: Findings) -> Section:
-    rows = findings.validity
+def validity(rows: Sequence[ValidityRow]) -> Section:
     notes = [REFERENCES, AGREEMENT, PROBABILITIES, SCALE, POSITION, LENGTH]
-    notes += [OWN_AXES] if findings.axes else []
     return Section(VALIDITY, [], [_references(rows), _placing(rows), _leanings(rows)], notes)
+
+
+def graded(rows: Sequence[GradedRow]) -> Section:
+    ratings = sorted({rating for row in rows for rating in row.means})
+    heads = ["axis", "documents", "no inversion", "all rising", *(f"true {r:g}" for r in ratings)]
+    cells = [
+        [
+            row.axis,
+            count(row.documents),
+            ratio(row.documents - row.inverted, row.documents),
+            ratio(row.strict, row.documents),
+            *(f"{row.means[r]:.2f}" if r in row.means else NONE for r in ratings),
+        ]
+        for row in rows
+    ]
+    table = Table("References by the world's oracle", heads, cells, "l" + "r" * (len(heads) - 1))
+    return Section(GRADED, [TRUE_LEVELS], [table])
 
 
 def _references(rows: Sequence[ValidityRow]) -> Table:

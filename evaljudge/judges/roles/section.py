@@ -8,35 +8,32 @@
 | ------ | ------- | -------------------: | -----------------------------: | ----------: |
 | roles  | fluency | 0.210 [0.101, 0.334] | 0.052 [0.000, 0.104]† negative | 100 / 1,600 |
 
-The texts themselves are on the page (see role_view.py).
+The texts themselves are on the page (see view.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from evaljudge.analysis.findings import AgreementRow, Findings
-from evaljudge.report.figures import (
-    MOST_REASONS,
+from evaljudge.agreement import LEVELS
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.judges.roles.sums import OrderRow, RoleRow
+from evaljudge.judges.shared.counting import OTHERS, sized
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import (
     NONE,
     SAMPLED,
+    SAMPLED_NOTE,
     bracketed,
     correlation,
     count,
     ratio,
-    sized,
     together,
 )
-from evaljudge.report.judged import OrderRow, RoleRow
-from evaljudge.report.levels import LEVELS, SAMPLED_NOTE
-from evaljudge.sections import Section, Table
 
-OTHERS = "other reasons"
-"""What none of the most frequent ones is; counts may hold it already."""
+MOST_REASONS = 5
 ROLES = "What the role-players say"
 NEGATIVE = "negative"
-SCORERS = ("", ".mean", ".exact", ".plain")
-"""What a judge's scorers have behind its name."""
 SIZES = (
     "Voted on: candidates that roles were asked about; of those the median, the fewest and the "
     "most roles. Static roles are the task's own; dynamic ones are readers that the model invented "
@@ -79,31 +76,33 @@ NOTED = ("Noted of documents", "noted", "documents")
 """Of tables of reasons: the title, and the heads that tell them apart where no title is shown."""
 
 
-def roles(findings: Findings) -> Section:
-    rows, people = findings.roles, absolute_pearson(findings)
+def roles(row: RoleRow, agreement: Sequence[AgreementRow], with_texts: bool) -> Section:
+    """`agreement`: of this judge's scorers."""
+    pearson = [one for one in agreement if one.coefficient == "pearson"]
+    people = absolute_pearson(pearson)
     told = [
-        (SIZES, _sizes(rows)),
-        (UNEQUAL, _unequal(rows)),
-        (VOTES, _votes(rows)),
-        ("", _reasons(rows, *WITHOUT_VOTE, lambda row: row.failed)),
-        (BOTH, _both(rows)),
-        (READERS, _reasons(rows, *WITHOUT_READERS, lambda row: row.without_readers)),
-        ("", _reasons(rows, *NOT_ASKED, lambda row: row.dropped)),
-        ("", _reasons(rows, *NOTED, lambda row: row.notes)),
+        (SIZES, _sizes(row)),
+        (UNEQUAL, _unequal(row)),
+        (VOTES, _votes(row)),
+        ("", _reasons(row.judge, *WITHOUT_VOTE, row.failed)),
+        (BOTH, _both(row)),
+        (READERS, _reasons(row.judge, *WITHOUT_READERS, row.without_readers)),
+        ("", _reasons(row.judge, *NOT_ASKED, row.dropped)),
+        ("", _reasons(row.judge, *NOTED, row.notes)),
         (ABSOLUTE, people),
     ]
     present = [(note, table) for note, table in told if table.rows]
     notes = [note for note, _ in present if note]
     notes += [PAPER] if people.rows else []
-    notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(r.sampled for r in _pearson(findings)) else []
-    notes += [QUOTED] if any("“…”" in row[1] for _, table in present for row in table.rows) else []
-    notes += [TEXTS] if findings.role_views else []
+    notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(one.sampled for one in pearson) else []
+    notes += [QUOTED] if any("“…”" in r[1] for _, table in present for r in table.rows) else []
+    notes += [TEXTS] if with_texts else []
     return Section(ROLES, [], [table for _, table in present], notes)
 
 
-def absolute_pearson(findings: Findings) -> Table:
-    """Of the scorers of these judges; a column for each level."""
-    found = {(row.scorer, row.axis, row.level): row for row in _pearson(findings)}
+def absolute_pearson(rows: Sequence[AgreementRow]) -> Table:
+    """A row for each scorer and axis, a column for each level."""
+    found = {(row.scorer, row.axis, row.level): row for row in rows}
     there = [level for level in LEVELS if any(level == known for _, _, known in found)]
     cells = [
         [scorer, axis, *_at_levels([found.get((scorer, axis, level)) for level in there])]
@@ -112,12 +111,6 @@ def absolute_pearson(findings: Findings) -> Table:
     heads = ["scorer", "axis", *(f"|Pearson| {level}" for level in there), "n"]
     title = "Absolute Pearson correlation with people"
     return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
-
-
-def _pearson(findings: Findings) -> list[AgreementRow]:
-    scorers = {row.judge + which for row in findings.roles for which in SCORERS}
-    rows = (row for row in findings.agreement if row.coefficient == "pearson")
-    return [row for row in rows if row.scorer in scorers]
 
 
 def _at_levels(rows: Sequence[AgreementRow | None]) -> list[str]:
@@ -140,40 +133,26 @@ def folded(low: float | None, high: float | None) -> tuple[float | None, float |
     return (0.0 if low <= 0 <= high else least), most
 
 
-def _sizes(rows: Sequence[RoleRow]) -> Table:
+def _sizes(row: RoleRow) -> Table:
     heads = ["documents", "candidates", "voted on", "static", "fewest", "most", "dynamic",
              "fewest", "most"]  # fmt: skip
-    cells = [
-        [
-            row.judge,
-            *map(count, (row.documents, row.candidates, row.static.of)),
-            *sized(row.static),
-            *sized(row.dynamic),
-        ]
-        for row in rows
-    ]
-    return Table("How many roles", ["judge", *heads], cells, "l" + "r" * len(heads))
+    counts = map(count, (row.documents, row.candidates, row.static.of))
+    cells = [row.judge, *counts, *sized(row.static), *sized(row.dynamic)]
+    return Table("How many roles", ["judge", *heads], [cells], "l" + "r" * len(heads))
 
 
-def _unequal(rows: Sequence[RoleRow]) -> Table:
-    """Of judges whose documents have different numbers of roles."""
+def _unequal(row: RoleRow) -> Table:
+    """Where the judge's documents have different numbers of roles."""
     heads = ["documents with roles", "with fewer than the most", "share", "fewest", "most"]
-    cells = [
-        [
-            row.judge,
-            *map(count, (row.roles.of, row.fewer)),
-            ratio(row.fewer, row.roles.of),
-            *sized(row.roles)[1:],
-        ]
-        for row in rows
-        if row.fewer
-    ]
-    return Table("Where the number of roles differs", ["judge", *heads], cells, "l" + "r" * 5)
+    counts = map(count, (row.roles.of, row.fewer))
+    cells = [row.judge, *counts, ratio(row.fewer, row.roles.of), *sized(row.roles)[1:]]
+    rows = [cells] if row.fewer else []
+    return Table("Where the number of roles differs", ["judge", *heads], rows, "l" + "r" * 5)
 
 
-def _votes(rows: Sequence[RoleRow]) -> Table:
+def _votes(row: RoleRow) -> Table:
     heads = ["votes", "for the candidate", "for the reference", "without", "confidence"]
-    cells = [[row.judge, one.order, *_shares(one)] for row in rows for one in row.votes]
+    cells = [[row.judge, one.order, *_shares(one)] for one in row.votes]
     return Table("Votes", ["judge", "order", *heads], cells, "ll" + "r" * len(heads), lead=2)
 
 
@@ -183,29 +162,17 @@ def _shares(row: OrderRow) -> list[str]:
     return [count(of), *shares, count(row.failed), correlation(row.confidence)]
 
 
-def _both(rows: Sequence[RoleRow]) -> Table:
+def _both(row: RoleRow) -> Table:
     heads = ["votes in both", "differ", "share", "always the first", "always the second"]
-    cells = [
-        [
-            row.judge,
-            *(count(row.both), count(row.both_first + row.both_second)),
-            ratio(row.both_first + row.both_second, row.both),
-            *map(count, (row.both_first, row.both_second)),
-        ]
-        for row in rows
-        if row.both
-    ]
-    return Table("Where the two orders disagree", ["judge", *heads], cells, "l" + "r" * len(heads))
+    differ = row.both_first + row.both_second
+    counts = [count(row.both), count(differ), ratio(differ, row.both)]
+    cells = [row.judge, *counts, count(row.both_first), count(row.both_second)]
+    rows = [cells] if row.both else []
+    return Table("Where the two orders disagree", ["judge", *heads], rows, "l" + "r" * len(heads))
 
 
-def _reasons(
-    rows: Sequence[RoleRow],
-    title: str,
-    why: str,
-    of: str,
-    counted: Callable[[RoleRow], Mapping[str, int]],
-) -> Table:
-    cells = [[row.judge, *cells] for row in rows for cells in _ranked(counted(row))]
+def _reasons(judge: str, title: str, why: str, of: str, counted: Mapping[str, int]) -> Table:
+    cells = [[judge, *cells] for cells in _ranked(counted)]
     return Table(title, ["judge", why, of], cells, "llr", lead=2)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from evaljudge.judges.entities.evidence import Judged, Sentence, Span, TextEntity, words_at
-from evaljudge.text import one_line
+from evaljudge.text import harmless
 
 WORST_FIRST = ("no", "unknown", "partially", "none", "yes")
 """`none`: no prompt gave an answer on correctness."""
@@ -57,12 +57,6 @@ def pieces(text: str, judged: Judged) -> list[Piece]:
         piece = Piece(harmless(text[start:end]), _worst(named), _label(named))
         found.append(_with_issues(piece, (start, end), bad))
     return list(_labelled_once(found))
-
-
-def harmless(text: str) -> str:
-    """As it is, its lines too, but for characters that are no print."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(c if c.isprintable() or c == "\n" else one_line(c) or " " for c in plain)
 
 
 def verdict_of(entity: TextEntity) -> str:

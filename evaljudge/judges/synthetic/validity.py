@@ -29,18 +29,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import fsum, isfinite, nan, sqrt
 from operator import add
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement import agreements
 from evaljudge.agreement.coefficients import row_correlations
-from evaljudge.analysis.rated import Rated
-from evaljudge.judges.protocol import Compared
+from evaljudge.agreement.rated import Rated
 from evaljudge.judges.synthetic.anchored import entropy, scale_coverage
 from evaljudge.records import Case, Verdict
-from evaljudge.report import ValidityRow
 
 CERTAIN = 0.99
 LEAST_CANDIDATES = 3
@@ -53,6 +51,62 @@ EXACT = 1e-9
 Judged = tuple[str, str, str]
 """A document, a system and an axis."""
 Answers = Mapping[str, float]
+
+
+class Compared(NamedTuple):
+    """One comparison of a candidate with a reference: how likely each answer is.
+
+    `p` is of Better, Worse and Similar, whatever the form of the question was; `mass` is what the
+    answers offered hold together of all that the model might say.
+    """
+
+    rating: float
+    p: Mapping[str, float]
+    mass: float
+
+
+def compared(verdict: Verdict) -> list[Compared]:
+    """Of a verdict that is scored, in the order of the references' ratings."""
+    levels = verdict.evidence["levels"]
+    return [Compared(level["rating"], level["p"], level["mass"]) for level in levels]
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityRow:
+    """What could mislead a reader of one judge's scores on one axis; None: nothing to tell it by.
+
+    `inverted`: documents where the judge itself finds a reference worse than the one below it.
+    `agreement`: at sample level with people, of all rated documents and of those not inverted.
+    """
+
+    judge: str
+    axis: str
+    checked: int  # documents whose neighbouring references were compared
+    inverted: int
+    pairs: int  # neighbouring references compared
+    inverted_pairs: int
+    agreement: float | None
+    agreement_documents: int
+    graded_agreement: float | None
+    graded_documents: int
+    comparisons: int  # of candidates with references
+    entropy: float | None  # bits, mean
+    certain: float | None  # share of comparisons with an answer above 0.99
+    mass: float | None  # mean
+    candidates: int  # placed on the scale
+    below: int  # lost against every reference
+    above: int  # won against every reference
+    exchanged: int  # comparisons asked in both orders
+    flipped: int
+    length: float | None  # mean over documents of Spearman(score, words)
+    length_low: float | None
+    length_high: float | None
+    length_documents: int
+    people_length: float | None = None  # of the ratings and words, over the rated documents
+    given_length: float | None = None  # of score and words, given the ratings
+    given_length_low: float | None = None
+    given_length_high: float | None = None
+    rated_length_documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,23 @@ class Rated:
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
 
 
+@dataclass(frozen=True, slots=True)
+class AgreementRow:
+    """One coefficient at one level; None where it is undefined, never 0."""
+
+    scorer: str
+    axis: str
+    level: str
+    coefficient: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    skipped: int
+    sampled: bool
+    epsilon: float | None = None
+
+
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
     """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
     known = {axis.casefold(): axis for axis in sorted(rated)}

@@ -1,0 +1,111 @@
+"""What a judge's verdicts on a whole run come to: gathered shard by shard, then reported.
+
+A worker makes a fresh collector for each shard and shows it what lies there; the driver adds them
+up in the order of the shards, and asks the sum for its findings:
+
+    collector = judge.collecting(wanted)()
+    collector.see(shard)
+    total += collector
+    total.findings(found)  ->  Findings of this judge: sections, files, warnings, views
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+from evaljudge.agreement.rated import AgreementRow, Rated
+from evaljudge.records import Brief, Case, Score, Verdict
+from evaljudge.sections import Section, View, merged
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a run asks of a judge's collector."""
+
+    resamples: int = 1000
+    """Behind each interval."""
+    seed: int = 0
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    """What the configuration's own keys of this kind of judge give this one (see `Plugin.keys`)."""
+
+
+@dataclass(frozen=True)
+class SeenShard:
+    """All that one shard holds of one judge."""
+
+    cases: Sequence[Case]
+    verdicts: Sequence[Verdict]
+    checks: Sequence[Verdict] = ()
+    scores: Sequence[Score] = ()
+    briefs: Callable[[], Sequence[Brief]] = list
+    """Those of the judge's kind; they are read only where a collector asks for them."""
+    shown: int = 0
+    """How many of its candidates the page may show: the first ones."""
+
+    @cached_property
+    def texts(self) -> Mapping[tuple[str, str], str]:
+        """Each candidate's text, by document and system."""
+        return {
+            (case.document.doc_id, candidate.system): candidate.text
+            for case in self.cases
+            for candidate in case.candidates
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the run came to besides, for figures beside people's ratings."""
+
+    rated: Rated
+    documents: Mapping[str, int]
+    """The number that each rated document has in `rated`."""
+    agreement: Sequence[AgreementRow]
+
+
+@dataclass(frozen=True)
+class JudgeFindings:
+    sections: Sequence[Section] = ()
+    """Those of several judges with the same titles and columns become one."""
+    files: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Dataclasses by name: `roles` is written as report/roles.json, after those of other judges."""
+    warnings: Sequence[str] = ()
+    views: Sequence[View] = ()
+
+
+def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
+    """The findings of a run's judges as one."""
+    files = dict[str, list[Any]]()
+    for name, rows in (file for one in each for file in one.files.items()):
+        files.setdefault(name, []).extend(rows)
+    return JudgeFindings(
+        sections=merged(section for one in each for section in one.sections),
+        files=files,
+        warnings=[warning for one in each for warning in one.warnings],
+        views=[view for one in each for view in one.views],
+    )
+
+
+class Collector(Protocol):
+    def see(self, shard: SeenShard) -> None:
+        """Add what one shard holds; what is kept must not grow with the corpus."""
+
+    def __iadd__(self, other: Self) -> Self:
+        """Add what a later shard's collector saw."""
+
+    def findings(self, found: Found) -> JudgeFindings:
+        """Of the whole run."""
+
+
+class NothingCollected:
+    """Of a judge that has nothing to say of a run beyond its scores."""
+
+    def see(self, shard: SeenShard) -> None: ...
+
+    def __iadd__(self, other: Self) -> Self:
+        return self
+
+    def findings(self, found: Found) -> JudgeFindings:
+        return JudgeFindings()

@@ -1,0 +1,90 @@
+"""`evaljudge entities`: every question of a run's judge as a row that people can answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evaljudge.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from evaljudge.judges.entities.evidence import JudgedText
+    from evaljudge.storage import Output, Shard
+
+
+def add_commands(app: typer.Typer) -> None:
+    @app.command()
+    def entities(
+        run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
+        to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],
+        judge: Annotated[
+            str | None, typer.Option(help="Which judge's, where several read entities.")
+        ] = None,
+    ) -> None:
+        """Every question about an entity, for people to label: `entity_labels` takes it back."""
+        made = export_entities(run, to, judge)
+        print(f"{made.rows:,} questions about {made.candidates:,} candidates: {to}")
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    rows: int
+    candidates: int
+
+
+def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
+    """Write every question of a run's judged shards to a file, for people to answer."""
+    from evaljudge.judges.entities.labels import question_rows
+    from evaljudge.storage import Output, ahead, to_write
+
+    from evaljudge.storage import Output
+
+    output = Output(out)
+    name = _judge_of(output, judge)
+    judged = output.committed("judge")
+    shards = [shard for shard in output.shards() if shard.number in judged]
+    if not shards:
+        raise UserError(f"{out}: nothing is judged yet, so there is nothing to export")
+    place, file = to_write(to)
+    rows = candidates = 0
+    with place.writing(file) as stream:
+        for texts in ahead(partial(_texts, output, name), shards):
+            candidates += len(texts)
+            for row in (row for text in texts for row in question_rows(text)):
+                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+                rows += 1
+        if not rows:  # raised in here, so that no file appears
+            raise UserError(f"{out}: {name} asked nothing there of any entity")
+    return Exported(rows, candidates)
+
+
+def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
+    from evaljudge.judges.collector import SeenShard
+    from evaljudge.judges.entities.findings import judged_texts
+
+    seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
+    return list(judged_texts(seen.verdicts, seen.texts))
+
+
+def _judge_of(output: Output, wanted: str | None) -> str:
+    bound = output.run()
+    if bound is None:
+        raise UserError(f"{output.uri}: no run lies here")
+    judges_there: Mapping[str, Mapping[str, Any]] = bound["fingerprint"]["judges"]
+    kind = __package__.rpartition(".")[2]
+    judges = [name for name, own in judges_there.items() if own.get("judge", name) == kind]
+    if wanted is not None:
+        if wanted not in judges:
+            raise UserError(f"--judge: {unknown('judge of entities', wanted, judges)}")
+        return wanted
+    if not judges:
+        there = ", ".join(judges_there) or "none"
+        raise UserError(f"{output.uri}: no judge of entities there (its judges: {there})")
+    if len(judges) > 1:
+        raise UserError(f"{output.uri}: name one with --judge: {', '.join(judges)}")
+    return judges[0]

@@ -1,0 +1,22 @@
+"""The configuration's `entity_labels`: people's labels, in a file for each judge of entities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LABELS = "entity_labels"
+
+
+def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
+    """Of the configuration's `entity_labels`: one file, or one for each of the judges it names."""
+    if isinstance(value, str) and value:
+        if len(judges) != 1:
+            there = ", ".join(judges) or "none"
+            raise ValueError(
+                f"one file is for one judge of entities; name the file of each (here: {there})"
+            )
+        return dict.fromkeys(judges, value)
+    if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value.values()):
+        raise ValueError("should be a file, or a file for each judge of entities")
+    return dict(value)

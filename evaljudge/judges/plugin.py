@@ -1,0 +1,36 @@
+"""How a judge makes itself known: `PLUGIN` in its folder, or in a package of somebody's own.
+
+All plug-ins are imported whenever a configuration is read, so they import nothing heavy: what makes
+the judge is imported where it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import typer
+
+    from evaljudge.judges.protocol import Judge
+    from evaljudge.prompts import Task
+
+Settings = Mapping[str, Any]
+ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
+"""From a key's value, and the settings of the run's judges of this kind by name, to what the key
+gives each judge. What is wrong with the value is raised as a ValueError."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One kind of judge; its name is that of its folder, or of its entry point."""
+
+    make: Callable[[Settings, Task, str], Judge]
+    """From settings, the task, and the name in the run."""
+    keys: Mapping[str, ReadKey] = field(default_factory=dict)
+    """Keys of the configuration that are its own, beside the judges' settings."""
+    files: Sequence[str] = ()
+    """The names of its files in a report: one that is there and no longer written is removed."""
+    commands: Callable[[typer.Typer], None] | None = None
+    """Adds commands of its own to the command line."""

@@ -1,0 +1,113 @@
+"""How numbers are written: the same in Markdown, on the page and in a terminal.
+
+percent(0.9499)   ->  "94.9%"      never rounded up: what is under a floor looks under it
+estimate(row)     ->  "0.440 [0.310, 0.552]", or "1.000 (only 3 systems)" where these are too few
+probability(1e-9) ->  "≤ 0.001"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import ROUND_FLOOR, Decimal
+from typing import Protocol
+
+NONE = "–"
+SAMPLED = "†"
+SAMPLED_NOTE = "Its interval comes from a seeded sample of documents; the value is exact."
+_ALPHA, _LEAST_P = 0.05, 0.001
+
+FEWEST = {"sample": 6, "system": 5, "summary": 5}
+"""Of fewer units no coefficient of the level means anything: even a perfect one comes about by
+chance more than once in twenty times. Of four systems 2 of the 24 orders are perfect, up or down;
+five documents all agree in sign in 2 of 32 cases."""
+_UNITS = {"sample": "document", "system": "system", "summary": "candidate"}
+FEW = (
+    f"Only: with fewer than {FEWEST['sample']} documents, or {FEWEST['system']} systems or pooled "
+    "candidates, even perfect agreement can be chance (p above 0.05). Such a value says nothing "
+    "and is shown without its interval, which stands in the JSON file."
+)
+
+FEW_DOCUMENTS = (
+    f"Only: resampling fewer than {FEWEST['sample']} documents gives no interval that means "
+    "anything, so values stand without one; no threshold chosen on so few can be relied on."
+)
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def percent(share: float) -> str:
+    tenths = Decimal(repr(share * 1.0)).quantize(Decimal("0.001"), ROUND_FLOOR) * 100
+    return f"{tenths:.1f}%"
+
+
+def ratio(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else NONE
+
+
+def correlation(value: float | None) -> str:
+    return NONE if value is None else f"{round(value, 3) + 0.0:.3f}"  # + 0.0: no minus before 0
+
+
+def bracketed(
+    value: float | None, low: float | None, high: float | None, sampled: bool = False
+) -> str:
+    """A value with its interval, where it has one."""
+    if value is None or low is None or high is None:
+        return correlation(value)
+    mark = SAMPLED if sampled else ""
+    return f"{correlation(value)} [{correlation(low)}, {correlation(high)}]{mark}"
+
+
+class Estimate(Protocol):
+    """A value at a level with its interval, of n units: None where it is undefined."""
+
+    @property
+    def level(self) -> str: ...
+    @property
+    def value(self) -> float | None: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def sampled(self) -> bool: ...
+
+
+def estimate(row: Estimate | None) -> str:
+    if row is None:
+        return NONE
+    few = only(row.level, row.n)
+    if row.value is not None and few:
+        return f"{correlation(row.value)} ({few})"
+    return bracketed(row.value, row.low, row.high, row.sampled)
+
+
+def only(level: str, n: int) -> str:
+    """`only 3 systems`; empty where they are enough (see FEWEST)."""
+    if n >= FEWEST[level]:
+        return ""
+    return f"only {count(n)} {_UNITS[level]}{'' if n == 1 else 's'}"
+
+
+def probability(p: float | None) -> str:
+    """Never rounded up to 5%: what tells two apart looks as if it does."""
+    if p is None:
+        return NONE
+    if p <= _LEAST_P:
+        return f"≤ {_LEAST_P}"
+    rounded = round(p, 3)
+    return f"{_ALPHA - 0.001 if p < _ALPHA <= rounded else rounded:.3f}"
+
+
+def together(numbers: Iterable[int]) -> str:
+    """`100`, or `100 / 100 / 98` where the coefficients rest on differently many."""
+    told = list(map(count, numbers))
+    return told[0] if len(set(told)) == 1 else " / ".join(told)
+
+
+def short(number: float) -> str:
+    return f"{number:.6g}"
