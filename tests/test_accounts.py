@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaljudge.analysis.costs import Accounts
-from evaljudge.report import CostRow
+from evaljudge.analysis.findings import CostRow
 
 Axes = Mapping[str, Mapping[str, int]]
 """By axis: what was asked, as a receipt has it."""

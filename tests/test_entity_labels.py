@@ -20,9 +20,14 @@ from evaljudge.judges.entities.findings import (
     labels_given,
     with_entities,
 )
-from evaljudge.judges.entities.labels import Answered, Labels, Matching, read_labels
+from evaljudge.judges.entities.labels import (
+    Answered,
+    EntityAgreementRow,
+    Labels,
+    Matching,
+    read_labels,
+)
 from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.report import EntityAgreementRow
 from evaljudge.report.page import text_size
 from evaljudge.storage import Output
 

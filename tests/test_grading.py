@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from evaljudge.analysis.grading import graded_in_truth
 from evaljudge.bundled.world import Report, graded, make_report, spelt
+from evaljudge.judges.synthetic.grading import GradedRow, graded_in_truth
 from evaljudge.records import Brief, Candidate, Case, Document
-from evaljudge.report import GradedRow
 from evaljudge.storage import Output, Shard
 
 SHARD = Shard(0, 2, 2)

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaljudge.analysis.findings import Findings
 from evaljudge.cli import main
 from evaljudge.commands.agree import Wanted, agree_with, agreement_of
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
-from evaljudge.report import Findings
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 RATED = {"d1": {"A": 1, "B": 2, "C": 3}, "d2": {"A": 3, "B": 1, "C": 2}}

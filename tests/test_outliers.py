@@ -14,6 +14,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.agreement.rated import Rated
+from evaljudge.analysis.findings import Findings, WithoutOutliers
 from evaljudge.analysis.outliers import (
     Outlier,
     rated_candidates,
@@ -21,12 +22,12 @@ from evaljudge.analysis.outliers import (
     set_aside,
     with_outliers,
 )
-from evaljudge.analysis.scoring import Tables
 from evaljudge.analysis.statistics import with_statistics
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, Config, load_config
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document, Score
-from evaljudge.report import Findings, WithoutOutliers, agreement_markdown, agreement_text, page
+from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.storage import Output
 
 SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]

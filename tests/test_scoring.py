@@ -15,8 +15,9 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.scoring import FILE, Tables, score_shards
+from evaljudge.analysis.scoring import FILE, score_shards
 from evaljudge.analysis.statistics import with_statistics
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaljudge.analysis.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from scipy import stats
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.judges.protocol import Compared
+from evaljudge.judges.synthetic.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
 from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Verdict
 
 Answers = dict[str, float]

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evaljudge.agreement.ceiling import ceiling
-from evaljudge.analysis.scoring import Tables
+from evaljudge.analysis.tables import Tables
 from evaljudge.corpora.rating import Ratings, ratings_of
 from evaljudge.storage.tables import cases_table, read_cases
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.report import (
-    AgreementRow,
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.findings import (
     AxisRow,
     CeilingRow,
     Coverage,

@@ -14,24 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.entities.ballots import KINDS, WORTH
 from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
+from evaljudge.judges.entities.labels import EntityAgreementRow
+from evaljudge.judges.entities.marking import MOST_NAMED, pieces
+from evaljudge.judges.entities.section import AGREEMENT, ENTITIES, TEXTS, entities, entity_agreement
 from evaljudge.judges.entities.sums import EntitySums, entity_row, shard_sums
+from evaljudge.judges.entities.view import about, shown_text
+from evaljudge.judges.shared.counting import Sizes
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
-from evaljudge.report import (
-    EntityAgreementRow,
-    EntityView,
-    Findings,
-    Sizes,
-    agreement_markdown,
-    agreement_text,
-    page,
-)
-from evaljudge.report.entities import AGREEMENT, ENTITIES, TEXTS, entities, entity_agreement
-from evaljudge.report.entity_view import about, shown_text
-from evaljudge.report.marking import MOST_NAMED, pieces
+from evaljudge.report import EntityView, agreement_markdown, agreement_text, page
 from evaljudge.report.page import text_size
 
 TEXT = "The river rose and fell. It rain."

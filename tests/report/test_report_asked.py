@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.report import Findings, asked_line
+from evaljudge.analysis.findings import Findings
+from evaljudge.report import asked_line
 
 ROW: dict[str, Any] = {"stage": "judge", "judge": "synthetic", "asks": 1133, "prompt": 1000,
                        "prefilled": 120, "generated": 5, "floor": 100}  # fmt: skip

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from evaljudge.report import Findings, page
+from evaljudge.analysis.findings import Findings
+from evaljudge.report import page
 
 CHROMIUM = shutil.which("chromium")
 QUIET = (

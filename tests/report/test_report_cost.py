@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.report import CostRow, Findings, agreement_markdown, agreement_text, page
+from evaljudge.analysis.findings import CostRow, Findings
+from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.report.cost import COST, GPU_SECONDS, cost
 from evaljudge.report.sections import sections, sections_in_short
 

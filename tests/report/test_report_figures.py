@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaljudge.report import AgreementRow
+from evaljudge.agreement.rated import AgreementRow
 from evaljudge.sections.figures import bracketed, correlation, estimate, probability
 
 

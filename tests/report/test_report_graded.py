@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaljudge.report import Findings, GradedRow, agreement_markdown, page
 from evaljudge.report.graded import GRADED, graded
+
+from evaljudge.analysis.findings import Findings
+from evaljudge.judges.synthetic.grading import GradedRow
+from evaljudge.report import agreement_markdown, page
 
 ROW = GradedRow("fluency", documents=40, inverted=4, strict=30, means={1.0: 1.25, 5.0: 4.95})
 

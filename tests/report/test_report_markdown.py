@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.report import Coverage, Findings, agreement_markdown
+from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.report import agreement_markdown
 
 OPENING = """\
 # Agreement with human ratings: first

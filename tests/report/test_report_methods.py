@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from evaljudge.agreement.flips import Challenger
-from evaljudge.report import Findings
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.methods import (
     COMMON,
     LACKING,

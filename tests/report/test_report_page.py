@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evaljudge.report import Coverage, Findings, page
+from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.report import page
 from evaljudge.text import one_line
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

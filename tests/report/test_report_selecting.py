@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaljudge.agreement import Precise, precise
+from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.highest import share_of
+from evaljudge.analysis.selection import select
 from evaljudge.analysis.sieve import Aim
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Document, Score
-from evaljudge.report import Selected, figures, select
+from evaljudge.report import figures
 from evaljudge.storage import Output, Shard
 
 Row = tuple[str, str, str, float | None, float | None]  # doc, system, text, fluency, rouge

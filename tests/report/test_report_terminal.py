@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaljudge.report import AgreementRow, Findings, StandingRow, agreement_text
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.findings import Findings, StandingRow
+from evaljudge.report import agreement_text
 from evaljudge.text import columns
 
 ORDINARY = """\

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.report import Findings, ValidityRow, agreement_markdown, agreement_text, page
-from evaljudge.report.validity import OWN_AXES, VALIDITY, validity, validity_warnings
+from evaljudge.analysis.findings import Findings
+from evaljudge.judges.synthetic.section import OWN_AXES, VALIDITY, validity, validity_warnings
+from evaljudge.judges.synthetic.validity import ValidityRow
+from evaljudge.report import agreement_markdown, agreement_text, page
 
 SOUND = ValidityRow(
     judge="synthetic",

@@ -16,29 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.findings import Findings
 from evaljudge.config import Config, load_config
 from evaljudge.judges import make_judges
 from evaljudge.judges.roles.evidence import PolledText, read_polled
 from evaljudge.judges.roles.findings import role_judges, with_roles
-from evaljudge.judges.roles.sums import RoleSums, role_row, shard_sums
-from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, add, sizes
-from evaljudge.model.asks import Failed
-from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.report import (
-    AgreementRow,
-    Findings,
-    OrderRow,
-    RoleRow,
-    RoleView,
-    Sizes,
-    agreement_markdown,
-    agreement_text,
-    page,
-)
-from evaljudge.report.page import polled_size
-from evaljudge.report.role_view import Ballot, shown_polled
-from evaljudge.report.roles import (
+from evaljudge.judges.roles.section import (
     ABSOLUTE,
     BOTH,
     OTHERS,
@@ -50,6 +34,14 @@ from evaljudge.report.roles import (
     folded,
     roles,
 )
+from evaljudge.judges.roles.sums import OrderRow, RoleRow, RoleSums, role_row, shard_sums
+from evaljudge.judges.roles.view import Ballot, shown_polled
+from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, Sizes, add, sizes
+from evaljudge.model.asks import Failed
+from evaljudge.prompts import load_task
+from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.report import RoleView, agreement_markdown, agreement_text, page
+from evaljudge.report.page import polled_size
 from evaljudge.storage import Output
 from evaljudge.text import one_line
 

@@ -42,8 +42,6 @@ def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
     from evaljudge.judges.entities.labels import question_rows
     from evaljudge.storage import Output, ahead, to_write
 
-    from evaljudge.storage import Output
-
     output = Output(out)
     name = _judge_of(output, judge)
     judged = output.committed("judge")
