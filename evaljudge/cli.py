@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.judges import kinds, plugin
+from evaljudge.judges import plugin
+from evaljudge.plugins import kinds
 from evaljudge.probes.commands import Column, studies_app
 
 if TYPE_CHECKING:

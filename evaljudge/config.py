@@ -20,8 +20,9 @@ from pydantic import Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges import kind_of, kinds, plugin
+from evaljudge.judges import kind_of, plugin
 from evaljudge.metrics import metrics_spec
+from evaljudge.plugins import kinds
 from evaljudge.settings import Settings, read_settings
 
 Name = Annotated[str, Field(min_length=1)]

@@ -3,49 +3,29 @@
     judges: {synthetic: {levels: 5}}
     judges: {synthetic: {}, finer: {judge: synthetic, levels: 9}}      one judge twice
 
-A kind of judge is a folder here whose `__init__.py` has a `PLUGIN`, a folder of the same form in
-one of the folders that the environment variable EVALJUDGE_JUDGES names, or an entry point in the
-group `evaljudge.judges` of an installed package. The names of a run's judges are the scorers'
+Where judges are looked for stands in plugins.py. The names of a run's judges are the scorers'
 names in every table, and the folders of their verdicts.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.plugin import Plugin
+from evaljudge.plugins import folders, kinds
 from evaljudge.records import HUMAN
 
 if TYPE_CHECKING:
     from evaljudge.judges.protocol import Judge
     from evaljudge.prompts import Task
 
-GROUP = "evaljudge.judges"
-FOLDERS = "EVALJUDGE_JUDGES"
-__path__ += [folder for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder]
+__path__ = folders()  # one that the environment names is a part of this package
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-
-
-@cache
-def kinds() -> Mapping[str, str]:
-    """Every kind of judge, and where its plug-in is: `package.module:NAME`."""
-    here = {one.name for one in iter_modules(__path__) if one.ispkg and one.name != "shared"}
-    found = {name: f"{__name__}.{name}:PLUGIN" for name in sorted(here)}
-    for point in entry_points(group=GROUP):
-        if found.setdefault(point.name, point.value) != point.value:
-            raise UserError(
-                f"two judges are called {point.name!r}: {found[point.name]} and {point.value}; "
-                "remove the package of one"
-            )
-    return found
 
 
 @cache

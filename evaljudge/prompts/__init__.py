@@ -22,16 +22,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.prompts.pack import Pack, read_pack
+from evaljudge.plugins import folder_of, kinds
+from evaljudge.prompts.pack import Pack, Place, read_pack
 from evaljudge.records import Axis
 
 __all__ = ["Layout", "Pack", "Task", "load_task"]
 
 Layout = Literal["paper", "shared"]
 
-HERE = PACKS = Path(__file__).parent
-COMMON = PACKS / "common"
-"""Templates that serve every task, which its nouns fit to it."""
+HERE = Path(__file__).parent
+COMMON = "common"
+"""The pack that serves every task, which its nouns fit to it."""
 BUILT_IN = ("summary", "dialogue", "story")
 NANO = "nano"
 """The pack that the bundled judge was taught in; it serves every task."""
@@ -68,8 +69,8 @@ def load_task(
     if not file.is_file():
         raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
     spec = _read(file)
-    own = _own_folder(file, spec)
-    pack = read_pack(_laid_out([*_user_folder(prompts, own), *own], layout))
+    own = [*_own_pack(file, spec), *built_in_pack(COMMON)]
+    pack = read_pack(_laid_out([*_user_pack(prompts, own), *own], layout))
     return Task(
         str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec)
     )
@@ -148,31 +149,37 @@ def _refuse_unknown(file: Path, kind: str, spec: Mapping[str, Any], known: set[s
             raise UserError(f"task {file}: {unknown(kind, str(key), known)}")
 
 
-def _user_folder(prompts: str | None, own: list[Path]) -> list[Path]:
+def _user_pack(prompts: str | None, own: list[Place]) -> list[Place]:
     """The user's templates: each must have the name of one that it takes the place of."""
     if prompts is None:
         return []
     if prompts == NANO:
-        return [PACKS / NANO]
+        return built_in_pack(NANO)
     if not Path(prompts).is_dir():
         raise UserError(f"prompts: {prompts}: no such folder")
     known = read_pack(_laid_out(own, "shared")).templates
-    for name in read_pack(_laid_out([Path(prompts)], "shared")).templates:
+    for name in read_pack(_laid_out([(Path(prompts), "")], "shared")).templates:
         if name not in known:
             raise UserError(f"prompts: {prompts}: {unknown('template', name, known)}")
-    return [Path(prompts)]
+    return [(Path(prompts), "")]
 
 
-def _laid_out(folders: Sequence[Path], layout: Layout) -> list[Path]:
+def _laid_out(places: Sequence[Place], layout: Layout) -> list[Place]:
     """Where to look, in order; a user's words come before ours, however they are laid out."""
     if layout == "paper":
-        return list(folders)
-    return [place for folder in folders for place in (folder / "shared", folder)]
+        return list(places)
+    shared = [(folder / "shared", prefix) for folder, prefix in places]
+    return [place for two in zip(shared, places, strict=True) for place in two]
 
 
-def _own_folder(file: Path, spec: Mapping[str, Any]) -> list[Path]:
+def _own_pack(file: Path, spec: Mapping[str, Any]) -> list[Place]:
     """A task file's pack: the folder it names, the one beside it, or a built-in task's."""
-    named = spec.get("prompts")
+    named = str(spec.get("prompts") or (file.stem if file.parent == HERE else ""))
     if named in BUILT_IN:
-        return [HERE / str(named), COMMON]
-    return [file.parent / str(named) if named else file.with_suffix(""), COMMON]
+        return built_in_pack(named)
+    return [(file.parent / named if named else file.with_suffix(""), "")]
+
+
+def built_in_pack(name: str) -> list[Place]:
+    """Each judge's share of it lies with the judge, without the judge's name."""
+    return [(folder_of(kind) / "prompts" / name, f"{kind}.") for kind in kinds()]

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
 
+Place = tuple[Path, str]
+"""A folder of templates, and what their names begin with."""
 Family = tuple[tuple[str, str], ...]
 """A template, first, and those that it inherits or includes: the name and the text of each."""
 
@@ -86,12 +88,12 @@ class Pack:
         return family
 
 
-def read_pack(folders: Iterable[Path]) -> Pack:
+def read_pack(places: Iterable[Place]) -> Pack:
     """Every `NAME.j2` of these folders; where two have the name, the first folder's."""
     found: dict[str, str] = {}
-    for folder in folders:
+    for folder, prefix in places:
         for file in sorted(folder.glob("*.j2")):
-            found.setdefault(file.stem, _text(file))
+            found.setdefault(prefix + file.stem, _text(file))
     return Pack(found)
 
 

@@ -32,8 +32,9 @@ from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError
 from evaljudge.execution.local import LocalExecutor
-from evaljudge.judges import kinds, plugin
+from evaljudge.judges import plugin
 from evaljudge.judges.collector import Found, all_judges
+from evaljudge.plugins import kinds
 from evaljudge.report import page, write_report
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job

@@ -9,7 +9,7 @@ import pytest
 
 from evaljudge.judges.entities.ballots import KINDS, OPTIONS, Aspect
 from evaljudge.model.asks import Prompt
-from evaljudge.prompts import BUILT_IN, COMMON, Layout, load_task
+from evaljudge.prompts import BUILT_IN, COMMON, Layout, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 LAYOUTS: list[Layout] = ["paper", "shared"]
@@ -48,9 +48,13 @@ def placed(prompt: Prompt) -> list[str]:
 
 def test_these_are_all() -> None:
     bases = {"entities.ask", *(f"entities.{aspect}" for aspect in ANGLES)}
-    ours = {name for name in read_pack([COMMON]).templates if name.startswith("entities.")}
+    ours = {
+        name for name in read_pack(built_in_pack(COMMON)).templates if name.startswith("entities.")
+    }
     assert ours == {*bases, *CHOICES, *LISTING}
-    assert set(read_pack([COMMON / "shared"]).templates) == {"entities.ask"}
+    assert set(
+        read_pack([(folder / "shared", kind) for folder, kind in built_in_pack(COMMON)]).templates
+    ) == {"entities.ask"}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from typing import get_args
 
 import yaml
 
-from evaljudge.prompts import BUILT_IN, COMMON, PACKS, Layout, Pack, Task, load_task
+from evaljudge.prompts import BUILT_IN, COMMON, NANO, Layout, Pack, Task, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 from evaljudge.records import Axis
 
@@ -55,12 +55,14 @@ def prompts() -> Iterator[tuple[str, str]]:
     for task in BUILT_IN:
         for layout in get_args(Layout):
             loaded = load_task(task, layout=layout)
-            common = loaded.pack.templates.keys() & read_pack([COMMON]).templates.keys()
+            common = (
+                loaded.pack.templates.keys() & read_pack(built_in_pack(COMMON)).templates.keys()
+            )
             yield from _prompts(f"{task}/{layout}", loaded, EXAMPLES[task], common)
             yield from _common(f"{task}/{layout}", loaded, EXAMPLES[task], common)
         yield from _axes(task, common)
     nano = load_task("summary", prompts="nano")
-    others = nano.pack.templates.keys() - read_pack([PACKS / "nano"]).templates.keys()
+    others = nano.pack.templates.keys() - read_pack(built_in_pack(NANO)).templates.keys()
     yield from _prompts("nano", nano, EXAMPLES["nano"], others)
 
 

@@ -14,7 +14,7 @@ from evaljudge.judges.direct.judge import Direct
 from evaljudge.judges.geval.judge import Geval
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Prompt
-from evaljudge.prompts import BUILT_IN, COMMON, PACKS, Layout, Task, load_task
+from evaljudge.prompts import BUILT_IN, COMMON, NANO, Layout, Task, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare",
@@ -32,11 +32,16 @@ def rendered(task: Task, **texts: str | None) -> dict[str, Prompt]:
     return {name: task.pack.render(name, GIVEN | texts, **WORDS) for name in CARRYING}
 
 
+def names_in(pack: str, inner: str = "") -> set[str]:
+    places = [(folder / inner, prefix) for folder, prefix in built_in_pack(pack)]
+    return {*read_pack(places).templates}
+
+
 def test_every_template_with_a_document_has_its_shared_form() -> None:
     for task in BUILT_IN:
-        assert sorted(file.stem for file in (PACKS / task / "shared").iterdir()) == CARRYING
-        names = {file.stem for file in (PACKS / task).glob("*.j2")}
-        assert names == {*CARRYING, "geval.steps"} == {p.stem for p in (PACKS / "nano").iterdir()}
+        assert sorted(names_in(task, "shared")) == CARRYING
+        names = names_in(task)
+        assert names == {*CARRYING, "geval.steps"} == names_in(NANO)
         paper, shared = (load_task(task, layout=layout).pack.templates for layout in LAYOUTS)
         assert {name for name in names if paper[name] != shared[name]} == set(CARRYING)
 
@@ -225,10 +230,10 @@ def test_the_layout_is_in_the_hash() -> None:
 def test_nano_s_prompts_are_the_same_in_both() -> None:
     for task in BUILT_IN:
         paper, shared = (load_task(task, None, "nano", layout).pack for layout in LAYOUTS)
-        names = read_pack([PACKS / "nano"]).templates
+        names = read_pack(built_in_pack(NANO)).templates
         assert [paper.templates[name] for name in names] == [*names.values()]
         assert [shared.templates[name] for name in names] == [*names.values()]
-        assert not (PACKS / "nano" / "shared").exists()
+        assert not names_in(NANO, "shared")
 
 
 # whose words come first
@@ -278,8 +283,9 @@ def test_a_task_of_one_s_own_has_layouts_too(tmp_path: Path) -> None:
     (tmp_path / "notes.yaml").write_text("name: notes\naxes: {brevity: {description: short}}\n")
     file = str(tmp_path / "notes.yaml")
     paper = load_task(file).pack.templates
-    common = read_pack([COMMON]).templates
+    common = read_pack(built_in_pack(COMMON)).templates
     assert paper == {**common, "direct.rate": "{{ target }} of {{ source }}?"}
     shared = load_task(file, layout="shared").pack.templates
-    common = read_pack([COMMON / "shared", COMMON]).templates
-    assert shared == {**common, "direct.rate": "{{ source }}: {{ target }}?"}
+    places = built_in_pack(COMMON)
+    common = read_pack([*((folder / "shared", prefix) for folder, prefix in places), *places])
+    assert shared == {**common.templates, "direct.rate": "{{ source }}: {{ target }}?"}

@@ -112,7 +112,7 @@ def test_a_user_s_folder_comes_first_and_changes_the_hash(tmp_path: Path) -> Non
 )
 def test_what_a_template_may_not_do(tmp_path: Path, template: str, said: str) -> None:
     (tmp_path / "synthetic.compare.j2").write_text(template)
-    pack = read_pack([tmp_path])
+    pack = read_pack([(tmp_path, "")])
     with pytest.raises(UserError, match=re.escape(said)):
         pack.render("synthetic.compare", GIVEN, axis="a", description="b")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evaljudge.errors import UserError
-from evaljudge.prompts import COMMON, Pack, load_task
+from evaljudge.prompts import COMMON, Pack, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 BASE = "{% block who %}Somebody{% endblock %} says {% block what %}{% endblock %}."
@@ -129,7 +129,7 @@ def test_a_user_s_base_is_in_every_child_s_hash(tmp_path: Path) -> None:
     (tmp_path / "entities.ask.j2").write_text("Mine. {% block material %}{% endblock %}")
     ours, own = load_task("summary").pack, load_task("summary", prompts=str(tmp_path)).pack
     changed = {name for name, was in hashes(ours).items() if was != own.hash([name])}
-    common = read_pack([COMMON]).templates
+    common = read_pack(built_in_pack(COMMON)).templates
     assert changed == {name for name in common if name.startswith("entities.")}
     assert len(changed) == 5 + 12 + 5
     prompt = own.render("entities.completeness.presence", {"target": "T"}, target_noun="summary")
@@ -137,7 +137,7 @@ def test_a_user_s_base_is_in_every_child_s_hash(tmp_path: Path) -> None:
 
 
 def test_a_user_s_aspect_is_in_the_hash_of_its_prompts_alone(tmp_path: Path) -> None:
-    aspect = (COMMON / "entities.readability.j2").read_text()
+    aspect = load_task("summary").pack.templates["entities.readability"]
     (tmp_path / "entities.readability.j2").write_text(aspect.replace("measure", "find out"))
     ours, own = load_task("story").pack, load_task("story", prompts=str(tmp_path)).pack
     kinds = ("flow", "language", "grammar", "spelling")
