@@ -1,0 +1,108 @@
+"""A judge from nothing, as docs/extending.md writes it: found by its folder, and by an entry point."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+
+PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
+FILE = re.compile(r"^```\w+ (clear/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def written(folder: Path) -> Path:
+    """The judge's folder with the files that the page shows."""
+    for name, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return folder / "clear"
+
+
+def told(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
+    command = [sys.executable, "-m", "evaljudge.cli", *arguments]
+    done = subprocess.run(
+        command, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(3, 0)))
+    return {
+        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "prompts": "nano",
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 26}},
+        "judges": {"clear": {}, "stricter": {"judge": "clear", "at_least": 0.5}}, "view": 4,
+        "coverage_floor": 0, "workers": {"executor": "local"},
+    }  # fmt: skip
+
+
+def saved(file: Path, config: dict[str, Any]) -> str:
+    file.write_text(yaml.safe_dump(config))
+    return str(file)
+
+
+def looked_at(out: Path) -> None:
+    """In all that a run says of its judges."""
+    rows = json.loads((out / "report/clear.json").read_text())
+    assert [(row["judge"], row["texts"]) for row in rows] == [("clear", 18), ("stricter", 18)]
+    costs = json.loads((out / "report/costs.json").read_text())
+    assert {row["judge"]: row["asks"] for row in costs if row["stage"] == "judge"}["clear"] > 0
+    assert "## What is clear" in (out / "report/agreement.md").read_text()
+    page = (out / "report/index.html").read_text()
+    assert "Texts and their answers: clear" in page
+    assert "4 of 18 candidates are shown" in page
+    assert re.search(r"Yes 0\.\d\d\d", page)
+    agreement = json.loads((out / "report/agreement.json").read_text())
+    assert "clear" in {row["scorer"] for row in agreement}
+
+
+@pytest.mark.engine
+def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]) -> None:
+    environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
+    file = saved(tmp_path / "config.yaml", config)
+    assert re.search(r"judge +clear +18 ", told(environment, "plan", file))
+    assert "What is clear" in told(environment, "run", file)
+    looked_at(tmp_path / "out")
+
+    judges = [{"judge": "clear", "at_least": [0.0, 0.1]}]
+    study = config | {"out": str(tmp_path / "study"), "study": {"judges": judges}}
+    del study["judges"]
+    said = told(environment, "study", saved(tmp_path / "study.yaml", study))
+    assert "clear-0.0" in said and "clear-0.1" in said
+
+
+@pytest.mark.engine
+def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any]) -> None:
+    """What makes a package installed, for Python, is that its metadata lie beside it."""
+    site = tmp_path / "site"
+    folder = written(site / "my_package")
+    (folder.parent / "__init__.py").touch()
+    for file in folder.glob("*.py"):
+        text = file.read_text().replace("evaljudge.judges.clear", "my_package.clear")
+        file.write_text(text)
+    (site / "my_package-1.dist-info").mkdir()
+    (site / "my_package-1.dist-info/METADATA").write_text("Name: my-package\nVersion: 1\n")
+    points = "[evaljudge.judges]\nclear = my_package.clear:PLUGIN\n"
+    (site / "my_package-1.dist-info/entry_points.txt").write_text(points)
+    paths = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")]))
+    told({"PYTHONPATH": paths}, "run", saved(tmp_path / "config.yaml", config))
+    looked_at(tmp_path / "out")
+
+
+def test_an_unknown_judge_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    config = {"corpus": "c", "out": str(tmp_path), "model": "m", "judges": {"claer": {}}}
+    environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
+    said = told(environment, "plan", saved(tmp_path / "config.yaml", config), status=2)
+    assert "unknown judge 'claer': did you mean 'clear'?" in said
