@@ -1,0 +1,371 @@
+"""The documentation is right: links lead somewhere, configurations load, commands do what is shown.
+
+A fenced block says by its info string what is done with it:
+
+    ```yaml [FILE]       a configuration, a part of one, or a task file: loaded, its judges are made
+    ```json [FILE]       rows of JSON, one a line: read
+    ```python [FILE]     run, where it names a FILE
+    ```console           `$ evaljudge …` and what it prints: run, and compared
+    ```console engine    the same with a real model: in tests marked `engine`
+    ```sh                commands: they parse, and what they `--set` is a configuration
+    ```sh cluster        commands that need a cluster or a GPU: they parse
+
+A block with a FILE is also written there, for the commands of the blocks behind it. In what is
+shown, a line that begins with `…` stands for any lines, and `…` within a line for any characters.
+What a real model answers differs a little between machines: there numbers need only be near.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from evaljudge.cli import app, main
+from evaljudge.commands.demo import write_demo
+from evaljudge.config import load_config
+from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.prompts import load_task
+from evaljudge.runs.job import make_job
+from evaljudge.studies.study import study_runs
+
+ROOT = Path(__file__).parents[1]
+GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")),
+          *sorted((ROOT / "evaljudge" / "judges").glob("*/README.md"))]  # fmt: skip
+PAGES = [*GUIDES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+TO_COME = {ROOT / "evaljudge/judges/roles/README.md"}
+"""Written elsewhere at this moment: take it out when it is there."""
+BASE = {"corpus": "cases.jsonl", "out": "runs/x", "model": "some/model"}
+"""What a part of a configuration is a part of."""
+FENCE = re.compile(r"^```(\S*)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+PATH = re.compile(r"`((?:evaljudge|tests|jobs|benches|docs)/[\w./-]*)`")
+IN_PROSE = re.compile(r"`(evaljudge [a-z][^`]*)`")
+NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+NEAR, NEAR_SHARE = 0.1, 0.1
+"""How far numbers of a real model may lie apart: this much, or this share."""
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int
+    kind: str
+    told: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def needs_engine(self) -> bool:
+        return self.kind == "console" and self.told == "engine"
+
+    @property
+    def file(self) -> str:
+        return self.told if "." in self.told else ""
+
+    @property
+    def sessions(self) -> Iterator[tuple[str, list[str]]]:
+        """Each command, and the lines that are shown of what it prints."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            lines = iter(part.splitlines())
+            command = next(lines)
+            while command.endswith("\\"):
+                command = command[:-1] + next(lines).strip()
+            yield command, list(lines)
+
+    @property
+    def commands(self) -> list[str]:
+        if self.kind == "console":
+            return [command for command, _ in self.sessions]
+        return self.text.replace("\\\n", " ").splitlines()
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2].strip(), found[3])
+        for found in FENCE.finditer(text)
+    ]
+
+
+BLOCKS = [block for page in GUIDES for block in blocks_of(page)]
+CONFIGS = [block for block in BLOCKS if block.kind == "yaml"]
+SHELLS = [block for block in BLOCKS if block.kind in ("sh", "console")]
+
+
+def test_every_block_is_of_a_kind_that_is_looked_at() -> None:
+    known = {"yaml", "json", "python", "console", "sh", "text", "csv"}
+    assert [str(block) for block in BLOCKS if block.kind not in known] == []
+    assert all(block.told in ("", "cluster") for block in BLOCKS if block.kind == "sh")
+    assert all(block.told in ("", "engine") for block in BLOCKS if block.kind == "console")
+
+
+# links and paths
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_and_every_path_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = (link for link in LINK.findall(text) if "://" not in link)
+    missing = [link for link in links if not _leads_somewhere(page, link)]
+    if page in GUIDES:
+        missing += [path for path in PATH.findall(text) if not (ROOT / path).exists()]
+    assert missing == []
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    if target in TO_COME:
+        return True
+    return target.exists() and (not anchor or anchor in _anchors(target))
+
+
+def _anchors(page: Path) -> set[str]:
+    """Of its headings, as they are made from their words."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_is_short_and_has_its_picture() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 200
+    assert "](docs/report.png)" in text
+    assert (ROOT / "docs/report.png").stat().st_size < 200_000
+
+
+# configurations
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder but for what `evaljudge demo` begins with; commands run there."""
+    write_demo(tmp_path / "runs/demo", 36, 0)
+    monkeypatch.chdir(tmp_path)
+    write_demo(Path("runs/demo"), 36, 0)
+    return tmp_path
+
+
+def as_in_the_hub(_: VllmEngines, source: ModelSource) -> Identity:
+    return Identity(source.source, "commit", {}, {})
+
+
+@pytest.mark.parametrize("block", CONFIGS, ids=str)
+def test_every_configuration_is_accepted(
+    block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(VllmEngines, "identify", as_in_the_hub)
+    for earlier in takewhile(lambda other: other != block, blocks_of(block.page)):
+        if earlier.file:
+            Path(earlier.file).write_text(earlier.text)
+    told = yaml.safe_load(block.text)
+    if "axes" in told and isinstance(told["axes"], dict):
+        Path("task.yaml").write_text(block.text)
+        assert load_task("task.yaml").axes
+        return
+    config = load_config(({} if "corpus" in told else BASE) | told)
+    runs = [one.config for one in study_runs(config)] if config.study else [config]
+    for one in runs:
+        job = make_job(one, ScriptedEngines())
+        assert len(job.judges) == len(one.judges)
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.kind == "json"], ids=str)
+def test_every_row_is_json(block: Block) -> None:
+    assert all(isinstance(json.loads(line), dict) for line in block.text.splitlines())
+
+
+# commands
+
+
+@pytest.mark.parametrize("block", SHELLS, ids=str)
+def test_every_command_parses(block: Block) -> None:
+    for line in block.commands:
+        parse(shlex.split(line, comments=True), block.kind == "sh" and not block.told)
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_in_the_prose_parses(page: Path) -> None:
+    for line in IN_PROSE.findall(FENCE.sub("", page.read_text())):
+        parse(shlex.split(" ".join(line.split())), whole=False)
+
+
+def parse(words: Sequence[str], with_changes: bool = False, whole: bool = True) -> None:
+    """Of a shell's line the command of ours that is in it, if there is one."""
+    if words[:1] == ["make"]:
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in words[1:] if "=" not in word} <= set(targets)
+        return
+    scripts = [word for word in words if re.fullmatch(r"(jobs|benches)/\w+\.py", word)]
+    assert all((ROOT / script).is_file() for script in scripts)
+    if (arguments := _ours(words)) is None:
+        return
+    command, rest = _command(arguments)
+    if whole:
+        command.make_context(command.name, rest)
+    else:
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in rest if word.startswith("--")} <= options
+    if with_changes:
+        load_config(BASE, [rest[at + 1] for at, word in enumerate(rest) if word == "--set"])
+
+
+def _ours(words: Sequence[str]) -> Sequence[str] | None:
+    """The arguments of `evaljudge`, or of a script that hands them on to it."""
+    for at, word in enumerate(words):
+        if word == "evaljudge" and at == 0:
+            return words[1:]
+        if script := re.fullmatch(r"jobs/(run|prepare|judge|report|study)\.py", word):
+            return [script[1], *words[at + 1 :]]
+    return None
+
+
+def _command(arguments: Sequence[str]) -> tuple[Any, list[str]]:
+    """The command that is named, of typer's own kind, and what is left for it."""
+    command: Any = typer.main.get_command(app)
+    rest = list(arguments)
+    while hasattr(command, "commands") and rest:
+        command = command.commands[rest.pop(0)]
+    return command, rest
+
+
+# what commands print
+
+ALONE = [page for page in GUIDES if any(b.kind == "console" and not b.told for b in blocks_of(page))]
+
+
+@pytest.mark.parametrize("page", ALONE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_without_a_model_print_what_is_shown(page: Path, folder: Path) -> None:
+    carry_out([block for block in blocks_of(page) if not block.needs_engine])
+
+
+@pytest.mark.engine
+def test_the_tutorial_does_what_it_says(folder: Path) -> None:
+    carry_out(blocks_of(ROOT / "docs/tutorial.md"))
+    selected = [json.loads(line) for line in Path("runs/first/selected/good.jsonl").open()]
+    assert selected and all(one["values"]["synthetic.ordinal"]["fluency"] >= 3.5 for one in selected)
+
+
+@pytest.mark.engine
+@pytest.mark.ray
+@pytest.mark.long
+def test_the_demo_and_its_study_print_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages = [ROOT / "README.md", ROOT / "docs/studies.md"]
+    carry_out([block for page in pages for block in blocks_of(page) if block.needs_engine])
+
+
+def carry_out(blocks: Sequence[Block]) -> None:
+    """In the current folder, one after the other."""
+    for block in blocks:
+        if block.file:
+            Path(block.file).write_text(block.text)
+        if block.kind == "python" and block.file:
+            subprocess.run([sys.executable, block.file], check=True)
+        if block.kind == "console":
+            for command, shown in block.sessions:
+                printed = _by_itself(command) if block.needs_engine else _here(command)
+                problem = difference(shown, printed.splitlines(), near=block.needs_engine)
+                assert not problem, f"{block}: $ {command}\n{problem}\n\nprinted:\n{printed}"
+
+
+def _here(command: str) -> str:
+    arguments = _ours(shlex.split(command))
+    assert arguments is not None, command
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        try:
+            main(list(arguments))
+        except SystemExit as left:
+            assert left.code in (0, None, 2), left.code
+    return printed.getvalue()
+
+
+def _by_itself(command: str) -> str:
+    """In a process of its own, without the engine's own lines, which go to the other stream."""
+    words = shlex.split(command)
+    arguments = ["demo", "--out", "runs/demo"] if words == ["make", "demo"] else _ours(words)
+    assert arguments is not None, command
+    done = subprocess.run(
+        [sys.executable, "-m", "evaljudge.cli", *arguments],
+        capture_output=True, text=True, timeout=580,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def difference(shown: Sequence[str], printed: Sequence[str], near: bool = False) -> str:
+    """The first shown line that was not printed where it should be; empty where all are."""
+    at, is_gap = 0, False
+    for line in (line.rstrip() for line in shown):
+        if line.startswith("…"):
+            is_gap = True
+            continue
+        places = range(at, len(printed)) if is_gap else range(at, min(at + 1, len(printed)))
+        found = next((n for n in places if is_like(line, printed[n].rstrip(), near)), None)
+        if found is None:
+            return f"shown and not printed: {line}"
+        at, is_gap = found + 1, False
+    left = [line for line in printed[at:] if line.strip()]
+    return "" if is_gap or not left else f"printed and not shown: {left[0]}"
+
+
+def is_like(shown: str, printed: str, near: bool) -> bool:
+    pattern = ".*".join(map(re.escape, shown.split("…")))
+    if not near:
+        return re.fullmatch(pattern, printed) is not None
+    words = re.sub(r"\s+|(?:\\ )+", " ", pattern)
+    words = NUMBER.sub(lambda _: NUMBER.pattern, words.replace("\\-", "-").replace("\\.", "."))
+    if not re.fullmatch(words, re.sub(r"\s+", " ", printed)):
+        return False
+    pairs = zip(_numbers(shown), _numbers(printed), strict=False)
+    return "…" in shown or all(_are_near(mine, theirs) for mine, theirs in pairs)
+
+
+def _numbers(line: str) -> list[float]:
+    return [float(found.replace(",", "")) for found in NUMBER.findall(line)]
+
+
+def _are_near(mine: float, theirs: float) -> bool:
+    return abs(mine - theirs) <= max(NEAR, NEAR_SHARE * abs(mine))
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "near", "like"),
+    [
+        ("a 1.5", "a 1.5", False, True),
+        ("a 1.5", "a 1.6", False, False),
+        ("a …", "a 1.6", False, True),
+        ("a 1.50 [1.4]", "a 1.52  [1.4]", True, True),
+        ("a 1.5", "a 1.7", True, False),
+        ("a 1.5", "b 1.5", True, False),
+        ("took 6,071 times", "took 6,100 times", True, True),
+    ],
+)
+def test_what_counts_as_printed(shown: str, printed: str, near: bool, like: bool) -> None:
+    assert is_like(shown, printed, near) is like
+
+
+def test_a_line_too_few_or_too_many_is_seen() -> None:
+    assert difference(["a", "b"], ["a"]) == "shown and not printed: b"
+    assert difference(["a"], ["a", "b"]) == "printed and not shown: b"
+    assert difference(["…", "b"], ["x", "a", "b"]) == ""
+    assert difference(["a", "…"], ["a", "b"]) == ""
