@@ -179,7 +179,7 @@ def test_every_configuration_is_accepted(
         Path("task.yaml").write_text(block.text)
         assert load_task("task.yaml").axes
         return
-    config = load_config(({} if "corpus" in told else BASE) | told)
+    config = load_config(({} if {"corpus", "out"} <= told.keys() else BASE) | told)
     runs = [one.config for one in study_runs(config)] if config.study else [config]
     for one in runs:
         job = make_job(one, ScriptedEngines())
@@ -240,7 +240,7 @@ def _command(arguments: Sequence[str]) -> tuple[Any, list[str]]:
     """The command that is named, of typer's own kind, and what is left for it."""
     command: Any = typer.main.get_command(app)
     rest = list(arguments)
-    while hasattr(command, "commands") and rest:
+    while hasattr(command, "commands") and rest and not rest[0].isupper():
         command = command.commands[rest.pop(0)]
     return command, rest
 
