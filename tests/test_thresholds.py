@@ -1,6 +1,6 @@
 """The thresholds that we show: the undecided pass none of them, a text of the best level all.
 
-README.md, jobs/configs/ and the demo, each with the judge that stands beside the threshold.
+The documentation, jobs/configs/ and the demo, each with the judge that stands beside the threshold.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ UNDECIDED = {
     "better or worse": {"Better": 0.5, "Worse": 0.5, "Similar": 0.0},
 }
 LEVELS = (2, 3, 5, 9)
+YAML = re.compile(r"^```yaml[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def shown() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every configuration that selects, and where it stands."""
-    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    texts = {f"README.md, block {n}": block for n, block in enumerate(blocks)}
+    texts = {
+        f"{page.relative_to(ROOT)}, block {n}": block
+        for pages in ("*.md", "docs/*.md", "evaljudge/judges/*/README.md")
+        for page in ROOT.glob(pages)
+        for n, block in enumerate(YAML.findall(page.read_text()))
+    }
     texts |= {file.name: file.read_text() for file in (ROOT / "jobs/configs").glob("*.yaml")}
     read = {name: list(yaml.safe_load_all(text)) for name, text in texts.items()}
     read["the demo"] = [demo_config(Path("cases.jsonl"), Path("out"))]

@@ -1,6 +1,6 @@
 """One run three ways: on a local path, on s3://, and on s3:// as a job of a cluster with a token.
 
-The cluster is one machine's: `ray start --head`, as the README's page on clusters begins.
+The cluster is one machine's: `ray start --head`, as docs/cluster.md tries it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Head:
             return json.load(reply)
 
     def submit(self, *entrypoint: str) -> str:
-        """As the README has it, from the clone; gives the job's log."""
+        """As docs/cluster.md has it, from the clone; gives the job's log."""
         submit = ["ray", "job", "submit", "--address", self.api, "--submission-id", JOB]
         command = [BIN / submit[0], *submit[1:], "--working-dir", ".", "--", *entrypoint]
         done = call(command, self.environment)
