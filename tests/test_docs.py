@@ -40,6 +40,7 @@ from evaljudge.commands.demo import write_demo
 from evaljudge.config import load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
 from evaljudge.studies.study import study_runs
@@ -242,7 +243,9 @@ def parse(words: Sequence[str], with_changes: bool = False, whole: bool = True) 
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in rest if word.startswith("--")} <= options
     if with_changes:
-        load_config(BASE, [rest[at + 1] for at, word in enumerate(rest) if word == "--set"])
+        changes = [rest[at + 1] for at, word in enumerate(rest) if word == "--set"]
+        config = load_config(BASE, changes)
+        assert make_judges(config.judges, load_task(config.task, config.axes))
 
 
 def _ours(words: Sequence[str]) -> Sequence[str] | None:
