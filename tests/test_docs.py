@@ -238,7 +238,7 @@ def parse(words: Sequence[str], with_changes: bool = False, whole: bool = True) 
         return
     command, rest = _command(arguments)
     if whole:
-        command.make_context(command.name, rest)
+        command.make_context(command.name, list(rest))  # it takes the words out of its list
     else:
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in rest if word.startswith("--")} <= options
