@@ -112,7 +112,7 @@ SHELLS = [block for block in BLOCKS if block.kind in ("sh", "console")]
 
 
 def test_every_block_is_of_a_kind_that_is_looked_at() -> None:
-    known = {"yaml", "json", "python", "console", "sh", "text", "csv"}
+    known = {"yaml", "json", "python", "console", "sh", "text", "csv", "jinja", "toml"}
     assert [str(block) for block in BLOCKS if block.kind not in known] == []
     assert all(block.told in ("", "cluster") for block in BLOCKS if block.kind == "sh")
     assert all(block.told in ("", "engine") for block in BLOCKS if block.kind == "console")

@@ -1,4 +1,4 @@
-"""A judge from nothing, as docs/extending.md writes it: found by its folder, and by an entry point."""
+"""A judge from nothing, as docs/extending.md writes it: found by folder, and by entry point."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
     study = config | {"out": str(tmp_path / "study"), "study": {"judges": judges}}
     del study["judges"]
     said = told(environment, "study", saved(tmp_path / "study.yaml", study))
-    assert "clear-0.0" in said and "clear-0.1" in said
+    assert "clear-0-0" in said and "clear-0-1" in said
 
 
 @pytest.mark.engine
