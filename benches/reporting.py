@@ -1,0 +1,113 @@
+"""What scoring and reporting a judged run takes: here, on one worker of Ray's, and on two.
+
+    python benches/reporting.py [CASES] [--before CHECKOUT]        (default: 100000 cases)
+
+Makes one run on the scripted model, and then its report anew, each time in a process of its own, in
+two rounds; with --before also by the evaljudge of another checkout. Prints each report's seconds,
+the driver's processor seconds and its memory, and refuses to go on if their agreement.json differ.
+The report is the whole `evaljudge report`: scores written, statistics, selections, pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+from scale import configuration, rows
+
+HERE = Path(__file__).parent
+ROUNDS = 2
+WAYS = {"here": 0, "one worker": 1, "two workers": 2}
+"""How many processors Ray has; none: no Ray."""
+
+
+def make_run(folder: Path, cases: int) -> Path:
+    import evaljudge
+    from evaljudge.engines.scripted import ScriptedEngines
+
+    corpus = folder / "cases.jsonl"
+    with corpus.open("w") as lines:
+        lines.writelines(f"{json.dumps(row)}\n" for row in rows(cases))
+    config = configuration(folder, corpus) | {"workers": {"executor": "local"}}
+    evaljudge.run(config, engines=ScriptedEngines())
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
+def report(config: str, processors: int) -> dict[str, Any]:
+    """In this process."""
+    import evaljudge
+    from evaljudge.engines.scripted import ScriptedEngines
+
+    change = "workers.executor=local"
+    if processors:
+        import ray
+
+        ray.init(num_cpus=processors, log_to_driver=False)
+        change = "workers.executor=ray"
+    wall, busy = time.monotonic(), time.process_time()
+    outcome = evaljudge.make_report(config, [change], engines=ScriptedEngines())
+    found = {
+        "seconds": round(time.monotonic() - wall, 1),
+        "driver_cpu_seconds": round(time.process_time() - busy, 1),
+        "driver_mb_peak": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+    agreement = Path(outcome.out, "report/agreement.json").read_bytes()
+    return found | {"agreement": hashlib.sha256(agreement).hexdigest()}
+
+
+def in_a_process(config: Path, processors: int, checkout: str) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--report", str(config), str(processors)]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"PYTHONPATH": checkout},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main(cases: int, before: str | None) -> None:
+    machine = f"{platform.processor() or platform.machine()}, {psutil.cpu_count()} cores"
+    ways = {name: (n, str(HERE.parent)) for name, n in WAYS.items()}
+    if before:
+        ways["before"] = (0, before)
+    seen: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
+    with tempfile.TemporaryDirectory(prefix="reporting-") as folder:
+        config = make_run(Path(folder), cases)
+        for _ in range(ROUNDS):
+            for name, (processors, checkout) in ways.items():
+                found = in_a_process(config, processors, checkout)
+                seen[name].append(found)
+                print(f"{name:12}{found['seconds']:>8} s  driver {found['driver_cpu_seconds']:>6} s "
+                      f"of a processor, {found['driver_mb_peak']} MB", flush=True)  # fmt: skip
+    digests = {one.pop("agreement") for every in seen.values() for one in every}
+    assert len(digests) == 1, "the reports differ"
+    told = {"machine": machine, "cases": cases, "reports": seen}
+    (HERE / "reporting.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--report"]:
+        print(json.dumps(report(sys.argv[2], int(sys.argv[3]))))
+    else:
+        given = argparse.ArgumentParser(description=__doc__)
+        given.add_argument("cases", nargs="?", type=int, default=100_000)
+        given.add_argument("--before", metavar="CHECKOUT")
+        options = given.parse_args()
+        main(options.cases, options.before)
