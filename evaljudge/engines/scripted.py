@@ -19,13 +19,13 @@ from evaljudge.model.asks import (
     Prompt,
     Sample,
     Spent,
-    Token,
     Vector,
     Weighed,
     Writing,
     Written,
     some_vector,
     sound,
+    word_tokens,
 )
 
 Writes = Callable[[Prompt, Writing], str | Failed]
@@ -41,7 +41,8 @@ def noise(*seeds: str) -> float:
 
 
 def any_text(prompt: Prompt, how: Writing) -> str:
-    return f"text {int(noise(prompt.text, repr(how)) * 1e9)}"
+    mark = str(int(noise(prompt.text, repr(how)) * 1e9))
+    return how.example.replace("{mark}", mark) or f"text {mark}"
 
 
 def any_option(prompt: Prompt, options: Options) -> Mapping[str, float]:
@@ -84,8 +85,10 @@ class Scripted:
         await sleep(self._delay)
         replies = [self._weighs(p, t) for p, t in zip(prompts, texts, strict=True)]
         return [
-            reply if isinstance(reply, Failed) else Weighed(tuple(reply), _words(prompt))
-            for prompt, reply in zip(prompts, replies, strict=True)
+            reply
+            if isinstance(reply, Failed)
+            else Weighed(word_tokens(text, reply), _words(prompt))
+            for prompt, text, reply in zip(prompts, texts, replies, strict=True)
         ]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
@@ -103,8 +106,7 @@ class Scripted:
     def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
         if isinstance(reply, Failed):
             return reply
-        tokens = None if how.schema else (Token(0, len(reply), -1.0),)
-        return Written((Sample(reply, "stop", tokens),) * how.n, _words(prompt))
+        return Written((Sample(reply, "stop"),) * how.n, _words(prompt))
 
     def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Chosen | Failed:
         reply = self._chooses(prompt, options)

@@ -58,17 +58,16 @@ class Tokeniser:
         text: str = self._marked.decode(ids, skip_special_tokens=True)
         return text
 
-    def written(self, ids: Ids, logprobs: tuple[float, ...]) -> tuple[str, tuple[Token, ...]]:
-        """A reply's text, and where each of its tokens stands in it."""
+    def placed(self, ids: Ids, logprobs: tuple[float, ...]) -> tuple[Token, ...]:
+        """Where each of these tokens stands in the text that they spell."""
         from tokenizers.decoders import DecodeStream
 
         stream = DecodeStream(skip_special_tokens=True)
-        text, ends = "", [0]
+        ends = [0]
         for token in ids:
-            text += stream.step(self._marked, token) or ""
-            ends.append(len(text))
+            ends.append(ends[-1] + len(stream.step(self._marked, token) or ""))
         tokens = zip(pairwise(ends), logprobs, strict=True)
-        return text, tuple(Token(start, end, value) for (start, end), value in tokens)
+        return tuple(Token(start, end, value) for (start, end), value in tokens)
 
     def _continued(self, text: str, after: str) -> Ids:
         ids, start = self._encode(after + text), self._encode(after)

@@ -13,7 +13,7 @@ from asyncio import gather, to_thread
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from evaljudge.engines.labels import Labels, compile_options
 from evaljudge.engines.loop import Steps
@@ -167,7 +167,10 @@ class VllmModel:
             for one in output.outputs:
                 if one.finish_reason not in ("stop", "length"):
                     return Failed(f"the engine gave the reply up: {one.finish_reason}")
-            samples = tuple(self._sample(one, how) for one in output.outputs)
+            samples = tuple(
+                Sample(self._tokeniser.words(tuple(one.token_ids)), one.finish_reason)
+                for one in output.outputs
+            )
             return Written(samples, self._spent([output], asked))
 
         return await self._each([self._render(p, room=how.max_tokens) for p in prompts], reply)
@@ -203,9 +206,10 @@ class VllmModel:
             rows = outputs[-1].prompt_logprobs[asked.text_at :]
             tokens = asked.ids[asked.text_at :]
             values = tuple(float(row[t].logprob) for row, t in zip(rows, tokens, strict=True))
+            spent = self._spent(outputs, asked)
             if any(value != value for value in values):
-                return Failed("the model's probabilities are not numbers")
-            return Weighed(values, self._spent(outputs, asked))
+                return Failed("the model's probabilities are not numbers", spent)
+            return Weighed(self._tokeniser.placed(tokens, values), spent)
 
         pairs = zip(prompts, texts, strict=True)
         return await self._each([self._render_with(p, text) for p, text in pairs], reply)
@@ -244,12 +248,7 @@ class VllmModel:
 
     def _writing(self, how: Writing, ids: Ids) -> Any:
         from vllm import SamplingParams
-        from vllm.sampling_params import StructuredOutputsParams
 
-        # without this a model may fill its limit with white space between two brackets
-        structured = how.schema and StructuredOutputsParams(
-            json=how.schema, disable_any_whitespace=True
-        )
         return SamplingParams(
             n=how.n,
             min_tokens=1,  # a reply says something
@@ -257,9 +256,8 @@ class VllmModel:
             temperature=how.temperature,
             top_p=how.top_p,
             seed=int(self._key(ids)[:15], 16) if how.temperature else None,
-            logprobs=None if how.schema else 0,
             stop_token_ids=sorted(self._template.ends),
-            structured_outputs=structured or None,
+            structured_outputs=_form(how),
             **self._plainly,
         )
 
@@ -281,16 +279,6 @@ class VllmModel:
             **self._plainly,
         )
 
-    def _sample(self, output: Any, how: Writing) -> Sample:
-        ids = tuple(output.token_ids)
-        finish: Literal["stop", "length"] = output.finish_reason
-        if how.schema:
-            return Sample(self._tokeniser.words(ids), finish)
-        rows = zip(ids, output.logprobs, strict=True)
-        logprobs = tuple(float(row[token].logprob) for token, row in rows)
-        text, tokens = self._tokeniser.written(ids, logprobs)
-        return Sample(text, finish, tokens)
-
     def _spent(self, outputs: Sequence[Any], asked: _Asked) -> tuple[Spent, ...]:
         size = self._block
         return tuple(
@@ -307,6 +295,15 @@ class VllmModel:
 
     def _compile(self, options: Options) -> Labels:
         return compile_options(options, self._tokeniser, self._template)
+
+
+def _form(how: Writing) -> Any:
+    from vllm.sampling_params import StructuredOutputsParams
+
+    if how.schema:
+        # without this a model may fill its limit with white space between two brackets
+        return StructuredOutputsParams(json=how.schema, disable_any_whitespace=True)
+    return StructuredOutputsParams(regex=how.regex) if how.regex else None
 
 
 def _first_logprobs(output: Any) -> dict[int, float]:

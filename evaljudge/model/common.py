@@ -40,7 +40,8 @@ class Common:
         self._known: dict[str, Written] = {}
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        ours = [how.n == 1 and how.schema is None and prompt.is_common for prompt in prompts]
+        is_free = how.n == 1 and how.schema is None and how.regex is None
+        ours = [is_free and prompt.is_common for prompt in prompts]
         others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
         replies = iter(await self._model.write(others, how) if others else [])
         return [
@@ -67,7 +68,7 @@ class Common:
         sample = reply.samples[0]
         said = {"text": sample.text, "finish": sample.finish, "prompt": prompt.text}
         if await asyncio.to_thread(self._keep, name, said):
-            return replace(reply, samples=(replace(sample, tokens=None),))
+            return reply
         first = await asyncio.to_thread(self._find, name)
         return replace(_read(first or said), spent=reply.spent)
 

@@ -21,6 +21,7 @@ from evaljudge.model.asks import (
     Writing,
     Written,
     some_vector,
+    word_tokens,
 )
 from evaljudge.reasons import too_long
 
@@ -102,7 +103,13 @@ class Imagining:
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         pairs = zip(prompts, texts, strict=True)
-        return [Weighed((-1.0,) * len(t.split()), (self._gauge(p),)) for p, t in pairs]
+        return [
+            Weighed(
+                word_tokens(text, [-1.0] * len(text.split())),
+                (self._gauge(replace(prompt, parts=(*prompt.parts, text))),),
+            )
+            for prompt, text in pairs
+        ]
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [some_vector(text) for text in texts]

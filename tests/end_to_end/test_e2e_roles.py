@@ -1,7 +1,8 @@
 """Role-players on the real engine with real sentence vectors, beside the two other judges.
 
-The model is tiny and random, and cannot list readers: these it is helped with. All else it is asked
-itself, and its votes, which nobody can read, are unscored with their reason.
+The model is tiny and random, and lists no readers that mean anything: these it is helped with. All
+else it is asked itself, and its votes, which do not end before the token limit, are unscored with
+their reason.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from evaljudge import Outcome, run
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines import Engine, ModelSource, VllmEngines
-from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
+from evaljudge.judges.roles.votes import CUT
 from evaljudge.model.asks import Prompt, Sample, Writing, Written
-from evaljudge.model.imagining import imagined_value
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
 from evaljudge.runs.planning import make_plan
@@ -123,6 +124,14 @@ def test_three_judges_are_one_pass_over_one_engine(finished: Outcome, folder: Pa
         assert all(set(one) == set(JUDGES) for one in asked)
 
 
+def test_votes_that_were_cut_say_so(finished: Outcome, folder: Path) -> None:
+    """Within 64 tokens the model ends no line; what it says in one is no vote."""
+    votes = [vote for one in evidence(folder) for role in one["roles"]
+             for vote in role["votes"].values()]  # fmt: skip
+    assert len(votes) == 3 * SYSTEMS * 5
+    assert {vote.get("failed") for vote in votes} == {CUT.reason}
+
+
 def test_readers_that_are_alike_are_asked_once(finished: Outcome, folder: Path) -> None:
     """By real vectors: general and ordinary readers are one, and so are those who study whales."""
     for one in evidence(folder):
@@ -193,13 +202,7 @@ def listing_engines() -> ScriptedEngines:
             super().__init__(writes=said)
 
     def said(prompt: Prompt, how: Writing) -> str:
-        if how.schema:
-            return json.dumps(imagined_value(json.loads(how.schema), prompt.text[-300:]))
-        if told := readers(prompt):
-            return told
-        roles = prompt.text.partition("<roles>\n")[2].partition("\n</roles>")[0].splitlines()
-        votes = (f"{role.partition(':')[0]}: Summary 2, because it is short." for role in roles)
-        return "\n".join(votes) or f"text {len(prompt.text)}"
+        return readers(prompt) or any_text(prompt, how)
 
     return ScriptedEngines(Listing)
 
@@ -226,8 +229,11 @@ def test_asks_are_those_of_the_plan_and_briefs_survive_other_candidates(
         asked = json.loads((tmp_path / name / "run.json").read_text())["asked"]
         found[name] = {row["stage"]: row["asks"] for row in asked}
         assert planned == sum(found[name].values())
-    assert found["first"] == {"prepare": 5 * 2, "judge": 5 * 3 * 2}
-    assert found["second"] == {"prepare": 0, "judge": 5 * 2 * 2}
+        scores = pq.read_table(tmp_path / name / "scores").to_pylist()
+        assert {row["status"] for row in scores} == {"ok"}
+    # in two orders, a vote is written and weighed
+    assert found["first"] == {"prepare": 5 * 2, "judge": 5 * 3 * 2 * 2}
+    assert found["second"] == {"prepare": 0, "judge": 5 * 2 * 2 * 2}
 
 
 def test_ablations_share_their_briefs(e2e: SimpleNamespace, tmp_path: Path) -> None:
@@ -252,7 +258,7 @@ def test_ablations_share_their_briefs(e2e: SimpleNamespace, tmp_path: Path) -> N
     }
     plan = make_plan(make_job(load_config(config), listing_engines()))
     batched = {name: plan.asked["judge", name].asks for name in ways if name != "alone"}
-    assert batched == dict.fromkeys(batched, 3 * 2), "no two are taken for one"
+    assert batched == dict.fromkeys(batched, 3 * 2 * 2), "no two are taken for one"
     outcome = run(config, engines=listing_engines())
     assert outcome.exit_code == 0
     asked = json.loads((tmp_path / "out" / "run.json").read_text())["asked"]

@@ -1,11 +1,13 @@
-"""Writing on the real engine: texts, their tokens' places and probabilities, limits, schemas."""
+"""Writing on the real engine: texts, their tokens' places and probabilities, limits, forms."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,17 +25,23 @@ ASK = [Prompt((f"Write about the {thing}.",)) for thing in ("river", "bridge", "
 GREEDY = Writing(max_tokens=24)
 
 
-@pytest.mark.parametrize("pieces", ["bytes", "words"])
-def test_tokens_cover_the_text_in_order(engine: Callable[..., VllmModel], pieces: str) -> None:
-    for reply in asyncio.run(engine(pieces).write(ASK, GREEDY)):
-        assert isinstance(reply, Written)
-        sample = reply.samples[0]
-        assert sample.tokens
-        assert sample.tokens[0].start == 0
-        assert sample.tokens[-1].end == len(sample.text)
-        for before, after in zip(sample.tokens, sample.tokens[1:], strict=False):
+@pytest.mark.parametrize(
+    ("pieces", "own"), [("bytes", "Öl “für” die Straße. —\nNaïve\tlines"), ("words", "The river.")]
+)
+def test_tokens_cover_the_text_in_order(
+    engine: Callable[..., VllmModel], pieces: str, own: str
+) -> None:
+    model = engine(pieces)
+    written = asyncio.run(model.write(ASK, GREEDY))
+    texts = [reply.text for reply in written if isinstance(reply, Written)]
+    texts[-1] = own
+    for text, reply in zip(texts, asyncio.run(model.weigh(ASK, texts)), strict=True):
+        assert isinstance(reply, Weighed)
+        assert reply.tokens[0].start == 0
+        assert reply.tokens[-1].end == len(text)
+        for before, after in pairwise(reply.tokens):
             assert before.end == after.start
-        assert all(token.logprob <= 0 for token in sample.tokens)
+        assert all(token.logprob <= 0 for token in reply.tokens)
 
 
 @pytest.mark.parametrize("how", [GREEDY, replace(GREEDY, temperature=1.0, n=3)])
@@ -59,7 +67,7 @@ def test_several_samples_of_one_prompt(engine: Callable[..., VllmModel]) -> None
     assert len({sample.text for sample in reply.samples}) > 1
 
 
-def test_a_schema_is_followed_and_gives_no_probabilities(engine: Callable[..., VllmModel]) -> None:
+def test_a_schema_is_followed(engine: Callable[..., VllmModel]) -> None:
     schema = {"type": "object", "properties": {"vote": {"enum": ["yes", "no"]}},
               "required": ["vote"], "additionalProperties": False}  # fmt: skip
     how = Writing(max_tokens=64, schema=json.dumps(schema))
@@ -70,7 +78,22 @@ def test_a_schema_is_followed_and_gives_no_probabilities(engine: Callable[..., V
     assert stopped
     for sample in stopped:
         assert json.loads(sample.text)["vote"] in ("yes", "no")
-        assert sample.tokens is None
+
+
+@pytest.mark.parametrize(
+    ("pieces", "regex"),
+    [
+        ("bytes", r"Critic \(of films & art\): (Café|River 2\+) — [^\n]{1,12}\n[0-9]\. [^:\n]:"),
+        ("words", r"Critic \(of films\): (River|Town) [^\n]{1,12}\n[0-9]{1,2}\. [^:\n]{1,9}:"),
+    ],
+)  # fmt: skip
+def test_a_regex_is_followed(engine: Callable[..., VllmModel], pieces: str, regex: str) -> None:
+    """Escapes, letters beyond ASCII and line breaks are as Python reads them."""
+    replies = asyncio.run(engine(pieces).write(ASK, Writing(max_tokens=200, regex=regex)))
+    for reply in replies:
+        assert isinstance(reply, Written)
+        assert reply.samples[0].finish == "stop"
+        assert re.fullmatch(regex, reply.text)
 
 
 def test_a_prompt_longer_than_the_context_fails_in_words(engine: Callable[..., VllmModel]) -> None:

@@ -16,7 +16,7 @@ from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.rival import needed
-from evaljudge.model.asks import Failed, Options, Prompt, Sample, Token, Writing, Written
+from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
@@ -41,38 +41,43 @@ class Voting(Scripted):
     """Writes readers, references and votes; notes what it was asked."""
 
     def __init__(self, says: Callable[[str, str], str], **lists: str | Failed) -> None:
-        super().__init__(writes=self._reply, chooses=self._choice, embeds=vector)
+        super().__init__(
+            writes=self._reply, chooses=self._choice, weighs=self._weights, embeds=vector
+        )
         self._says, self._lists = says, {"coarse": COARSE, "fine": FINE} | lists
         self.asked: list[str] = []
+        self.weighed: list[tuple[str, str]] = []
         self.logprob = log(0.8)
         self.p_second = 0.7
 
     def _reply(self, prompt: Prompt, how: Writing) -> str | Failed:
-        assert how.schema is None, "a schema would mask the log-probabilities"
         self.asked.append(prompt.text)
         if "by what they do in life" in prompt.text:
             return self._lists["coarse"]
         if "by how much they already know" in prompt.text:
             return self._lists["fine"]
         if "<roles>" not in prompt.text:
+            assert how.regex is None
             return f"reference {len(self.asked)}"
         roles = inside(prompt, "roles").splitlines()
         candidate = inside(prompt, "second")
+        assert how.regex and how.regex.count(" — ") == len(roles)
         return "\n".join(self._says(role, candidate) for role in roles)
 
     def _choice(self, prompt: Prompt, options: Options) -> Mapping[str, float]:
         self.asked.append(prompt.text)
         return {"1": log(1 - self.p_second), "2": log(self.p_second)}
 
-    def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
-        """A token for each line: the first has the log-probability, each further half of it."""
-        if isinstance(reply, Failed):
-            return reply
-        tokens, start, logprob = [], 0, self.logprob
-        for line in reply.splitlines(keepends=True):
-            tokens.append(Token(start, start + len(line), logprob))
-            start, logprob = start + len(line), logprob / 2
-        return Written((Sample(reply, "stop", tuple(tokens)),))
+    def _weights(self, prompt: Prompt, text: str) -> Sequence[float]:
+        """A token for each word: those of the first line's vote have the log-probability, those of
+        each further line half of it, and those of the roles' names are all but impossible."""
+        self.weighed.append((prompt.text, text))
+        found: list[float] = []
+        for number, line in enumerate(text.split("\n")):
+            name, _, said = line.partition(":")
+            found += [-20.0] * len(name.split())
+            found += [self.logprob / 2**number] * len(said.split())
+        return found
 
 
 def inside(prompt: Prompt, marker: str) -> str:
@@ -82,7 +87,7 @@ def inside(prompt: Prompt, marker: str) -> str:
 
 
 def all_for_the_second(role: str, second: str) -> str:
-    return f"{role.partition(':')[0]}: Summary 2, because it says more."
+    return f"{role.partition(':')[0]}: Summary 2 — It says more."
 
 
 def judge(**settings: Any) -> Roles:
@@ -154,7 +159,7 @@ def test_a_reader_who_is_a_static_role_over_again_is_dropped(clustering: bool) -
         ["general public", "of the same name as the static role “General Public”"]
     ]
     assert found.evidence["notes"] == [
-        "fine readers: no roles in the reply: “no list”",
+        "fine readers: no readers in the reply: “no list”",
         "0 of 4 dynamic roles: no more of them are distinct",
     ]
 
@@ -163,7 +168,7 @@ def test_nobody_votes_for_a_reason() -> None:
     model = Voting(all_for_the_second, coarse="I cannot say.", fine="Nor I.")
     one = judge(static=False, exact=True)
     found, _ = verdicts(one, model)
-    why = "nobody votes: readers could not be had: no roles in the reply: “I cannot say.”"
+    why = "nobody votes: readers could not be had: no readers in the reply: “I cannot say.”"
     assert values(one, found) == {"roles": why, "roles.exact": why}
 
 
@@ -171,11 +176,11 @@ def test_readers_that_cannot_be_had_leave_the_static_roles_and_the_reason() -> N
     model = Voting(all_for_the_second, coarse="I cannot say.", fine=Failed("too long"))
     one = judge()
     (brief,) = asyncio.run(one.brief(DOCUMENT, [], model))
-    assert (brief.status, brief.reason) == ("unscored", "no roles in the reply: “I cannot say.”")
+    assert (brief.status, brief.reason) == ("unscored", "no readers in the reply: “I cannot say.”")
     found, _ = verdicts(one, model, briefs=[brief])
     assert voters(found) == STATIC
     assert found.evidence["notes"] == [
-        "readers could not be had: no roles in the reply: “I cannot say.”"
+        "readers could not be had: no readers in the reply: “I cannot say.”"
     ]
     assert values(one, found)["roles"] == pytest.approx(0.8 + exp(log(0.8) / 2) + exp(log(0.8) / 4))
 
@@ -200,11 +205,13 @@ def test_one_prompt_for_a_candidate_and_the_sum_of_its_confidences() -> None:
 
     def says(role: str, candidate: str) -> str:
         which = "Summary 1" if "Critic" in role else "Summary 2"
-        return f"{role.partition(':')[0]}: {which}, because of its sentences."
+        return f"{role.partition(':')[0]}: {which} — Its sentences."
 
     model, one = Voting(says), judge(dynamic=0)
     found, _ = verdicts(one, model)
     assert len(model.asked) == 2
+    assert [text for text, _ in model.weighed] == model.asked
+    assert found.tokens.asks == 2
     assert [v["votes"]["fixed"]["choice"] for v in found.evidence["roles"]] == [
         "candidate", "reference", "candidate",
     ]  # fmt: skip
@@ -396,7 +403,7 @@ def test_a_task_names_its_roles(tmp_path: Any) -> None:
         Roles({}, load_task(str(file)))
     file.write_text(file.read_text() + "roles: {Nurse: what to do next, Doctor: what was found}\n")
     found, _ = verdicts(Roles({"dynamic": 0}, load_task(str(file))), Voting(
-        lambda role, second: f"{role.partition(':')[0]}: Text 2, because."))  # fmt: skip
+        lambda role, second: f"{role.partition(':')[0]}: Text 2 — It says more."))  # fmt: skip
     assert voters(found) == ["Nurse", "Doctor"]
 
 
@@ -424,7 +431,7 @@ def test_every_task_has_its_roles_and_prompts(name: str, layout: Any) -> None:
     noun = {"summary": "Summary", "dialogue": "Response", "story": "Story"}[name]
 
     def says(role: str, candidate: str) -> str:
-        return f"{role.partition(':')[0]}: {noun} 2, because it says more."
+        return f"{role.partition(':')[0]}: {noun} 2 — It says more."
 
     model = Voting(says)
     briefs = asyncio.run(one.brief(DOCUMENT, [], model))

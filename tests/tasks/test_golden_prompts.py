@@ -126,8 +126,7 @@ def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     given: dict[str, str | None] = {"context": None}
     given |= {slot: text for slot, text in texts.items() if slot != "axis"}
     given |= {"text": given["target"], "first": given["reference"], "second": given["target"]}
-    told = [f"{n}. {who}: {what}" for n, (who, what) in enumerate(task.roles.items(), 1)]
-    given["roles"] = "\n".join(told)
+    given["roles"] = "\n".join(f"{who}: {what}" for who, what in task.roles.items())
     if mode != "choose":
         given |= {"entity": given["entities"], "sentence": given["sentences"]}
     noun = task.nouns["target"]

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.judges.roles.lists import Role
+from evaljudge.judges.roles.readers import Role
 from evaljudge.model.asks import Vector
 
 ALIKE = 0.999

@@ -4,14 +4,15 @@ After "Large Language Models are Diverse Role-Players for Summarization Evaluati
 roles stand for what is objective (the task names them: the public, a critic, the news' author);
 readers are invented for each document by a coarse and a fine prompt (readers.py), and clustered
 with the static ones, so that none is asked twice (clusters.py). Of one candidate all roles
-vote in one reply, written without a schema, whose log-probabilities are a role's confidence:
+vote in one reply, in a form that the engine keeps; a role's confidence is read from the model's
+log-probabilities of its choice and reason, without that form (votes.py):
 
     General Public    Summary 2 (the candidate)   e^-.3 = .74       `roles` = .74 + .82 = 1.56
     Critic            Summary 1 (the reference)
     Residents         Summary 2 (the candidate)   e^-.2 = .82       equations (1) to (4)
 
-Where some gave no vote that can be read, the sum of the others is scaled to the number of roles;
-with `order: both` the two orders' sums are averaged.
+Where some gave no vote, as the reply was cut, the sum of the others is scaled to the number of
+roles; with `order: both` the two orders' sums are averaged.
 
     roles.mean    the same over the number of roles: a document with fewer roles, whose sums cannot
                   become as high, is compared with others by it
@@ -38,9 +39,15 @@ from evaljudge.judges.collector import Wanted
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.roles.clusters import first_come, survivors
 from evaljudge.judges.roles.findings import RoleFindings
-from evaljudge.judges.roles.lists import Role
 from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Order, Polling
-from evaljudge.judges.roles.readers import LISTS, Readers, notes_in, of_other_names, readers_in
+from evaljudge.judges.roles.readers import (
+    LISTS,
+    Readers,
+    Role,
+    notes_in,
+    of_other_names,
+    readers_in,
+)
 from evaljudge.judges.roles.readers import PART as READERS
 from evaljudge.judges.roles.rival import Rival, checked_axis
 from evaljudge.judges.shared.askable import hurdle
@@ -97,7 +104,7 @@ class RolesSettings(Settings):
 
 class Roles(Judge):
     kind = "roles"
-    version = "2"
+    version = "3"
     axes = (ANY_AXIS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:

@@ -2,22 +2,24 @@
 
 candidate A, order `fixed`    one reply     General Public: candidate .74 | Critic: reference .60
               `swapped`       one reply     General Public: candidate .71 | Critic: candidate .52
+                              … and each reply weighed, once written, for its confidences
 `exact`                       one ask for each role and order: p(candidate)
 `plain`                       one ask for each order, without roles
 """
 
 from __future__ import annotations
 
+from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
 
 from evaljudge.judges.roles.clusters import Survivors
-from evaljudge.judges.roles.lists import Role
-from evaljudge.judges.roles.votes import Vote, votes_in
+from evaljudge.judges.roles.readers import Role
+from evaljudge.judges.roles.votes import Vote, VoteForm
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Candidate, Document, Tokens
@@ -26,7 +28,8 @@ Order = Literal["fixed", "swapped"]
 """`fixed`: the reference is the first text and the candidate the second, as in the paper."""
 WHICH = Options(("1", "2"))
 TEMPLATES = ("roles.vote", "roles.choose", "roles.plain")
-NO_CONFIDENCE = "the reply came without log-probabilities"
+OTHER_LETTERS = "the model's tokens do not spell the reply, so its votes have no confidence"
+NOTHING_TO_WEIGH = Failed("no vote in the reply")
 
 
 @dataclass(frozen=True)
@@ -101,19 +104,22 @@ class Polling:
     async def _vote(self, cast: _Cast) -> None:
         everyone = range(len(cast.roles))
         groups = [tuple(everyone)] if self._asking.batch else [(n,) for n in everyone]
-        asked = list(product(range(len(cast.candidates)), self._asking.orders, groups))
-        prompts = [self._prompt("roles.vote", cast, c, order, group) for c, order, group in asked]
-        replies = await cast.model.write(prompts, self._how)
-        for (c, order, group), reply in zip(asked, replies, strict=True):
-            cast.ballots[c].tokens += cost([reply])
-            found = self._read(reply, [cast.roles[n] for n in group])
-            for n, vote in zip(group, found, strict=True):
-                cast.ballots[c].votes[n, order] = _told(vote, order)
+        await gather(*(self._vote_together(cast, group) for group in groups))
 
-    def _read(self, reply: Written | Failed, roles: Sequence[Role]) -> Sequence[Vote | Failed]:
-        if isinstance(reply, Failed):
-            return [Failed(reply.reason)] * len(roles)
-        return votes_in(reply.samples[0], roles, self.names)
+    async def _vote_together(self, cast: _Cast, group: Sequence[int]) -> None:
+        """These roles, in one reply for each candidate and order; each reply is then weighed."""
+        form = VoteForm([cast.roles[n] for n in group], self.names)
+        how = replace(self._how, regex=form.regex, example=form.example)
+        asked = list(product(range(len(cast.candidates)), self._asking.orders))
+        prompts = [self._prompt("roles.vote", cast, c, order, group) for c, order in asked]
+        replies = await cast.model.write(prompts, how)
+        votes = [_read(reply, form) for reply in replies]
+        weighed = await _weigh(prompts, replies, votes, cast.model)
+        found = zip(asked, replies, votes, weighed, strict=True)
+        for (c, order), reply, own_votes, weights in found:
+            cast.ballots[c].tokens += cost([reply, weights])
+            for n, vote in zip(group, own_votes, strict=True):
+                cast.ballots[c].votes[n, order] = _ballot(vote, weights, order)
 
     async def _choose(self, cast: _Cast) -> None:
         asked = list(
@@ -138,10 +144,10 @@ class Polling:
     ) -> Prompt:
         texts = [cast.reference, cast.candidates[candidate].text]
         first, second = texts if order == "fixed" else reversed(texts)
-        told = [f"{cast.roles[n].type}: {cast.roles[n].description}" for n in group]
-        listed = told[0] if template == "roles.choose" else _numbered(told)
+        listed = [f"{cast.roles[n].type}: {cast.roles[n].description}" for n in group]
         document = cast.document
-        given = {"source": document.source, "context": document.context, "roles": listed}
+        given = {"source": document.source, "context": document.context}
+        given |= {"roles": "\n".join(listed)}
         given |= {"first": first, "second": second}
         return self._pack.render(template, given, **self._words)
 
@@ -160,18 +166,43 @@ class _Cast:
         self.ballots = [Ballots() for _ in self.candidates]
 
 
-def _numbered(told: Sequence[str]) -> str:
-    return "\n".join(f"{n}. {one}" for n, one in enumerate(told, 1))
+def _read(reply: Written | Failed, form: VoteForm) -> Sequence[Vote | Failed]:
+    if isinstance(reply, Failed):
+        return [Failed(reply.reason)] * len(form.roles)
+    return form.read(reply.samples[0])
 
 
-def _told(vote: Vote | Failed, order: Order) -> dict[str, Any]:
+async def _weigh(
+    prompts: Sequence[Prompt], replies: Sequence[Written | Failed],
+    votes: Sequence[Sequence[Vote | Failed]], model: Model,
+) -> list[Weighed | Failed]:  # fmt: skip
+    """Of each reply that holds a vote, its tokens' log-probabilities without the form's mask."""
+    texts = {
+        at: reply.text
+        for at, (reply, found) in enumerate(zip(replies, votes, strict=True))
+        if isinstance(reply, Written) and any(isinstance(vote, Vote) for vote in found)
+    }
+    weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
+    pairs = zip(texts.items(), weighed, strict=True)
+    found = {at: _spelling(text, reply) for (at, text), reply in pairs}
+    return [found.get(at, NOTHING_TO_WEIGH) for at in range(len(replies))]
+
+
+def _spelling(text: str, reply: Weighed | Failed) -> Weighed | Failed:
+    """Places in the reply are those of its tokens only where these spell it, letter by letter."""
+    if isinstance(reply, Failed) or reply.tokens[-1].end == len(text):
+        return reply
+    return Failed(OTHER_LETTERS, reply.spent)
+
+
+def _ballot(vote: Vote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:
     if isinstance(vote, Failed):
         return {"failed": vote.reason}
-    if vote.confidence is None:
-        return {"failed": NO_CONFIDENCE}
+    if isinstance(weighed, Failed):
+        return {"failed": weighed.reason}
     is_candidate = vote.choice == (1 if order == "fixed" else 0)
     choice = "candidate" if is_candidate else "reference"
-    return {"choice": choice, "confidence": vote.confidence, "reason": vote.reason}
+    return {"choice": choice, "confidence": vote.confidence(weighed.tokens), "reason": vote.reason}
 
 
 def _p_candidate(reply: Chosen | Failed, order: Order) -> float | dict[str, str]:

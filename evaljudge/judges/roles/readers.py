@@ -1,23 +1,24 @@
 """Who would read this: two lists that the model writes of a document, in one brief.
 
-    coarse   by what people do in life      Politicians: the law behind the case | General Public: …
-    fine     by how much they know of it    Residents of Nevada: the details they have not heard | …
+    coarse   by what people do in life        1. Politicians: the law behind the case
+    fine     by how much they know of it      1. Residents of Nevada: details they have not heard
 
-The lists are kept as they were read; which of them vote is settled when a candidate is judged
-(clusters.py), so that another number of roles, or none of the static ones, asks for no brief.
+The engine keeps the lists' form. They are stored as they were read; which of the readers vote is
+settled when a candidate is judged (clusters.py), so that another number of roles, or none of the
+static ones, asks for no brief.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
-from evaljudge.judges.roles.lists import Role, RoleList, roles_in
-from evaljudge.judges.shared.wording import fold
+from evaljudge.judges.shared.wording import fold, one_line, quoted
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Writing, Written
+from evaljudge.model.asks import Failed, Sample, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Document
@@ -25,14 +26,58 @@ from evaljudge.records import ANY_AXIS, Brief, Document
 PART = "readers"
 TEMPLATES = ("roles.coarse", "roles.fine")
 LISTS = len(TEMPLATES)
-Lists = Mapping[str, RoleList | Failed]
-"""By their names: `coarse`, `fine`."""
+LINE = r"[0-9]{1,2}\. ([^:\n]+): ([^\n]+)"
+LONGEST_TYPE, LONGEST_DESCRIPTION = 80, 300
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """`type` is who it is, in a few words; `description`, what it looks for. Each is one line."""
+
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleList:
+    """`note` says what is left out."""
+
+    roles: tuple[Role, ...]
+    note: str = ""
+
+
+def list_form(most: int) -> str:
+    """The regex of a list of so many readers at most."""
+    return rf"{LINE}(\n{LINE}){{0,{most - 1}}}"
+
+
+def roles_in(reply: Sample) -> RoleList | Failed:
+    """The last line of a reply that was cut at its limit may lack its rest: it is left out."""
+    is_cut = reply.finish == "length"
+    lines = reply.text.split("\n")[: -1 if is_cut else None]
+    found = (_role(*line.groups()) for line in map(re.compile(LINE).fullmatch, lines) if line)
+    roles = tuple(role for role in found if fold(role.type) and fold(role.description))
+    if roles:
+        return RoleList(roles, "the list was cut at the token limit" if is_cut else "")
+    if is_cut:
+        return Failed(f"cut at the token limit before a reader was whole: {quoted(reply.text)}")
+    return Failed(f"no readers in the reply: {quoted(reply.text)}")
+
+
+def _role(type_: str, description: str) -> Role:
+    return Role(
+        _within(one_line(type_), LONGEST_TYPE), _within(one_line(description), LONGEST_DESCRIPTION)
+    )
+
+
+def _within(line: str, most: int) -> str:
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 class Readers:
     def __init__(self, judge: str, task: Task, how: Writing, most: int) -> None:
-        self._judge, self._pack, self._most = judge, task.pack, most
-        self._how = replace(how, example=_example(most))
+        self._judge, self._pack = judge, task.pack
+        self._how = Writing(how.max_tokens, regex=list_form(most), example=_example(most))
         self._words = {"source_noun": task.nouns["source"], "most": str(most)}
         for template in TEMPLATES:
             self._pack.check(template, ["source"], **self._words)
@@ -54,7 +99,7 @@ class Readers:
         return Brief(*known, _content(lists), tokens=tokens)
 
     def _read(self, reply: Written | Failed) -> RoleList | Failed:
-        return reply if isinstance(reply, Failed) else roles_in(reply.samples[0], self._most)
+        return reply if isinstance(reply, Failed) else roles_in(reply.samples[0])
 
 
 def _example(most: int) -> str:
@@ -62,7 +107,7 @@ def _example(most: int) -> str:
     return "\n".join(f"{n}. Reader {{mark}} {n}: {told}" for n in range(1, most + 1))
 
 
-def _content(lists: Lists) -> dict[str, Any]:
+def _content(lists: Mapping[str, RoleList | Failed]) -> dict[str, Any]:
     return {
         name: {"failed": one.reason}
         if isinstance(one, Failed)

@@ -1,0 +1,156 @@
+"""Votes by the real engine: every reply keeps its form, and each confidence is the model's own.
+
+The oracle renders with `apply_chat_template`, tokenises the reply with the model's own tokenizer,
+and takes the mean over the tokens that its offsets place in a vote's choice and reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import exp
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.vllm import VllmModel
+from evaljudge.judges.roles.judge import Roles
+from evaljudge.judges.roles.readers import list_form
+from evaljudge.judges.roles.votes import CUT
+from evaljudge.model.asks import Failed, Prompt, Weighed, Writing, Written
+from evaljudge.prompts import load_task
+from evaljudge.records import Candidate, Case, Document, Verdict
+
+pytestmark = pytest.mark.engine
+
+TASK = load_task("summary")
+DOCUMENT = Document(
+    "d1",
+    "The river rose after two days of rain and the town council closed the old bridge. " * 12,
+    ("The river rose, and the bridge was closed.",),
+)
+TEXTS = ("A flood closed a bridge.", "The town is fine.")
+CASE = Case(DOCUMENT, tuple(Candidate(name, text) for name, text in zip("AB", TEXTS, strict=True)))
+
+
+class Terse:
+    """The real engine, made to end each line soon, as random weights would not; notes replies."""
+
+    def __init__(self, model: VllmModel) -> None:
+        self._model = model
+        self.written: list[tuple[Prompt, Writing, Written]] = []
+        self.weighed: list[tuple[Prompt, str, Weighed]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        shorter = (how.regex or "").replace(r"[^\n]+", r"[^\n]{1,40}")
+        replies = await self._model.write(prompts, replace(how, regex=shorter))
+        for prompt, reply in zip(prompts, replies, strict=True):
+            assert isinstance(reply, Written)
+            self.written.append((prompt, how, reply))
+        return replies
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        replies = await self._model.weigh(prompts, texts)
+        for prompt, text, reply in zip(prompts, texts, replies, strict=True):
+            assert isinstance(reply, Weighed)
+            self.weighed.append((prompt, text, reply))
+        return replies
+
+
+class Oracle:
+    def __init__(self, folder: Path) -> None:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        self.torch = torch
+        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+    def confidences(self, prompt: str, reply: str) -> list[float]:
+        turns = [{"role": "user", "content": prompt}]
+        before = self.tokenizer.apply_chat_template(
+            turns, tokenize=False, add_generation_prompt=True
+        )
+        told = self.tokenizer(before + reply, add_special_tokens=False, return_offsets_mapping=True)
+        with self.torch.no_grad():
+            logits = self.model(self.torch.tensor([told["input_ids"]])).logits[0]
+        rows = logits.log_softmax(-1)
+        logprobs = [float(rows[n - 1][token]) for n, token in enumerate(told["input_ids"])]
+        found = []
+        for line in re.finditer(r"[^\n]+", reply):
+            start = len(before) + line.start() + line[0].index(": ") + 1
+            end = len(before) + line.end()
+            places = enumerate(told["offset_mapping"])
+            found.append(exp(fmean(logprobs[n] for n, (at, _) in places if start <= at < end)))
+        return found
+
+
+@pytest.fixture(scope="module")
+def oracle(tiny: Callable[..., Path]) -> Oracle:
+    return Oracle(tiny("bytes", True))
+
+
+def verdicts(model: Terse, **settings: Any) -> tuple[Roles, list[Verdict]]:
+    one = Roles({"dynamic": 0, "max_tokens": 2000} | settings, TASK)
+    return one, asyncio.run(one.verdicts(CASE, [], model))
+
+
+def votes(found: Sequence[Verdict], order: str) -> list[dict[str, Any]]:
+    return [role["votes"][order] for one in found for role in one.evidence["roles"]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "replies"),
+    [({"order": "both"}, 4), ({"batch": False}, 6), ({"batch": False, "order": "swapped"}, 6)],
+)
+def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
+    engine: Callable[..., VllmModel], oracle: Oracle, settings: dict[str, Any], replies: int
+) -> None:
+    model = Terse(engine())
+    one, found = verdicts(model, **settings)
+    assert len(model.written) == len(model.weighed) == replies
+    wanted: list[float] = []
+    for prompt, how, reply in model.written:
+        assert how.regex and re.fullmatch(how.regex, reply.text)
+        assert any((prompt, reply.text) == asked[:2] for asked in model.weighed)
+        wanted += oracle.confidences(prompt.text, reply.text)
+    orders = ["fixed", "swapped"] if settings.get("order") == "both" else [one._orders[0]]
+    cast = [vote for order in orders for vote in votes(found, order)]
+    assert sorted(vote["confidence"] for vote in cast) == pytest.approx(sorted(wanted), rel=2e-3)
+    assert all(score.value is not None for verdict in found for score in one.score(verdict))
+    assert sum(verdict.tokens.asks for verdict in found) == 2 * replies
+
+
+def test_lists_of_readers_keep_their_form(engine: Callable[..., VllmModel]) -> None:
+    model = Terse(engine())
+    one = Roles({"clustering": False, "readers": 2, "max_tokens": 2000}, TASK)
+    (brief,) = asyncio.run(one.brief(DOCUMENT, [], model))
+    assert len(model.written) == 2
+    for _, how, reply in model.written:
+        assert how.regex == list_form(2)
+        assert re.fullmatch(how.regex, reply.text)
+    assert model.weighed == []
+    assert brief.status == "ok" or "no readers in the reply" in brief.reason
+
+
+def test_a_token_limit_leaves_the_votes_that_were_whole(engine: Callable[..., VllmModel]) -> None:
+    model = Terse(engine())
+    _, whole = verdicts(model)
+    (spent,) = model.written[0][2].spent
+    _, cut = verdicts(Terse(engine()), max_tokens=spent.generated - 2)
+    before, after = votes(whole[:1], "fixed"), votes(cut[:1], "fixed")
+    assert after[:-1] == [vote | {"confidence": pytest.approx(vote["confidence"], rel=1e-3)}
+                          for vote in before[:-1]]  # fmt: skip
+    assert after[-1] == {"failed": CUT.reason}
+    _, nothing = verdicts(Terse(engine()), max_tokens=3)
+    assert all("failed" in vote for vote in votes(nothing, "fixed"))
+    assert sum(verdict.tokens.asks for verdict in nothing) == len(CASE.candidates)
