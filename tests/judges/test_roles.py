@@ -16,7 +16,17 @@ from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.roles.judge import Roles
 from evaljudge.judges.roles.rival import needed
-from evaljudge.model.asks import Failed, Options, Prompt, Writing
+from evaljudge.judges.roles.votes import CUT
+from evaljudge.model.asks import (
+    Failed,
+    Options,
+    Prompt,
+    Sample,
+    Token,
+    Weighed,
+    Writing,
+    Written,
+)
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
@@ -235,8 +245,9 @@ def test_swapped_and_both_orders() -> None:
 def test_each_alone() -> None:
     model, one = Voting(all_for_the_second), judge(dynamic=0, batch=False)
     found, _ = verdicts(one, model)
-    assert len(model.asked) == 2 * 3
+    assert len(model.asked) == len(model.weighed) == 2 * 3
     assert values(one, found) == {"roles": 3 * 0.8}
+    assert found.tokens.asks == 2 * 3
     assert one.asks_by_replies is False
     assert judge(batch=False).asks_by_replies
     assert not judge().asks_by_replies
@@ -256,9 +267,57 @@ def test_who_gave_no_vote_is_left_out_and_the_sum_scaled() -> None:
 
 
 def test_nobody_voted() -> None:
+    """And what holds no vote is not weighed."""
+    model, one = Voting(lambda role, candidate: "Well."), judge(dynamic=0)
+    found, _ = verdicts(one, model)
+    assert values(one, found) == {"roles": "nobody voted: not a vote of this role: “Well.”"}
+    assert (model.weighed, found.tokens.asks) == ([], 1)
+
+
+def test_a_cut_reply_counts_with_the_votes_that_were_whole() -> None:
+    class Cut(Voting):
+        def _written(self, prompt: Prompt, reply: str | Failed, how: Writing) -> Written | Failed:
+            assert isinstance(reply, str)
+            return Written((Sample(reply[: reply.rindex("\n") + 30], "length"),))
+
     one = judge(dynamic=0)
-    found, _ = verdicts(one, Voting(lambda role, candidate: "Well."))
-    assert str(values(one, found)["roles"]).startswith("nobody voted: ")
+    found, _ = verdicts(one, Cut(all_for_the_second))
+    votes = [role["votes"]["fixed"] for role in found.evidence["roles"]]
+    assert [vote.get("confidence") for vote in votes] == [
+        pytest.approx(0.8), pytest.approx(0.8**0.5), None,
+    ]  # fmt: skip
+    assert votes[2] == {"failed": CUT.reason}
+    assert values(one, found) == {"roles": (0.8 + 0.8**0.5) * 3 / 2}
+
+
+@pytest.mark.parametrize(
+    ("weighed", "reason"),
+    [
+        (Failed("too long"), "too long"),
+        (Weighed((Token(0, 9, -1.0),)),
+         "the model's tokens do not spell the reply, so its votes have no confidence"),
+    ],
+)  # fmt: skip
+def test_votes_without_a_confidence_are_none(weighed: Weighed | Failed, reason: str) -> None:
+    class Unweighed(Voting):
+        async def weigh(
+            self, prompts: Sequence[Prompt], texts: Sequence[str]
+        ) -> list[Weighed | Failed]:
+            return [weighed] * len(texts)
+
+    one = judge(dynamic=0)
+    found, _ = verdicts(one, Unweighed(all_for_the_second))
+    assert values(one, found) == {"roles": f"nobody voted: {reason}"}
+
+
+def test_a_reply_that_failed_is_the_reason_of_every_role() -> None:
+    class Silent(Voting):
+        def _reply(self, prompt: Prompt, how: Writing) -> str | Failed:
+            return Failed("too long")
+
+    one = judge(dynamic=0)
+    found, _ = verdicts(one, Silent(all_for_the_second))
+    assert {role["votes"]["fixed"]["failed"] for role in found.evidence["roles"]} == {"too long"}
 
 
 def test_exact_and_plain_are_asks_of_their_own() -> None:
