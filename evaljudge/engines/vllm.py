@@ -13,6 +13,8 @@ from asyncio import gather, to_thread
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
+from math import inf
 from typing import Any, TypeVar
 
 from evaljudge.engines.labels import Labels, compile_options
@@ -45,6 +47,8 @@ QUIET = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # see loop.py
 }
 R = TypeVar("R")
+TEXT_AT = "evaljudge.text_at"
+"""The argument by which a request says where its text to weigh begins."""
 CUDA_BLOCK = 16
 CPU_BLOCK = 32
 """Smaller than the build's own 128: prefixes are shared in finer steps, and it was faster."""
@@ -149,6 +153,7 @@ class VllmModel:
         self._block: int = config.cache_config.block_size
         self._plainly = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         self._compiled = lru_cache(None)(self._compile)
+        _name_weighed_blocks(engine)
         self._steps, self._encoders = Steps(engine), Encoders()
 
     def prepare(self, options: Options) -> None:
@@ -199,10 +204,10 @@ class VllmModel:
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         async def reply(asked: _Asked) -> Weighed | Failed:
-            outputs = await self._steps.ask([asked.ids], [self._weighing(from_cache=True)])
+            outputs = await self._steps.ask([asked.ids], [self._weighing(asked, True)])
             if (outputs[0].num_cached_tokens or 0) >= asked.text_at:
                 # the cache reached into the text, and rows of cached tokens hold nothing
-                outputs += await self._steps.ask([asked.ids], [self._weighing(from_cache=False)])
+                outputs += await self._steps.ask([asked.ids], [self._weighing(asked, False)])
             rows = outputs[-1].prompt_logprobs[asked.text_at :]
             tokens = asked.ids[asked.text_at :]
             values = tuple(float(row[t].logprob) for row, t in zip(rows, tokens, strict=True))
@@ -268,7 +273,7 @@ class VllmModel:
             max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **self._plainly
         )
 
-    def _weighing(self, from_cache: bool) -> Any:
+    def _weighing(self, asked: _Asked, from_cache: bool) -> Any:
         from vllm import SamplingParams
 
         return SamplingParams(
@@ -276,6 +281,7 @@ class VllmModel:
             temperature=0.0,
             prompt_logprobs=0,
             skip_reading_prefix_cache=not from_cache,
+            extra_args={TEXT_AT: asked.text_at},
             **self._plainly,
         )
 
@@ -295,6 +301,30 @@ class VllmModel:
 
     def _compile(self, options: Options) -> Labels:
         return compile_options(options, self._tokeniser, self._template)
+
+
+def _name_weighed_blocks(engine: Any) -> None:
+    """Give the cache's blocks of a text to weigh names that no other request has.
+
+    Tokens that the cache serves have no log-probabilities. A text that was written just before lies
+    in the cache, and to weigh it the whole prompt would be read anew; so its own blocks must not be
+    found there, while those of its prompt are.
+    """
+    core = getattr(engine.engine_core, "engine_core", None)
+    if core is None or core.request_block_hasher is None:
+        return  # in another process, or without a cache of prefixes
+    usual, size = core.request_block_hasher, core.scheduler.hash_block_size
+
+    def names_of_blocks(request: Any) -> list[bytes]:
+        first, names = len(request.block_hashes), usual(request)
+        text_at = (request.sampling_params.extra_args or {}).get(TEXT_AT, inf)
+        own = request.request_id.encode()
+        return [
+            name if end < text_at else hashlib.sha256(name + own).digest()
+            for end, name in zip(count((first + 1) * size, size), names, strict=False)
+        ]
+
+    core.request_block_hasher = names_of_blocks
 
 
 def _form(how: Writing) -> Any:

@@ -141,7 +141,7 @@ def test_weigh_is_exact(
 ) -> None:
     model, oracle = engine(pieces, chat, caching), oracles(pieces, chat)
     texts = ["A flood closed the bridge." * n for n in (1, 3, 20)]
-    for _ in range(2):  # the second time the cache reaches into the texts
+    for _ in range(2):  # the second time the texts were read before
         replies = asyncio.run(model.weigh(PROMPTS, texts))
         for prompt, text, reply in zip(PROMPTS, texts, replies, strict=True):
             assert isinstance(reply, Weighed)

@@ -152,6 +152,24 @@ def test_prefixes_shared_are_served_from_cache(engine: Callable[..., VllmModel])
     assert tokens.floor >= 0.9 * tokens.prefilled
 
 
+@pytest.mark.parametrize("length", range(40, 76, 5))
+def test_what_was_just_written_is_weighed_from_its_prompt_s_cache(
+    engine: Callable[..., VllmModel], length: int
+) -> None:
+    """Wherever the blocks' bounds fall: only the text, and a block at most of its prompt, is read,
+    also where the engine has written or weighed it before."""
+    model = engine()
+    prompt = Prompt(("Write about it.\n" + "rain " * length,))
+    for _ in range(2):
+        (written,) = asyncio.run(model.write([prompt], Writing(max_tokens=80, regex="(rain )+")))
+        assert isinstance(written, Written)
+        (weighed,) = asyncio.run(model.weigh([prompt], [written.text]))
+        assert isinstance(weighed, Weighed)
+        (spent,) = weighed.spent
+        text_at = spent.prompt - len(weighed.tokens)
+        assert text_at - spent.block_size <= spent.cached < text_at
+
+
 def test_what_cannot_be_loaded_is_said_in_one_line(
     tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
