@@ -152,6 +152,17 @@ def test_prefixes_shared_are_served_from_cache(engine: Callable[..., VllmModel])
     assert tokens.floor >= 0.9 * tokens.prefilled
 
 
+def test_a_form_that_the_tokenizer_cannot_spell_fails_in_words(
+    engine: Callable[..., VllmModel],
+) -> None:
+    """And what else is asked is answered."""
+    model = engine("words")
+    (failed,) = asyncio.run(model.write(ASK[:1], Writing(max_tokens=20, regex="river — rain")))
+    assert failed == Failed("the engine gave the reply up: error")
+    (fine,) = asyncio.run(model.write(ASK[:1], Writing(max_tokens=20, regex="river rain")))
+    assert isinstance(fine, Written) and fine.text == "river rain"
+
+
 @pytest.mark.parametrize("length", range(40, 76, 5))
 def test_what_was_just_written_is_weighed_from_its_prompt_s_cache(
     engine: Callable[..., VllmModel], length: int

@@ -46,7 +46,7 @@ def test_whatever_the_form_admits_is_a_vote_of_every_role(
     assert len(votes) == len(lines) == len(types)
     for vote, line, type_ in zip(votes, lines, types, strict=True):
         assert isinstance(vote, Vote)
-        assert reply[slice(*vote.said)] == line.removeprefix(f"{type_}:")
+        assert reply[slice(*vote.span)] == line.removeprefix(f"{type_}:")
         assert line.startswith(f"{type_}: {names[vote.choice]} — ")
 
 
@@ -91,7 +91,7 @@ def test_why_a_role_has_no_vote() -> None:
 def tokens(text: str, own: float, others: float, form: VoteForm) -> list[Token]:
     """A letter each; those of choices and reasons have the one log-probability."""
     votes = [vote for vote in form.read(stopped(text)) if isinstance(vote, Vote)]
-    inside = {at for vote in votes for at in range(*vote.said)}
+    inside = {at for vote in votes for at in range(*vote.span)}
     return [Token(at, at + 1, own if at in inside else others) for at in range(len(text))]
 
 

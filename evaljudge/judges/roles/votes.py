@@ -28,17 +28,17 @@ MISSING = Failed("no vote of this role in the reply")
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """`choice`: the first or the second text; `said`: where choice and reason stand in the reply,
+    """`choice`: the first or the second text; `span`: where choice and reason stand in the reply,
     from the space after the role's colon to the end of its line."""
 
     choice: Literal[0, 1]
     reason: str
-    said: tuple[int, int]
+    span: tuple[int, int]
 
     def confidence(self, tokens: Sequence[Token]) -> float:
         """Equation (3): exp of the mean log-probability of the tokens that begin in the choice or
         its reason; those of the role's name, which the form dictates, do not count."""
-        start, end = self.said
+        start, end = self.span
         return exp(fmean(token.logprob for token in tokens if start <= token.start < end))
 
 
