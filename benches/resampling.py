@@ -23,8 +23,7 @@ import numpy as np
 from scipy import stats
 
 from evaljudge.agreement import LEVELS, Agreement, Resampled, agreements
-from evaljudge.agreement.bootstrap import drawn, interval
-from evaljudge.agreement.estimate import Draws
+from evaljudge.agreement.bootstrap import Draws, drawn, interval
 
 DOCUMENTS, SYSTEMS, SCORERS, AXES = 100, 16, 10, 4
 FEW = 40  # resamples of the loop

@@ -17,24 +17,25 @@ Policy:
 - `summary`: a rated candidate without a score is counted in `skipped`.
 - A vector that does not vary at system or summary level, or no document left at sample level,
   makes the value None, never 0.
-- `accuracy` asks only for two candidates: where nothing varies all are tied, and ties can agree.
-  So documents with equal ratings count. Every pair is looked at, wherefore a document with more
-  than MAX_COMPARED pairs is skipped, and more systems than that have no accuracy.
+- `accuracy` needs only two candidates: where nothing varies all are tied, and ties can agree. So
+  documents with equal ratings count. It compares every two candidates: a document with more than
+  MAX_COMPARED pairs is skipped, and with more systems than that there is no accuracy.
 - `epsilon`, up to which scores are tied for `accuracy`, is chosen once for a level, over all its
   documents: the smallest that makes the value greatest. Every resample keeps it.
 
-Intervals are 95% percentile bootstraps. By default whole documents are resampled with
-replacement, because the candidates of one document are not independent: what other documents
-would have shown. `resample="systems"` asks what other systems would have shown, and "both" draws
-either independently (Deutsch, Dror and Roth 2021). A candidate counts as often as its document and
-its system were drawn, and its repetitions are tied. Only documents and systems with a pair are
-resampled, and all statistics see the same resamples. An interval is over the resamples where its
-statistic is defined; it is None where that is fewer than half, or with fewer than two of what is
-resampled, or where the value itself is None. A resample that lacks a system correlates the systems
-it has. Resampling adds noise to every system's mean, so at system level intervals lean towards 0
-and need not hold a value near 1. A system drawn twice is tied with itself for scorer and people
-alike, which `accuracy` counts as agreement: resampling systems raises it. With systems resampled,
-a document with more than MAX_COMPARED pairs leaves the sample level without intervals.
+Intervals are 95% percentile bootstraps. By default whole documents are resampled with replacement,
+because the candidates of one document are not independent: the interval says what other documents
+would have shown. `resample="systems"` says what other systems would have shown, and "both" draws
+documents and systems independently (Deutsch, Dror and Roth 2021). A candidate counts as often as
+its document and its system were drawn, and its repetitions are tied. Only documents and systems
+with a pair are resampled, and all statistics see the same resamples. An interval is over the
+resamples where its statistic is defined; it is None where these are fewer than half, or with fewer
+than two units to resample, or where the value itself is None. A resample that lacks a system
+correlates the systems it has. Resampling adds noise to every system's mean, so at system level
+intervals lean towards 0 and need not hold a value near 1. A system drawn twice is tied with itself
+for scorer and people alike, which `accuracy` counts as agreement: resampling systems raises it.
+With systems resampled, a document with more than MAX_COMPARED pairs leaves the sample level without
+intervals.
 
 `sampled=True` marks a pooled statistic on more than MAX_POOLED pairs: correlations are still
 exact; their intervals, and accuracy altogether, come from a seeded sample of documents (see
@@ -42,68 +43,35 @@ summary.py for what they then mean).
 """
 
 from .accuracy import MAX_COMPARED
-from .agree import Agreement, agreements
-from .among import AxisPair, among
+from .agree import Agreement, AxisPair, agreements, among
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
-from .calibration import Calibration, CrossFitted, Measured, calibration, cross_fitted
+from .bootstrap import LEVELS, Level, Resampled
+from .calibration import (
+    Calibration,
+    CrossFitted,
+    Isotonic,
+    Measured,
+    calibration,
+    cross_fitted,
+    fit_isotonic,
+)
 from .ceiling import Ceiling, ceiling
+from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
 from .compare import Comparison, compare
-from .estimate import COEFFICIENTS, LEVELS, Coefficient, Level, Resampled
-from .flips import Challenger
-from .isotonic import Isotonic, fit_isotonic
 from .krippendorff import krippendorff_alpha
 from .labels import LabelAgreement, cohen_kappa
 from .precision import Precise, precise
 from .preference import Preference, Share, Vote, preferences
-from .shared import CORRELATIONS, Correlation
-from .significance import Rival, Standing, against_best, holm
+from .significance import Challenger, Rival, Standing, against_best, holm
 from .summary import MAX_POOLED
 from .voters import Voters, dawid_skene
 
 __all__ = [
-    "COEFFICIENTS",
-    "CORRELATIONS",
-    "LEVELS",
-    "MAX_COMPARED",
-    "MAX_POOLED",
-    "Agreement",
-    "Averaged",
-    "AveragedColumn",
-    "AveragedMethod",
-    "AveragedValue",
-    "AxisPair",
-    "Calibration",
-    "Ceiling",
-    "Challenger",
-    "Coefficient",
-    "Comparison",
-    "Correlation",
-    "CrossFitted",
-    "Isotonic",
-    "LabelAgreement",
-    "Level",
-    "Measured",
-    "Precise",
-    "Preference",
-    "Resampled",
-    "Rival",
-    "Share",
-    "Standing",
-    "Vote",
-    "Voters",
-    "against_best",
-    "agreements",
-    "among",
-    "averaged",
-    "calibration",
-    "ceiling",
-    "cohen_kappa",
-    "compare",
-    "cross_fitted",
-    "dawid_skene",
-    "fit_isotonic",
-    "holm",
-    "krippendorff_alpha",
-    "precise",
-    "preferences",
-]
+    "COEFFICIENTS", "CORRELATIONS", "LEVELS", "MAX_COMPARED", "MAX_POOLED", "Agreement",
+    "Averaged", "AveragedColumn", "AveragedMethod", "AveragedValue", "AxisPair", "Calibration",
+    "Ceiling", "Challenger", "Coefficient", "Comparison", "Correlation", "CrossFitted",
+    "Isotonic", "LabelAgreement", "Level", "Measured", "Precise", "Preference", "Resampled",
+    "Rival", "Share", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
+    "averaged", "calibration", "ceiling", "cohen_kappa", "compare", "cross_fitted", "dawid_skene",
+    "fit_isotonic", "holm", "krippendorff_alpha", "precise", "preferences",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Methods x axes, and the average over axes: intervals, who is best, who cannot be told from it.
+"""Methods x axes, and the average over axes: intervals, the best, and tests of the others.
 
     >>> found = averaged(documents, systems, {"ours": ours, "sampled": [first, second]}, human)
     >>> found.methods[1].columns[-1]
@@ -14,17 +14,17 @@ A method of several trials has the mean of its trials' values, undefined where a
 `spread`, their sample standard deviation. Its interval is of that mean.
 
 A method's value is over the documents where it is defined, which may be others than another
-method's. So beside it stands `common`, its value over the documents of an axis where all methods
-that have a value there are defined, in every trial; the column tells how many these are.
+method's. So `common` is given too: its value over the documents of an axis where all methods that
+have a value there are defined, in every trial; the column counts these documents.
 
 Intervals resample whole documents, the same for all methods and axes. A tie holds up to rounding:
 all that are tied share the place.
 
-The test: were two methods alike, a document's difference between their correlations could as well
-have the other sign. Signs are drawn for whole documents, on all axes together; the statistic is
-the mean (over axes) of the mean difference over documents where both methods have a correlation,
-each the mean of the trials that have one. So the tests of single axes too exchange whole
-documents. `against_best` exchanges candidates' scores, and its p may differ.
+The test: if two methods were alike, a document's difference between their correlations could as
+well have the other sign. Signs are drawn for whole documents, on all axes together; the statistic
+is the mean (over axes) of the mean difference over documents where both methods have a correlation,
+each the mean of the trials that have one. So the tests of single axes too exchange whole documents.
+`against_best` exchanges candidates' scores, and its p may differ.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,12 +33,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bootstrap import interval
+from .bootstrap import estimated, on_one_thread
+from .coefficients import Correlation
 from .compare import EQUAL
-from .flips import Challenger, challengers
 from .pairs import Floats
-from .shared import Correlation
-from .threads import on_one_thread
+from .significance import Challenger, challengers
 from .trials import Trial, correlations_of, means, over_trials, replicates_of
 
 
@@ -93,22 +92,23 @@ def averaged(
         raise ValueError("there is no axis to average over")
     trials = {name: _trials(name, given) for name, given in methods.items()}
     found = correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
-    replicates = replicates_of(found, resamples, seed)
-    shared = _shared(list(found.values()))
+    cubes = list(found.values())
+    replicates = replicates_of(cubes, resamples, seed)
+    shared = _shared(cubes)
     measured = tuple(
         AveragedMethod(name, len(cube), _values(cube, replicate, shared))
         for (name, cube), replicate in zip(found.items(), replicates, strict=True)
     )
-    columns = [*human, None]
-    counts = [*shared.sum(axis=1), shared.any(axis=0).sum()]
     pooled = {name: over_trials(cube) for name, cube in found.items()}
     return Averaged(
         coefficient=coefficient,
         axes=tuple(human),
         methods=measured,
         columns=tuple(
-            _column(axis, index, measured, pooled, permutations, seed, int(counts[index]))
-            for index, axis in enumerate(columns)
+            _column(axis, index, measured, pooled, permutations, seed, count)
+            for index, (axis, count) in enumerate(
+                zip([*human, None], _column_counts(shared), strict=True)
+            )
         ),
     )
 
@@ -130,6 +130,11 @@ def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
     return shared
 
 
+def _column_counts(defined: NDArray[np.bool_]) -> list[int]:
+    """The documents that are defined on each axis; of the average: on any axis."""
+    return [*defined.sum(axis=1).tolist(), int(defined.any(axis=0).sum())]
+
+
 def _by_trial(cube: Floats) -> Floats:
     """(trials, columns)."""
     found: Floats = means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
@@ -141,21 +146,18 @@ def _values(
 ) -> tuple[AveragedValue, ...]:
     by_trial = _by_trial(cube)
     common = _by_trial(np.where(shared, cube, np.nan)).mean(axis=0)
-    defined = np.isfinite(cube).any(axis=0)
-    counts = [*defined.sum(axis=1), defined.any(axis=0).sum()]
-    return tuple(
-        _value(by_trial[:, column], replicates[column], int(count), float(common[column]))
-        for column, count in enumerate(counts)
-    )
+    defined = np.asarray(np.isfinite(cube).any(axis=0))
+    counts = _column_counts(defined)
+    columns = zip(by_trial.T, replicates, counts, common.tolist(), strict=True)
+    return tuple(_value(*column) for column in columns)
 
 
 def _value(by_trial: Floats, replicates: Floats, n: int, common: float) -> AveragedValue:
-    value = float(by_trial.mean())
-    if np.isnan(value):
+    value, low, high = estimated(float(by_trial.mean()), replicates)
+    if value is None:
         return AveragedValue(None, None, None, n, None)
     spread = float(by_trial.std(ddof=1)) if by_trial.size > 1 else None
-    on_common = None if np.isnan(common) else common
-    return AveragedValue(value, *interval(replicates), n, spread, on_common)
+    return AveragedValue(value, low, high, n, spread, None if np.isnan(common) else common)
 
 
 def _column(
@@ -167,11 +169,8 @@ def _column(
     seed: int,
     common: int,
 ) -> AveragedColumn:
-    values = {
-        method.name: value
-        for method in methods
-        if (value := method.columns[index].value) is not None
-    }
+    found = {method.name: method.columns[index].value for method in methods}
+    values = {name: value for name, value in found.items() if value is not None}
     best = _highest(values)
     others = {name: value for name, value in values.items() if name not in best}
     rows = slice(None) if axis is None else slice(index, index + 1)

@@ -1,14 +1,52 @@
-"""Resampling: how often documents and systems are drawn, and the interval of what follows."""
+"""Resampling: how often documents and systems are drawn, and the interval of what follows.
 
-from collections.abc import Iterator, Sequence
+Two documents where the first won 3 of 4 votes and 1 of 4:
+ratio_of_sums([3, 1], [4, 4], …) -> 0.5, from 0.25 to 0.75
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, wraps
+from typing import Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
-from .estimate import Draws, Replicate, Resampled
+from .coefficients import BUDGET, quotient
 from .pairs import Floats
 
+Level = Literal["sample", "system", "summary"]
+Resampled = Literal["documents", "systems", "both"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 TAILS = (2.5, 97.5)
 SYSTEMS = 2  # systems are drawn from a stream of their own: documents, from the bare seed
+P = ParamSpec("P")
+R = TypeVar("R")
+Spread = tuple[float | None, float | None, float | None]  # a value and its 95% interval
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How often each document and each system was drawn: 1 throughout where not resampled."""
+
+    documents: Floats  # (resamples, documents)
+    systems: Floats  # (resamples, systems)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a level hands to the bootstrap: its values, and how they answer to a resample."""
+
+    level: Level
+    values: Floats  # one per coefficient; NaN where undefined
+    units: tuple[int, ...]  # one per coefficient: what is behind the value
+    skipped: tuple[int, ...]  # one per coefficient: what was left out
+    epsilon: float  # scaled scores no further apart are tied for `accuracy`
+    replicate: Callable[[Draws], Floats]  # (coefficients, resamples)
+    sampled: bool = False
 
 
 def drawn(
@@ -35,10 +73,19 @@ def multiplicities(
         yield stream.multinomial(units, evenly, size=size).astype(np.float64)
 
 
-def replicated(replicates: Sequence[Replicate], blocks: Iterator[Draws]) -> Floats:
-    """(levels, coefficients, resamples): every level sees the same resamples."""
-    found = [np.stack([replicate(draws) for replicate in replicates]) for draws in blocks]
-    return np.concatenate(found, axis=2)
+def replicated(
+    statistic: Callable[[Floats], Floats], documents: int, resamples: int, seed: int, width: int = 0
+) -> Floats:
+    """The statistic of every resample, along the last axis.
+
+    `statistic` takes how often each document was drawn, (resamples, documents). `width`: how many
+    numbers it holds at once per resample, where these are more than documents.
+    """
+    if documents < 2 or resamples < 1:
+        return np.full_like(statistic(np.ones((1, documents))), np.nan)
+    block = max(1, BUDGET // max(documents, width))
+    draws = multiplicities(documents, resamples, seed, block)
+    return np.concatenate([statistic(some) for some in draws], axis=-1)
 
 
 def interval(values: Floats) -> tuple[float | None, float | None]:
@@ -48,3 +95,43 @@ def interval(values: Floats) -> tuple[float | None, float | None]:
         return None, None
     low, high = np.percentile(defined, TAILS)
     return float(low), float(high)
+
+
+def estimated(value: float, replicates: Floats) -> Spread:
+    """Each None where undefined (see the package's policy)."""
+    return (None, None, None) if np.isnan(value) else (float(value), *interval(replicates))
+
+
+def spread(
+    statistic: Callable[[Floats], Floats], documents: int, resamples: int, seed: int, width: int = 0
+) -> Spread:
+    """The value of a statistic over documents (see `replicated`), and its interval."""
+    value = float(statistic(np.ones((1, documents)))[0])
+    if np.isnan(value):
+        return None, None, None
+    return estimated(value, replicated(statistic, documents, resamples, seed, width))
+
+
+def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int) -> Spread:
+    """The ratio of two sums over documents, and its interval; None where the second sum is 0."""
+    return spread(lambda draws: quotient(draws @ above, draws @ below), above.size, resamples, seed)
+
+
+def on_one_thread(statistic: Callable[P, R]) -> Callable[P, R]:
+    """One thread for linear algebra: the arrays are small, and threads cost more than they bring.
+
+    On two cores, 1,000 resamples of documents and systems take three times as long with two.
+    """
+
+    @wraps(statistic)
+    def limited(*given: P.args, **named: P.kwargs) -> R:
+        with _libraries().limit(limits=1, user_api="blas"):
+            return statistic(*given, **named)
+
+    return limited
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those loaded by now; numpy's and scipy's are."""
+    return ThreadpoolController()

@@ -3,17 +3,23 @@
     >>> calibration(documents, scores, ratings).error_after
     Measured(value=0.41, low=0.37, high=0.45, n=360)
 
-A document's scores are calibrated by maps (see isotonic.py) that were fitted on the pairs of the
-other folds alone: none calibrates itself. How documents are divided into folds (see folds.py) is
-chance, so it is done DIVISIONS times, and a calibrated score is the mean over the divisions. A
-document without a pair has no fold, and takes the map of all documents; so does any new one.
+The map is an isotonic regression, which pools what falls:
+scores [1 2 2 3], ratings [1 4 2 2] -> knots 1: 1, 2: 8/3, 3: 8/3; a score of 1.5 becomes 11/6, one
+of 0 becomes 1, one of 9 becomes 8/3. Equal scores are one point, with their ratings' mean. A score
+between two knots lies on the line between them; one beyond the last knot gets its rating. The map
+only rises: of scores that fall where ratings rise, only the mean rating is left.
 
-Errors are mean absolute errors over the pairs: of the scores as they are (which says something only
-where they are on the people's scale), of saying nothing but the other folds' mean rating (the mean
-over the divisions, too), and of the calibrated values; `less` is the share of the second that the
-third is spared. Spearman's is that of the sample level. A map is flat in places, which ties values:
-so a document can lose its coefficient by it, and `n` tells how many have one. Intervals resample
-documents, as everywhere in the package; the maps stay as they were fitted.
+A document's scores are calibrated by maps that were fitted on the pairs of the other folds alone:
+no document calibrates itself. How documents are divided into folds (see folds.py) is chance, so it
+is done DIVISIONS times, and a calibrated score is the mean over the divisions. A document without a
+pair has no fold, and takes the map of all documents; so does any new one.
+
+Errors are mean absolute errors over the pairs: of the scores as they are (which means something
+only where they are on the people's scale), of the other folds' mean rating in place of every score
+(the mean over the divisions, too), and of the calibrated values; `less` is by what share the third
+is smaller than the second. Spearman's is that of the sample level. A map is flat in places, which
+ties values: a document can lose its coefficient by that, and `n` counts those that have one.
+Intervals resample documents, as everywhere in the package; the maps stay as they were fitted.
 """
 
 from collections.abc import Sequence
@@ -22,21 +28,35 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .estimate import COEFFICIENTS
+from .bootstrap import on_one_thread, ratio_of_sums
+from .coefficients import COEFFICIENTS
 from .folds import Folded, Rows, folded
-from .isotonic import Isotonic, fit_isotonic
 from .pairs import Codes, Floats, paired
 from .sample import document_correlations
-from .spread import quotient, spread
-from .threads import on_one_thread
 
 DIVISIONS = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Isotonic:
+    """Knots, in rising order."""
+
+    scores: tuple[float, ...]
+    ratings: tuple[float, ...]
+
+    def calibrated(self, scores: ArrayLike) -> Floats:
+        """In units of the ratings; NaN where there is no score."""
+        given = np.asarray(scores, dtype=np.float64)
+        found = np.full(given.shape, np.nan)
+        present = np.isfinite(given)
+        found[present] = np.interp(given[present], self.scores, self.ratings)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class CrossFitted:
     values: Floats  # each row's, in units of the ratings; NaN where unscored
-    means: Floats  # each row's yardstick: the mean rating of the other folds
+    means: Floats  # the mean rating of the other folds, for comparison
     maps: tuple[Isotonic, ...]  # of each fold of each division: fitted on the others
     whole: Isotonic  # fitted on all documents
     fold: Codes  # (divisions, rows): each row's map; -1: of a document without a pair
@@ -76,6 +96,25 @@ class Calibration:
     spearman_after: Measured
 
 
+def fit_isotonic(scores: ArrayLike, ratings: ArrayLike) -> Isotonic:
+    """Least squares of the pairs where both are finite; there must be one."""
+    from sklearn.isotonic import isotonic_regression
+
+    x, y = (np.asarray(column, dtype=np.float64) for column in (scores, ratings))
+    both = np.isfinite(x) & np.isfinite(y)
+    if not both.any():
+        raise ValueError("no score has a rating: there is nothing to fit")
+    # A total order, so that permuting the rows cannot change even the last bit of a sum.
+    order = np.lexsort([y[both], x[both]])
+    distinct, place, times = np.unique(x[both][order], return_inverse=True, return_counts=True)
+    means = np.bincount(place, weights=y[both][order]) / times
+    fitted = isotonic_regression(means, sample_weight=times.astype(np.float64))
+    # Within a flat stretch its two ends say everything.
+    steps = np.diff(fitted) != 0
+    ends = np.append(True, steps) | np.append(steps, True)
+    return Isotonic(tuple(distinct[ends].tolist()), tuple(fitted[ends].tolist()))
+
+
 def cross_fitted(
     documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *, folds: int = 5, seed: int = 0
 ) -> CrossFitted | None:
@@ -109,10 +148,7 @@ def calibration(
     counts = rows.summed(np.ones(rows.pairs.size))
 
     def ratio(above: Floats, below: Floats, n: int = fitted.pairs) -> Measured:
-        found = spread(
-            lambda drawn: quotient(drawn @ above, drawn @ below), rows.documents, resamples, seed
-        )
-        return Measured(*found, n=n)
+        return Measured(*ratio_of_sums(above, below, resamples, seed), n=n)
 
     def spearman(values: Floats) -> Measured:
         found = _spearman(rows, values)

@@ -15,15 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import interval, multiplicities
-from .coefficients import BUDGET
-from .estimate import COEFFICIENTS, LEVELS, Draws, Estimate, Level
+from .agree import all_levels
+from .bootstrap import LEVELS, Draws, Estimate, Level, estimated, on_one_thread, replicated
+from .coefficients import COEFFICIENTS, CORRELATIONS, Correlation, quotient
 from .pairs import Codes, Floats, paired
-from .sample import sample_level
-from .shared import CORRELATIONS, Correlation
-from .summary import MAX_POOLED, summary_level
-from .system import system_level
-from .threads import on_one_thread
+from .summary import MAX_POOLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +43,6 @@ class Rater:
     documents: Codes
     systems: int
 
-    @property
-    def values(self) -> Floats:
-        return np.stack([estimate.values for estimate in self.levels])
-
     def replicate(self, drawn: Floats) -> Floats:
         """(levels, coefficients, resamples)"""
         once = np.ones((len(drawn), self.systems))
@@ -70,15 +62,22 @@ def ceiling(
     """From one row per candidate and one column per rater; NaN where a rater gave nothing."""
     table = np.asarray(ratings, dtype=np.float64)
     given = np.isfinite(table).sum(axis=1)
-    shared, document = np.unique(np.asarray(documents)[given > 1], return_inverse=True)
-    system = np.asarray(systems)[given > 1]
-    raters = list(_raters(document, system, table[given > 1], seed))
+    kept = given > 1
+    shared, document = np.unique(np.asarray(documents)[kept], return_inverse=True)
+    system = np.asarray(systems)[kept]
+    raters = list(_raters(document, system, table[kept], seed))
     if not raters:
         raters = [_rater(document, system, np.empty(0), np.empty(0), seed)]
-    drawn = _replicates(raters, shared.size, min(MAX_POOLED, system.size), resamples, seed)
+
+    def replicate(draws: Floats) -> Floats:
+        return _mean(np.stack([rater.replicate(draws) for rater in raters]))
+
+    width = min(MAX_POOLED, system.size)
+    replicates = replicated(replicate, shared.size, resamples, seed, width)
+    skipped = int(np.sum(given == 1))
     return [
-        _named(raters, drawn[LEVELS.index(level)], level, coefficient, int(np.sum(given == 1)))
-        for level in LEVELS
+        _ceiling([rater.levels[place] for rater in raters], coefficient, replicates[place], skipped)
+        for place in range(len(LEVELS))
         for coefficient in CORRELATIONS
     ]
 
@@ -95,49 +94,31 @@ def _raters(document: Codes, system: Codes, table: Floats, seed: int) -> Iterato
 
 def _rater(document: Codes, system: Codes, own: Floats, others: Floats, seed: int) -> Rater:
     pairs = paired(document, system, own, others)
-    levels = (
-        sample_level(pairs, accuracy=False),
-        system_level(pairs, accuracy=False),
-        summary_level(pairs, seed, accuracy=False),
-    )
+    levels = all_levels(pairs, seed, accuracy=False)
     return Rater(levels, np.unique(document), pairs.system_count)
-
-
-def _replicates(
-    raters: Sequence[Rater], documents: int, pooled: int, resamples: int, seed: int
-) -> Floats:
-    """(levels, coefficients, resamples): means over the raters."""
-    if documents < 2 or resamples < 1:
-        return np.full((len(LEVELS), len(COEFFICIENTS), 1), np.nan)
-    blocks = multiplicities(documents, resamples, seed, max(1, BUDGET // max(documents, pooled)))
-    means = [_mean(np.stack([rater.replicate(drawn) for rater in raters])) for drawn in blocks]
-    return np.concatenate(means, axis=2)
 
 
 def _mean(found: Floats) -> Floats:
     """Over the raters, the first axis: NaN where none is defined."""
     defined = np.isfinite(found)
-    means = np.full(found.shape[1:], np.nan)
-    sums = np.where(defined, found, 0.0).sum(axis=0)
-    np.divide(sums, defined.sum(axis=0), out=means, where=defined.any(axis=0))
-    return means
+    return quotient(np.where(defined, found, 0.0).sum(axis=0), defined.sum(axis=0))
 
 
-def _named(
-    raters: Sequence[Rater], drawn: Floats, level: Level, coefficient: Correlation, skipped: int
+def _ceiling(
+    estimates: Sequence[Estimate], coefficient: Correlation, replicates: Floats, skipped: int
 ) -> Ceiling:
-    place, index = LEVELS.index(level), COEFFICIENTS.index(coefficient)
-    values = np.array([rater.values[place, index] for rater in raters])
-    value = float(_mean(values))
-    low, high = (None, None) if np.isnan(value) else interval(drawn[index])
+    """At one level, from each rater's estimate."""
+    index = COEFFICIENTS.index(coefficient)
+    values = np.array([estimate.values[index] for estimate in estimates])
+    value, low, high = estimated(float(_mean(values)), replicates[index])
     return Ceiling(
-        level=level,
+        level=estimates[0].level,
         coefficient=coefficient,
-        value=None if np.isnan(value) else value,
+        value=value,
         low=low,
         high=high,
-        n=max(rater.levels[place].units[index] for rater in raters),
+        n=max(estimate.units[index] for estimate in estimates),
         skipped=skipped,
         raters=int(np.count_nonzero(np.isfinite(values))),
-        sampled=any(rater.levels[place].sampled for rater in raters),
+        sampled=any(estimate.sampled for estimate in estimates),
     )

@@ -1,4 +1,4 @@
-"""Spearman, Kendall's tau-b, Pearson and Kendall's tau-c, in that order: of one list, or of many.
+"""Spearman, Kendall's tau-b, Pearson and Kendall's tau-c, in that order: of one list or of many.
 
 The first three are one cosine, sum(ab) / sqrt(sum(aa) sum(bb)): of centred mean ranks (Spearman),
 of the signs of all differences (tau-b), of centred values (Pearson). Tau-c (Stuart's) divides the
@@ -6,12 +6,19 @@ same balance of signs by its greatest value for lists of n with m distinct value
 one, n^2 (m - 1) / m. A vector that does not vary has no direction: NaN.
 """
 
+from typing import Literal, get_args
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from .pairs import Floats
 
+Coefficient = Literal["spearman", "kendall", "pearson", "kendall_c", "accuracy"]
+Correlation = Literal["spearman", "kendall", "pearson"]
+"""The coefficients of two lists that are the same whichever list comes first."""
+COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)
+CORRELATIONS: tuple[Correlation, ...] = get_args(Correlation)
 BUDGET = 2**18  # numbers in one temporary array: small enough to stay in cache
 WIDE = 256  # from this many columns on, sorting each row beats comparing all its pairs
 COUNT = 4
@@ -50,7 +57,9 @@ def repeated_correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
     """
     signs_x, signs_y = _among(x), _among(y)
     # Weighed sums of signs count what is above less what is below: twice the centred mean rank.
-    spearman = _whole_cosine(weights @ signs_x, weights @ signs_y, weights)
+    ranks_x, ranks_y = weights @ signs_x, weights @ signs_y
+    squares = _whole_sums(weights * ranks_x**2) * _whole_sums(weights * ranks_y**2)
+    spearman = ratio(_whole_sums(weights * ranks_x * ranks_y), np.sqrt(squares))
     balance = _weighed(signs_x * signs_y, weights)
     untied = _weighed(np.abs(signs_x), weights), _weighed(np.abs(signs_y), weights)
     kendall = ratio(balance, np.sqrt(untied[0] * untied[1]))
@@ -75,10 +84,15 @@ def stuart(balance: Floats, sizes: Floats, distinct_x: Floats, distinct_y: Float
 
 
 def ratio(above: Floats, below: Floats) -> Floats:
-    """A correlation from its two halves: NaN where it is undefined, never past 1 by rounding."""
+    """A correlation as a quotient, which rounding never takes past 1."""
+    return np.clip(quotient(above, below), -1.0, 1.0)
+
+
+def quotient(above: Floats, below: Floats) -> Floats:
+    """NaN where there is nothing to divide by."""
     found = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=found, where=below > 0)
-    return np.clip(found, -1.0, 1.0)
+    return found
 
 
 def signs(x: Floats, y: Floats) -> NDArray[np.int8]:
@@ -89,11 +103,6 @@ def signs(x: Floats, y: Floats) -> NDArray[np.int8]:
 
 def _among(x: Floats) -> Floats:
     return signs(x[:, :, None], x[:, None, :]).astype(np.float64)
-
-
-def _whole_cosine(a: Floats, b: Floats, weights: Floats) -> Floats:
-    lengths = _whole_sums(weights * a * a) * _whole_sums(weights * b * b)
-    return ratio(_whole_sums(weights * a * b), np.sqrt(lengths))
 
 
 def _weighed(table: Floats, weights: Floats) -> Floats:

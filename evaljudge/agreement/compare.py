@@ -13,24 +13,26 @@ undefined are not counted; where that is more than half, or there are no permuta
 p. On more than MAX_POOLED candidates pooled it is the p of a seeded sample of documents, and
 `sampled` says so.
 
-p_williams: Williams' t of the systems' means or of the candidates pooled, Pearson or (as the field
-does) Spearman. It takes candidates for independent, which those of a document are not.
+p_williams: Williams' test of the systems' means or of the candidates pooled, Pearson or (as is
+usual) Spearman. It takes candidates for independent, which those of a document are not.
 """
 
 from dataclasses import dataclass
+from math import isfinite, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
-from .coefficients import correlations
-from .estimate import COEFFICIENTS, Level
+from .bootstrap import Level
+from .coefficients import COEFFICIENTS, Correlation, correlations
 from .exchange import Exchange, exchanged, random_swaps
+from .levels import group_correlations, level_values
 from .pairs import Floats, Pairs, paired
-from .shared import Correlation, both_scored, group_correlations, level_values
 from .summary import sampled_documents
-from .williams import williams
 
 EQUAL = 1e-9  # differences of correlations that differ by less do so by rounding
+NOTHING = 1e-12  # a divisor no larger is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,23 @@ def compare(
     )
 
 
+def both_scored(
+    documents: ArrayLike, systems: ArrayLike, first: ArrayLike, second: ArrayLike, human: ArrayLike
+) -> tuple[Pairs, Pairs]:
+    """The candidates that both scored and people rated, in the same order, with either's scores."""
+    ones, others = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    if ones.shape != others.shape:
+        raise ValueError("both scorers' scores must be lists of one length")
+    absent = ~(np.isfinite(ones) & np.isfinite(others))
+    one, other = (
+        paired(documents, systems, np.where(absent, np.nan, side), human) for side in (ones, others)
+    )
+    again = (np.diff(one.documents) == 0) & (np.diff(one.systems) == 0)
+    if again.any():
+        raise ValueError("two rows have the same document and system")
+    return one, other
+
+
 def _defined(both: tuple[Pairs, Pairs], level: Level, coefficient: Correlation) -> Floats:
     """(2, groups where both are defined)"""
     found = np.stack([group_correlations(side, level, coefficient) for side in both])
@@ -129,3 +148,21 @@ def _williams(
     ones, others = (level_values(side, level)[0] for side in both)
     between = correlations(ones, others)[COEFFICIENTS.index(coefficient)]
     return williams(first, second, float(between), ones.size)
+
+
+def williams(first: float, second: float, between: float, n: int) -> float | None:
+    """The two-sided p: `first` and `second` with the shared variable, `between` each other.
+
+    Of 103 people, r(1,2) = 0.4 and r(1,3) = 0.5 where r(2,3) = 0.1 -> t(100) = -0.89, p = 0.37
+    (Williams 1959; Steiger 1980, formula 7; Graham and Baldwin 2014 for metrics of translation.)
+    """
+    if n < 4 or not all(map(isfinite, (first, second, between))):
+        return None
+    squares = first**2 + second**2 + between**2
+    determinant = max(0.0, 1 - squares + 2 * first * second * between)
+    mean = (first + second) / 2
+    below = 2 * determinant * (n - 1) / (n - 3) + mean**2 * (1 - between) ** 3
+    if below < NOTHING:
+        return None
+    t = (first - second) * sqrt((n - 1) * (1 + between) / below)
+    return float(2 * stats.t.sf(abs(t), n - 3))

@@ -1,8 +1,8 @@
 """What difference chance would make between two scorers: their values exchanged at random.
 
-PERM-BOTH, PERM-SYSTEMS and PERM-INPUTS (Deutsch, Dror and Roth, TACL 2021): were the scorers
-alike, it would not matter which of them gave which value. Standard scores can be exchanged: every
-candidate's by itself (`both`), all of a system's together, or all of a document's.
+PERM-BOTH, PERM-SYSTEMS and PERM-INPUTS (Deutsch, Dror and Roth, TACL 2021): if the scorers
+were alike, it would not matter which of them gave which value. Standard scores can be exchanged:
+every candidate's by itself (`both`), all of a system's together, or all of a document's.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from .coefficients import BUDGET, row_correlations
-from .dealt import DEALT, Correlate, Swapped
-from .estimate import COEFFICIENTS, Level
+from .bootstrap import Level
+from .coefficients import BUDGET, COEFFICIENTS, Correlation, quotient, row_correlations
+from .levels import settled, standard, system_means
 from .pairs import Floats, Pairs
-from .shared import Correlation, settled, standard, system_means
+from .swaps import CORRELATE, Correlate, Swapped, exchanged_lists
 
 Exchange = Literal["both", "systems", "documents"]
 
@@ -24,8 +24,7 @@ def exchanged(
 ) -> Floats:
     """The difference after each swap; `one` and `other` are alike but for their scores."""
     correlate = _correlate(one, other, level, coefficient)
-    gaps = [mean_gaps(*correlate(swapped)) for swapped in swaps]
-    return np.concatenate([np.empty(0), *gaps])
+    return np.concatenate([np.empty(0), *(mean_gaps(*correlate(swapped)) for swapped in swaps)])
 
 
 def random_swaps(
@@ -48,10 +47,7 @@ def mean_gaps(first: Floats, second: Floats) -> Floats:
     """Of two (rows, groups): the mean difference over the groups where both are defined."""
     gaps = first - second
     defined = np.isfinite(gaps)
-    counts = defined.sum(axis=1)
-    means = np.full(len(gaps), np.nan)
-    np.divide(np.where(defined, gaps, 0.0).sum(axis=1), counts, out=means, where=counts > 0)
-    return means
+    return quotient(np.where(defined, gaps, 0.0).sum(axis=1), defined.sum(axis=1))
 
 
 def _correlate(one: Pairs, other: Pairs, level: Level, coefficient: Correlation) -> Correlate:
@@ -62,7 +58,7 @@ def _correlate(one: Pairs, other: Pairs, level: Level, coefficient: Correlation)
         return _of_means(one, first, second, human, coefficient)
     by_document = np.flatnonzero(np.diff(one.documents, prepend=-1))
     starts = by_document if level == "sample" else by_document[:1]
-    return DEALT[coefficient](first, second, human, starts)
+    return CORRELATE[coefficient](first, second, human, starts)
 
 
 def _of_means(
@@ -75,7 +71,4 @@ def _of_means(
         found: Floats = row_correlations(means, np.broadcast_to(rating, means.shape))[index]
         return found[:, None]
 
-    return lambda swapped: (
-        one(np.where(swapped, second, first)),
-        one(np.where(swapped, first, second)),
-    )
+    return lambda swapped: np.stack([one(x) for x in exchanged_lists(first, second, swapped)])

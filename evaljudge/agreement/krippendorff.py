@@ -5,8 +5,8 @@
 
 alpha = 1 - D_o / D_e: the mean squared distance between two values of one unit, over that between
 any two values. A unit with m values counts m times, each of its m (m - 1) ordered pairs by
-1 / (m - 1). Values are apart by 1 (nominal), by their difference (interval), or by how many values
-lie from the middle of one value's heap to the middle of the other's (ordinal).
+1 / (m - 1). The distance of two values is 1 (nominal), their difference (interval), or the
+difference of their mean ranks (ordinal).
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
+from .bootstrap import spread
+from .coefficients import quotient
 from .labels import LabelAgreement
 from .pairs import Codes, Floats
-from .spread import quotient, spread
 
 Metric = Literal["nominal", "ordinal", "interval"]
 
@@ -53,9 +54,9 @@ def krippendorff_alpha(
         return LabelAgreement(None, None, None, n=0, skipped=kept.size)
     met = _coincidences(table[kept], document, units.size)
     width = max(met.values.size, met.one.size)
-    value, low, high = spread(partial(_alphas, met, metric), units.size, resamples, seed, width)
+    found = spread(partial(_alphas, met, metric), units.size, resamples, seed, width)
     n = int(np.count_nonzero(kept))
-    return LabelAgreement(value, low, high, n=n, skipped=kept.size - n)
+    return LabelAgreement(*found, n=n, skipped=kept.size - n)
 
 
 def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
@@ -65,7 +66,8 @@ def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
         apart: Floats | float = 1.0
         expected = total**2 - (counts**2).sum(axis=1)
     else:
-        places = _places(met.values, counts, metric)
+        mean_ranks = np.cumsum(counts, axis=1) - counts / 2
+        places = met.values[None] if metric == "interval" else mean_ranks
         apart = (places[:, met.one] - places[:, met.other]) ** 2
         middles = quotient((counts * places).sum(axis=1), total)[:, None]
         expected = 2 * total * (counts * (places - middles) ** 2).sum(axis=1)
@@ -75,29 +77,25 @@ def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:
     return 1 - quotient(observed * (total - 1), np.where(varied, expected, 0.0))
 
 
-def _places(values: Floats, counts: Floats, metric: Metric) -> Floats:
-    if metric == "interval":
-        return values[None]
-    return np.cumsum(counts, axis=1) - counts / 2
-
-
 def _coincidences(table: Floats, document: Codes, documents: int) -> Coincidences:
     unit, rater = np.nonzero(np.isfinite(table))
     values, codes = np.unique(table[unit, rater], return_inverse=True)
-    heaps, times = np.unique(unit * values.size + codes, return_counts=True)
-    units, ones, others, meetings = _meetings(heaps // values.size, heaps % values.size, times)
+    given, times = np.unique(unit * values.size + codes, return_counts=True)
+    units, ones, others, meetings = _meetings(given // values.size, given % values.size, times)
     cells, cell = np.unique(ones * values.size + others, return_inverse=True)
     weights = 2.0 * meetings / (np.bincount(unit)[units] - 1)
+    counted = np.ones(unit.size), (document[unit], codes)
+    met = weights, (document[units], cell)
     return Coincidences(
         values=values,
-        counts=_by_document(np.ones(unit.size), document[unit], codes, (documents, values.size)),
-        meetings=_by_document(weights, document[units], cell, (documents, cells.size)),
+        counts=sparse.csr_array(counted, shape=(documents, values.size)),
+        meetings=sparse.csr_array(met, shape=(documents, cells.size)),
         one=cells // values.size,
         other=cells % values.size,
     )
 
 
-def _meetings(unit: Codes, codes: Codes, times: Codes) -> tuple[Codes, Codes, Codes, Codes]:
+def _meetings(unit: Codes, codes: Codes, times: Codes) -> Codes:
     """Every two different values of one unit: the unit, both codes, and how often they meet.
 
     From each unit's distinct values, the units one after another.
@@ -107,11 +105,4 @@ def _meetings(unit: Codes, codes: Codes, times: Codes) -> tuple[Codes, Codes, Co
         one = np.flatnonzero(unit[apart:] == unit[:-apart])
         other = one + apart
         found.append(np.stack([unit[one], codes[one], codes[other], times[one] * times[other]]))
-    units, ones, others, meetings = np.concatenate(found, axis=1)
-    return units, ones, others, meetings
-
-
-def _by_document(
-    weights: Floats, documents: Codes, columns: Codes, shape: tuple[int, int]
-) -> sparse.csr_array:
-    return sparse.csr_array((weights, (documents, columns)), shape=shape)
+    return np.concatenate(found, axis=1)

@@ -4,10 +4,10 @@
     LabelAgreement(value=0.5, low=0.5, high=1.0, n=4, skipped=0)
 
 kappa = 1 - D_o / D_e: the mean distance between the two labels of a unit, over the mean distance
-had each rater dealt the same labels at random. Labels are apart by 1 (plain), by their difference
+if each rater gave the same labels at random. Labels are apart by 1 (plain), by their difference
 (linear) or by its square (quadratic): 1, 2 and 5 are labels of the scale 1..5. Where either rater
-gives one label throughout, nothing can be told from chance, and there is no kappa: None, and a
-resample without one. Nor is there where more than MOST_LABELS labels occur: those are measurements.
+gives one label throughout, agreement cannot be told from chance: kappa is None, and so it is of
+such a resample. It is None too where more than MOST_LABELS labels occur: those are measurements.
 Intervals resample documents, as everywhere in the package.
 """
 
@@ -18,8 +18,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .bootstrap import spread
+from .coefficients import quotient
 from .pairs import Codes, Floats
-from .spread import Statistic, quotient, spread
 
 Weights = Literal["linear", "quadratic"]
 MOST_LABELS = 100  # every two of them are compared
@@ -55,28 +56,20 @@ def cohen_kappa(
     labels, codes = np.unique(np.stack([ones[kept], others[kept]]), return_inverse=True)
     if not 1 < labels.size <= MOST_LABELS:
         return LabelAgreement(None, None, None, n=n, skipped=skipped)
-    statistic = _statistic(codes.reshape(2, n), document, _distances(labels, weights))
-    value, low, high = spread(statistic, units.size, resamples, seed, width=labels.size)
-    return LabelAgreement(value, low, high, n=n, skipped=skipped)
-
-
-def _statistic(codes: Codes, document: Codes, distances: Floats) -> Statistic:
-    """`codes`: both raters' labels."""
-    ones, others = codes
-    return partial(
-        _kappas,
-        _counted(document, ones, len(distances)),
-        _counted(document, others, len(distances)),
-        np.bincount(document, distances[ones, others]).astype(np.float64),
-        distances,
-    )
+    distances = _distances(labels, weights)
+    first, second = codes.reshape(2, n)
+    counts = (_counted(document, first, labels.size), _counted(document, second, labels.size))
+    observed = np.bincount(document, distances[first, second]).astype(np.float64)
+    statistic = partial(_kappas, counts, observed, distances)
+    found = spread(statistic, units.size, resamples, seed, width=labels.size)
+    return LabelAgreement(*found, n=n, skipped=skipped)
 
 
 def _kappas(
-    ones: Floats, others: Floats, observed: Floats, distances: Floats, drawn: Floats
+    counts: tuple[Floats, Floats], observed: Floats, distances: Floats, drawn: Floats
 ) -> Floats:
     """1 - D_o / D_e, where D_o = observed / units and D_e = expected / units squared."""
-    first, second = drawn @ ones, drawn @ others
+    first, second = drawn @ counts[0], drawn @ counts[1]
     expected = ((first @ distances) * second).sum(axis=1)
     varied = np.minimum(np.count_nonzero(first, axis=1), np.count_nonzero(second, axis=1)) > 1
     return 1 - quotient((drawn @ observed) * first.sum(axis=1), np.where(varied, expected, 0.0))

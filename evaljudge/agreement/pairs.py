@@ -4,6 +4,7 @@ documents [7, 7, 9]  systems [0, 1, 0]  scores [.2, nan, .4]  human [3, 4, 5]
 -> documents [0, 1]  systems [0, 0]  scores [.4, .8]  human [.375, .625], one unscored
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,8 @@ class Pairs:
 
 
 def paired(documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike) -> Pairs:
-    columns = np.asarray(documents), np.asarray(systems), _floats(scores), _floats(human)
+    codes = [np.asarray(column) for column in (documents, systems)]
+    columns = codes + [np.asarray(column, dtype=np.float64) for column in (scores, human)]
     if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
         raise ValueError("documents, systems, scores and human must be lists of one length")
     rated = np.isfinite(columns[3])
@@ -40,7 +42,7 @@ def paired(documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: A
     kept = [column[both][order] for column in columns]
     kept_documents, document_codes = np.unique(kept[0], return_inverse=True)
     kept_systems, system_codes = np.unique(kept[1], return_inverse=True)
-    exponents = _exponent(kept[2]), _exponent(kept[3])
+    exponents = exponent_of(kept[2]), exponent_of(kept[3])
     return Pairs(
         documents=document_codes,
         systems=system_codes,
@@ -55,11 +57,35 @@ def paired(documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: A
     )
 
 
-def _floats(values: ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64)
+def exponent_of(values: Floats) -> int:
+    """Values divided by two to this power do not exceed 1: exact, and squares cannot overflow."""
+    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
+    return int(np.frexp(largest)[1])
 
 
-def _exponent(values: Floats) -> int:
-    """Divided by two to this power none exceeds 1: exact, and squares cannot overflow."""
-    _, exponent = np.frexp(np.max(np.abs(values), initial=0.0))
-    return int(exponent)
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Documents with equally many pairs, one per row, so that they are computed at once."""
+
+    documents: Codes
+    systems: Codes
+    scores: Floats
+    human: Floats
+
+    def parts(self, rows: int) -> "Iterator[Stack]":
+        for start in range(0, self.documents.size, rows):
+            part = slice(start, start + rows)
+            yield Stack(
+                self.documents[part], self.systems[part], self.scores[part], self.human[part]
+            )
+
+
+def stacks(pairs: Pairs, widest: int | None = None) -> Iterator[Stack]:
+    """All documents, or those with at most `widest` pairs."""
+    sizes = np.bincount(pairs.documents, minlength=pairs.document_count)
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes):
+        if widest is None or size <= widest:
+            chosen = np.flatnonzero(sizes == size)
+            cells = starts[chosen, None] + np.arange(size)
+            yield Stack(chosen, pairs.systems[cells], pairs.scores[cells], pairs.human[cells])

@@ -8,10 +8,10 @@ itself reaches the target: of all candidates that score so high or higher, at le
 good. It is so the one that selects most; a higher one may miss the target again, as precision
 needs not rise with the score. Equal scores are selected together or not at all.
 
-What a threshold is worth is told by documents that it was not chosen on: each fold is selected from
-by the threshold of the others, and selects nothing where these have none. Precision, recall and the
-selected share are of all folds pooled. They may miss the target: a threshold is chosen for looking
-good where it was chosen. Only pairs (see folds.py) count. Intervals resample documents, as
+A threshold is tested on documents that it was not chosen on: each fold is selected from by the
+threshold of the others, and selects nothing where these have none. Precision, recall and the
+selected share are of all folds pooled. They may miss the target: a threshold looks best on the
+documents where it was chosen. Only pairs (see folds.py) count. Intervals resample documents, as
 everywhere in the package; the thresholds stay as they were chosen.
 """
 
@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .bootstrap import on_one_thread, ratio_of_sums
 from .folds import Rows, folded
 from .pairs import Codes, Floats
 from .preference import Share
-from .spread import quotient, spread
-from .threads import on_one_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,7 @@ def precise(
 
     def share(of: Rows, among: Rows) -> Share:
         some, whole = rows.summed(of), rows.summed(among)
-        found = spread(
-            lambda drawn: quotient(drawn @ some, drawn @ whole), rows.documents, resamples, seed
-        )
-        return Share(*found, n=int(whole.sum()))
+        return Share(*ratio_of_sums(some, whole, resamples, seed), n=int(whole.sum()))
 
     thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
     selected = _reached(rows.scores, rows.fold[0], thresholds)

@@ -1,14 +1,14 @@
-"""Does a judge of pairs prefer a position? How often what is shown first wins.
+"""Does a pairwise judge prefer a position? How often what is shown first wins.
 
     >>> votes = [Vote(0, "fluency", first="A", second="B", winner="A"),
     ...          Vote(0, "fluency", first="B", second="A", winner="B")]
     >>> preferences(votes)[0].first_twice
     1
 
-A pair asked in both orders is its own control: there the same candidate should win twice. Where
-instead the same position did, the position decided; of a judge without a preference, it would be
-the first as often as the second. The exact p of that takes pairs for independent, which those of a
-document are not: where the interval, which resamples documents, holds 1/2, believe the interval.
+A pair asked in both orders is its own control: the same candidate should win twice. Where the same
+position won twice, the position decided; of a judge without a preference, that would be the first
+as often as the second. The exact p of this takes pairs for independent, which those of a document
+are not: where the interval, which resamples documents, holds 1/2, believe the interval.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
-from .spread import quotient, spread
+from .bootstrap import ratio_of_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    value: float | None  # None where there is nothing to share
+    value: float | None  # None where n is 0
     low: float | None  # 95% bootstrap interval over documents
     high: float | None
     n: int  # of how many
@@ -108,11 +108,8 @@ def _share(
 ) -> Share:
     """Of (document, whether it held), where documents without one are drawn all the same."""
     place = {document: index for index, document in enumerate(documents)}
-    true, counted = np.zeros(len(place)), np.zeros(len(place))
+    true, counted = np.zeros((2, len(place)))
     for document, holds in held:
         true[place[document]] += holds
         counted[place[document]] += 1
-    found = spread(
-        lambda drawn: quotient(drawn @ true, drawn @ counted), len(place), resamples, seed
-    )
-    return Share(*found, n=int(counted.sum()))
+    return Share(*ratio_of_sums(true, counted, resamples, seed), n=int(counted.sum()))

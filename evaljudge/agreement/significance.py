@@ -8,25 +8,39 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .compare import Comparison, compare
-from .estimate import Level
+from .bootstrap import Level, on_one_thread
+from .coefficients import BUDGET, Correlation
+from .compare import EQUAL, Comparison, compare
 from .exchange import Exchange
-from .pairs import paired
-from .shared import Correlation, group_correlations
-from .threads import on_one_thread
+from .levels import group_correlations
+from .pairs import Floats, paired
+
+FEWEST_SHARED = 2  # documents
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A scorer beside the best, which is the comparison's `first`."""
+    """Another scorer than the best, which is the comparison's `first`."""
 
     name: str
     comparison: Comparison
     p_holm: float | None  # of the permutation test, adjusted for all rivals; None where that is
+
+
+@dataclass(frozen=True, slots=True)
+class Challenger:
+    """Another method than the column's best (or than the first named of several)."""
+
+    name: str
+    difference: float | None  # the best's less its own, on the documents that they share
+    p: float | None  # two-sided; None: under two documents shared (average: on any one axis)
+    p_holm: float | None  # adjusted for all challengers of the column
+    n: int  # documents shared (of the average: on any axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +56,7 @@ class Standing:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Adjusted for their number, so that the chance of any false alarm stays what it was."""
+    """Adjusted for their number, so that the chance of any false alarm does not grow with it."""
     adjusted = [0.0] * len(ps)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -76,24 +90,11 @@ def against_best(
     if not ranked:
         return Standing(level, coefficient, None, None, (), (), (), undefined)
     best = max(ranked, key=ranked.__getitem__)
-    rivals = _adjusted(
-        {
-            name: compare(
-                documents,
-                systems,
-                scores[best],
-                scores[name],
-                human,
-                level=level,
-                coefficient=coefficient,
-                exchange=exchange,
-                permutations=permutations,
-                seed=seed,
-            )
-            for name in ranked
-            if name != best
-        }
-    )
+    with_best = partial(
+        compare, documents, systems, scores[best], human=human, level=level,
+        coefficient=coefficient, exchange=exchange, permutations=permutations, seed=seed,
+    )  # fmt: skip
+    rivals = _adjusted({name: with_best(scores[name]) for name in ranked if name != best})
     return Standing(
         level=level,
         coefficient=coefficient,
@@ -106,6 +107,55 @@ def against_best(
         untested=tuple(r.name for r in rivals if r.p_holm is None),
         undefined=undefined,
     )
+
+
+def challengers(gaps: Mapping[str, Floats], permutations: int, seed: int) -> tuple[Challenger, ...]:
+    """Is the best better, document by document? A sign-flip test of each other method.
+
+    `gaps`: (axes, documents) of the best's correlations less each method's; NaN where either is
+    undefined. Signs are drawn for whole documents, on all axes together.
+
+    [[.3 .1 .2] [.1 nan .3]] -> the mean over axes of the mean over documents is 0.2; each document
+    adds [.075 .0167 .1083], and 2 of their 8 choices of signs give as much: with all tried, p 0.25
+    """
+    shared = {name: np.isfinite(gap).sum(axis=1) for name, gap in gaps.items()}
+    shares = {name: _shares(gap) for name, gap in gaps.items() if shared[name].min() > 0}
+    tested = [name for name in shares if shared[name].min() >= FEWEST_SHARED and permutations > 0]
+    ps = dict(zip(tested, _ps([shares[name] for name in tested], permutations, seed), strict=True))
+    adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
+    return tuple(
+        Challenger(
+            name=name,
+            difference=float(shares[name].sum()) if name in shares else None,
+            p=ps.get(name),
+            p_holm=adjusted.get(name),
+            n=int(np.isfinite(gap).any(axis=0).sum()),
+        )
+        for name, gap in gaps.items()
+    )
+
+
+def _shares(gap: Floats) -> Floats:
+    """What each document adds to the statistic; its sign turns this as a whole."""
+    defined = np.isfinite(gap)
+    shares: Floats = np.where(defined, gap, 0.0) / defined.sum(axis=1, keepdims=True)
+    added: Floats = shares.mean(axis=0)
+    return added
+
+
+def _ps(shares: Sequence[Floats], permutations: int, seed: int) -> list[float]:
+    """All see the same signs."""
+    if not shares:
+        return []
+    table = np.stack(shares, axis=1)
+    least = np.abs(table.sum(axis=0)) - EQUAL
+    times = np.zeros(len(shares), dtype=np.intp)
+    stream = np.random.default_rng(seed)
+    block = max(1, BUDGET // len(table))
+    for start in range(0, permutations, block):
+        draws = stream.random((min(block, permutations - start), len(table)), np.float32)
+        times += (np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) > least).sum(axis=0)
+    return [(1 + int(count)) / (1 + permutations) for count in times]
 
 
 def _adjusted(comparisons: Mapping[str, Comparison]) -> tuple[Rival, ...]:

@@ -8,12 +8,13 @@ about one part in sqrt(2 D'). Accuracy, which needs all pairs, is that of the sa
 sample's own interval, and `n` counts the sample's candidates.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from .bootstrap import Draws, Estimate, Resampled
 from .coefficients import correlations
-from .estimate import Draws, Estimate, Replicate, Resampled
 from .pairs import Codes, Floats, Pairs
 from .pooled import Pool, pool, pooled_coefficients
 
@@ -51,7 +52,9 @@ def sampled_documents(pairs: Pairs, seed: int) -> Codes:
     return np.sort(shuffled[np.cumsum(sizes) <= MAX_POOLED])
 
 
-def _replicate(pooled: Pool | None, values: Floats, chosen: int, once: Draws) -> Replicate:
+def _replicate(
+    pooled: Pool | None, values: Floats, chosen: int, once: Draws
+) -> Callable[[Draws], Floats]:
     """`once`: every document and every system, as they are."""
     documents = once.documents.size
     if pooled is None or chosen < min(2, documents):

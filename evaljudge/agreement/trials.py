@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import multiplicities
-from .coefficients import BUDGET
+from .bootstrap import replicated
+from .coefficients import Correlation
+from .levels import group_correlations
 from .pairs import Codes, Floats, paired
 from .sample import weighted_means
-from .shared import Correlation, group_correlations
 
 Trial = Mapping[str, ArrayLike]
 """axis -> scores, NaN where unscored; an axis that is not there is unscored."""
@@ -56,17 +56,13 @@ def means(cube: Floats, weights: Floats) -> Floats:
     return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
 
 
-def replicates_of(found: Mapping[str, Floats], resamples: int, seed: int) -> list[Floats]:
-    """(columns, resamples) of each method; nothing to tell where nothing can be resampled."""
-    documents = max((cube.shape[2] for cube in found.values()), default=0)
-    if documents < 2 or resamples < 1:
-        return [np.full((cube.shape[1] + 1, 1), np.nan) for cube in found.values()]
-    block = max(1, BUDGET // documents)
-    replicates: list[list[Floats]] = [[] for _ in found]
-    for weights in multiplicities(documents, resamples, seed, block):
-        for cube, replicate in zip(found.values(), replicates, strict=True):
-            replicate.append(means(cube, weights).mean(axis=0))
-    return [np.concatenate(replicate, axis=1) for replicate in replicates]
+def replicates_of(cubes: Sequence[Floats], resamples: int, seed: int) -> Floats:
+    """(methods, columns, resamples)"""
+
+    def replicate(draws: Floats) -> Floats:
+        return np.stack([means(cube, draws).mean(axis=0) for cube in cubes])
+
+    return replicated(replicate, cubes[0].shape[2], resamples, seed)
 
 
 def over_trials(cube: Floats) -> Floats:

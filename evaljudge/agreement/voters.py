@@ -1,4 +1,4 @@
-"""How much is each voter's vote worth? Dawid and Skene's model, by expectation-maximisation.
+"""How reliable is each voter's vote? Dawid and Skene's model, by expectation-maximisation.
 
     >>> found = dawid_skene([[0, 0, 1], [0, 0, 1], [1, 1, 0], [1, 1, 0], [0, -1, 1]], labels=2)
     >>> found.confusions[2].round(2).tolist()  # the third voter says 1 for 0, and 0 for 1
@@ -6,20 +6,18 @@
     >>> found.posterior[4].round(3).tolist()  # so both votes on the last item say 0
     [0.998, 0.002]
 
-Of very many items only the patterns of votes are needed, and how often each occurs (`counts`).
-
 Every item has one true label, unseen; label k has the share p_k; where it is true, voter v says g
-with the chance c_v[k, g], whatever the others say. Shares and confusions are those that make the
-votes most likely, with `smoothing` votes added for every label, and for every answer of a voter to
-a true label (the mode of a symmetric Dirichlet prior of 1 + smoothing). The posterior of an item
-then weighs each vote by what that voter's vote has turned out to mean.
+with the probability c_v[k, g], whatever the others say. Shares and confusions are those that make
+the votes most likely, with `smoothing` votes added for every label, and for every answer of a voter
+to a true label (the mode of a symmetric Dirichlet prior of 1 + smoothing). The posterior of an item
+then weighs each vote by what that voter's votes have turned out to mean.
 
 Policy:
-- The start is each item's majority, evenly among labels that tie; it says which label is which. So
-  a voter who is always wrong is read the other way round, but not a majority of such voters.
+- The start is each item's majority, evenly among labels that tie; it decides which label is which.
+  So a voter who is always wrong is read the other way round, but not a majority of such voters.
 - A missing vote says nothing. An item without votes estimates nothing; its posterior is the shares.
-- A label that nobody gives to any item is true of none. It would otherwise attract the items on
-  which voters disagree.
+- A label that nobody gives is true of no item. It would otherwise attract the items on which voters
+  disagree.
 - Where no item has three votes, many shares and confusions make the votes equally likely: no step
   is taken, `identified` is False, and the posterior is the start.
 """
@@ -75,7 +73,7 @@ def dawid_skene(
     tolerance: float = 1e-9,
     most_steps: int = 1000,
 ) -> Voters:
-    """From (rows, voters) of codes 0..labels - 1, or MISSING; each is one item, or `counts` items.
+    """From (rows, voters) of codes 0..labels - 1, or MISSING; a row is one item, or `counts` items.
 
     Converged is a step that adds no more than `tolerance` per item that has a vote.
     """

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 
 from evaljudge.agreement import MAX_COMPARED, MAX_POOLED, Resampled, agreements
-from evaljudge.agreement.bootstrap import drawn, interval, multiplicities
-from evaljudge.agreement.estimate import Draws
+from evaljudge.agreement.bootstrap import Draws, drawn, interval, multiplicities
 from evaljudge.agreement.pairs import Floats, paired
 from evaljudge.agreement.pooled import pool, pooled_coefficients
 from evaljudge.agreement.summary import sampled_documents

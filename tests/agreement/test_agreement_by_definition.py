@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements
-from evaljudge.agreement.bootstrap import drawn, interval
-from evaljudge.agreement.estimate import Draws, Estimate
+from evaljudge.agreement.bootstrap import Draws, Estimate, drawn, interval
 from evaljudge.agreement.pairs import Pairs, paired
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level

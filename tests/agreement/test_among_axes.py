@@ -7,12 +7,12 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from evaljudge.agreement import LEVELS, Resampled, agreements
-from evaljudge.agreement.among import among
-from evaljudge.agreement.estimate import Coefficient, Draws
+from evaljudge.agreement import LEVELS, Coefficient, Resampled, agreements
+from evaljudge.agreement.agree import among
+from evaljudge.agreement.bootstrap import Draws
+from evaljudge.agreement.coefficients import CORRELATIONS
 from evaljudge.agreement.pairs import paired
 from evaljudge.agreement.sample import sample_level
-from evaljudge.agreement.shared import CORRELATIONS
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
 

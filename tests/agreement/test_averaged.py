@@ -11,7 +11,7 @@ from scipy import stats
 
 from evaljudge.agreement import Averaged, averaged, holm
 from evaljudge.agreement.agree import agreements
-from evaljudge.agreement.flips import challengers
+from evaljudge.agreement.significance import challengers
 
 # Three candidates a document; people rank them 1 2 3 everywhere.
 UP, SWAPPED, TURNED, DOWN, FLAT, NONE = (

@@ -10,7 +10,7 @@ import pytest
 from evaljudge.agreement import LEVELS, agreements
 from evaljudge.agreement.bootstrap import interval, multiplicities
 from evaljudge.agreement.ceiling import Ceiling, ceiling
-from evaljudge.agreement.shared import CORRELATIONS
+from evaljudge.agreement.coefficients import CORRELATIONS
 
 Row = tuple[int, int, list[float]]  # document, system, a rating or NaN per rater
 Key = tuple[str, str]  # level, coefficient

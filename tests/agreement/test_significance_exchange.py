@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evaljudge.agreement import MAX_POOLED, agreements
-from evaljudge.agreement.coefficients import WIDE
-from evaljudge.agreement.compare import compare
-from evaljudge.agreement.estimate import LEVELS, Level
+from evaljudge.agreement.bootstrap import LEVELS, Level
+from evaljudge.agreement.coefficients import CORRELATIONS, WIDE, Correlation
+from evaljudge.agreement.compare import both_scored, compare, williams
 from evaljudge.agreement.exchange import Exchange, exchanged, random_swaps
-from evaljudge.agreement.shared import CORRELATIONS, Correlation, both_scored
-from evaljudge.agreement.williams import williams
 
 Row = tuple[int, int, float, float, float]  # document, system, first, second, human
 COLUMNS = ("documents", "systems", "first", "second", "human")

@@ -7,8 +7,14 @@ from html.parser import HTMLParser
 import numpy as np
 from markdown_it import MarkdownIt
 
-from evaljudge.agreement import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
-from evaljudge.agreement.flips import Challenger
+from evaljudge.agreement import (
+    Averaged,
+    AveragedColumn,
+    AveragedMethod,
+    AveragedValue,
+    Challenger,
+    averaged,
+)
 from evaljudge.analysis.findings import Findings
 from evaljudge.report.methods import (
     COMMON,

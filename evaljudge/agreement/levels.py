@@ -1,45 +1,18 @@
-"""What two scorers both scored and people rated, and one coefficient of it at one level.
-
-documents [0 0 1], systems [0 1 0], first [.2 .4 nan], second [7 8 9], human [1 3 2]
--> the first two candidates, once with the first's scores and once with the second's
-"""
-
-from typing import Literal
+"""One coefficient of pairs at one level, without intervals, and the standard scores behind it."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .coefficients import correlations
-from .estimate import COEFFICIENTS, Level
-from .pairs import Floats, Pairs, paired
+from .bootstrap import Level
+from .coefficients import COEFFICIENTS, Correlation, correlations
+from .pairs import Floats, Pairs
 from .sample import document_correlations
 
-# The coefficients that two lists have alike, whichever comes first.
-Correlation = Literal["spearman", "kendall", "pearson"]
-CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall", "pearson")
 ROUNDING = 1e-12  # standard scores that differ by less are equal
 
 
-def both_scored(
-    documents: ArrayLike, systems: ArrayLike, first: ArrayLike, second: ArrayLike, human: ArrayLike
-) -> tuple[Pairs, Pairs]:
-    """The same candidates in the same order, with either's scores."""
-    ones, others = (np.asarray(side, dtype=np.float64) for side in (first, second))
-    if ones.shape != others.shape:
-        raise ValueError("both scorers' scores must be lists of one length")
-    absent = ~(np.isfinite(ones) & np.isfinite(others))
-    one, other = (
-        paired(documents, systems, np.where(absent, np.nan, side), human) for side in (ones, others)
-    )
-    again = (np.diff(one.documents) == 0) & (np.diff(one.systems) == 0)
-    if again.any():
-        raise ValueError("two rows have the same document and system")
-    return one, other
-
-
 def group_correlations(pairs: Pairs, level: Level, coefficient: Correlation) -> Floats:
-    """One per document at sample level, else one alone; NaN where undefined."""
+    """One per document at sample level, else a single one; NaN where undefined."""
     index = COEFFICIENTS.index(coefficient)
     if level == "sample":
         found: Floats = document_correlations(pairs)[index]
@@ -68,7 +41,7 @@ def system_means(pairs: Pairs, values: Floats) -> Floats:
 
 
 def settled(values: Floats) -> Floats:
-    """Standard scores without rounding's last bits, which would break ties or invent them."""
+    """Standard scores without the last bits, which would break ties or invent them."""
     return np.rint(values / ROUNDING) * ROUNDING
 
 
