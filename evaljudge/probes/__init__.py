@@ -8,8 +8,9 @@
     sizes            agreement against the number of documents           figure 1
     ranges           values for references, sentences, whole documents   figures 9 and 10
     spurious         correlation with length, coverage and the like      table 2
+    position         whether a pairwise judge prefers a position
 
-Every study is a pure function from a `ScoreMatrix` (and, where texts must be measured anew, a
-`Measure`) to frozen rows; its `…_study` says them as a table and a figure. A new study is one file
-and one command in commands.py.
+Every probe is a pure function from a `ScoreMatrix` (and, where texts must be measured anew, a
+`Measure`) to frozen rows; its `…_study` makes a `ProbeResult` of them. A new probe is one file and
+one command in commands.py.
 """

@@ -1,4 +1,4 @@
-"""`evaljudge probe NAME`: the studies from the command line.
+"""`evaljudge probe NAME`: the probes from the command line.
 
     evaljudge probe robustness --cases summeval.jsonl --metrics importance,rouge1 \\
         --mix importance+rouge1 --out studies/
@@ -8,9 +8,15 @@ prints a table, and with --out writes robustness.md, robustness.json and robustn
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+
+from evaljudge.errors import UserError, unknown
+from evaljudge.probes.results import print_and_write
+
+if TYPE_CHECKING:
+    from evaljudge.probes.source import ProbeData
 
 studies_app = typer.Typer(
     no_args_is_help=True,
@@ -46,6 +52,9 @@ Mixed = Annotated[
 Draws = Annotated[int, typer.Option(min=1, help="How often documents are drawn.")]
 
 
+Name = TypeVar("Name", bound=str)
+
+
 @studies_app.command()
 def mixes(
     cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
@@ -56,15 +65,14 @@ def mixes(
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Sums of all pairs of scorers, and mixes of yours, against people."""
+    from evaljudge.agreement import CORRELATIONS, LEVELS
     from evaljudge.probes import mixes
-    from evaljudge.probes.asked import Asked, source_of, tell
-    from evaljudge.probes.correlating import coefficient_named, level_named
 
-    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
-    how = level_named(level), coefficient_named(coefficient)
-    given = asked.mixes(mix or (), axis)
-    rows = mixes.mixes(asked.matrix, axis, *how, given, resamples=resamples, seed=seed)
-    tell(mixes.mixes_study(rows, asked.about(f"{axis}, {level} level")), out)
+    data = _data(cases, format, sources, column, scores, metrics, seed)
+    how = one_of("level", level, LEVELS), one_of("coefficient", coefficient, CORRELATIONS)
+    given = data.mixes(mix or (), axis)
+    rows = mixes.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
+    print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out)
 
 
 @studies_app.command()
@@ -77,17 +85,16 @@ def robustness(
     draws: Draws = 5, seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """References replaced, more and more, by random, first or last sentences of the source."""
+    from evaljudge.agreement import CORRELATIONS, LEVELS
     from evaljudge.probes import robustness
-    from evaljudge.probes.asked import Asked, source_of, tell
-    from evaljudge.probes.correlating import coefficient_named, level_named
 
-    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
-    how = level_named(level), coefficient_named(coefficient)
+    data = _data(cases, format, sources, column, scores, metrics, seed)
+    how = one_of("level", level, LEVELS), one_of("coefficient", coefficient, CORRELATIONS)
     growth = robustness.Growth(axis, *how, steps, draws, seed)
-    measure = asked.remeasured("robustness")
-    rows = robustness.robustness(asked.matrix, measure, growth, asked.mixes(mix or (), axis))
-    about = asked.about(f"{axis}, {level} level")
-    tell(asked.noted(robustness.robustness_study(rows, growth, about), level), out)
+    measure = data.remeasured("robustness")
+    rows = robustness.robustness(data.matrix, measure, growth, data.mixes(mix or (), axis))
+    about = data.about(f"{axis}, {level} level")
+    print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out)
 
 
 @studies_app.command()
@@ -98,15 +105,17 @@ def complementarity(
     out: Out = None,
 ) -> None:  # fmt: skip
     """How differently each pair of scorers ranks."""
+    from evaljudge.agreement import CORRELATIONS
     from evaljudge.probes import complementarity
-    from evaljudge.probes.asked import Asked, source_of, tell
-    from evaljudge.probes.correlating import coefficient_named
 
-    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
-    how = complementarity.ranked_at(level), coefficient_named(coefficient)
-    rows = complementarity.complementarity(asked.matrix, *how)
-    about = asked.about(f"{level} level, {coefficient}")
-    tell(asked.noted(complementarity.complementarity_study(rows, about), level), out)
+    data = _data(cases, format, sources, column, scores, metrics, seed)
+    how = (
+        one_of("level", level, complementarity.RANKED_AT),
+        one_of("coefficient", coefficient, CORRELATIONS),
+    )
+    rows = complementarity.complementarity(data.matrix, *how)
+    about = data.about(f"{level} level, {coefficient}")
+    print_and_write(data.noted(complementarity.complementarity_study(rows, about), level), out)
 
 
 @studies_app.command()
@@ -122,16 +131,15 @@ def sizes(
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """The system-level correlation against the number of documents."""
+    from evaljudge.agreement import CORRELATIONS
     from evaljudge.probes import sizes
-    from evaljudge.probes.asked import Asked, source_of, tell
-    from evaljudge.probes.correlating import coefficient_named
 
-    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
-    how = coefficient_named(coefficient)
+    data = _data(cases, format, sources, column, scores, metrics, seed)
+    how = one_of("coefficient", coefficient, CORRELATIONS)
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
-    rows = sizes.sizes(asked.matrix, subsets)
-    study = sizes.sizes_study(rows, subsets, asked.about(f"{axis}, {coefficient}"))
-    tell(asked.noted(study, "system"), out)
+    rows = sizes.sizes(data.matrix, subsets)
+    study = sizes.sizes_study(rows, subsets, data.about(f"{axis}, {coefficient}"))
+    print_and_write(data.noted(study, "system"), out)
 
 
 @studies_app.command()
@@ -142,11 +150,10 @@ def ranges(
 ) -> None:  # fmt: skip
     """The values scorers take for references, sentences of the source, whole documents, systems."""
     from evaljudge.probes import ranges
-    from evaljudge.probes.asked import Asked, source_of, tell
 
-    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
-    rows = ranges.ranges(asked.matrix, asked.measure, seed)
-    tell(ranges.ranges_study(rows, asked.about()), out)
+    data = _data(cases, format, sources, column, scores, metrics, seed)
+    rows = ranges.ranges(data.matrix, data.measure, seed)
+    print_and_write(ranges.ranges_study(rows, data.about()), out)
 
 
 @studies_app.command()
@@ -157,11 +164,10 @@ def spurious(
 ) -> None:  # fmt: skip
     """Correlation with coverage, density, compression and length, beside the human axes."""
     from evaljudge.probes import spurious
-    from evaljudge.probes.asked import Asked, source_of, tell
 
-    asked = Asked(source_of(cases, format, sources, column), scores or (), metrics, seed)
-    rows = spurious.spurious(asked.matrix, axis)
-    tell(spurious.spurious_study(rows, axis, asked.about(f"{axis}, summary level")), out)
+    data = _data(cases, format, sources, column, scores, metrics, seed)
+    rows = spurious.spurious(data.matrix, axis)
+    print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
 
 
 @studies_app.command()
@@ -174,7 +180,25 @@ def position(
 ) -> None:  # fmt: skip
     """Whether a judge of pairs prefers a place: how often the first wins, how often order flips."""
     from evaljudge.probes import position
-    from evaljudge.probes.asked import tell
 
     rows = position.position(votes, resamples=resamples, seed=seed)
-    tell(position.position_study(rows, votes), out)
+    print_and_write(position.position_study(rows, votes), out)
+
+
+def one_of(option: str, name: str, known: tuple[Name, ...]) -> Name:
+    for one in known:
+        if one == name:
+            return one
+    raise UserError(f"--{option}: {unknown(option, name, known)}")
+
+
+def _data(
+    cases: str, format: str, sources: str | None, column: list[str] | None,
+    scores: list[str] | None, metrics: str | None, seed: int,
+) -> ProbeData:  # fmt: skip
+    from evaljudge.corpora.advice import PROBE_OPTIONS
+    from evaljudge.corpora.by_options import source_by_options
+    from evaljudge.probes.source import ProbeData
+
+    source = source_by_options(cases, format, sources, column, PROBE_OPTIONS)
+    return ProbeData(source, scores or (), metrics, seed)

@@ -3,8 +3,8 @@
     complementarity = (1 - r) / 2
 
 r is the correlation between the two scorers' own values, at the level and in the coefficient asked
-for: 0 where they rank alike, 1/2 where they know nothing of each other, 1 where one turns the other
-upside down. With Kendall it is the share of pairs that they put in opposite orders (where nothing
+for: 0 where they rank alike, 1/2 where they are unrelated, 1 where one's ranks are the other's in
+reverse. With Kendall it is the share of pairs that they put in opposite orders (where nothing
 ties): the distance between rankings in which Colombo et al. compare metrics. It is the form of the
 code that Gigant et al. released, which correlates the documents' means over systems: the level
 `document` here, beside those of agreement.
@@ -25,12 +25,13 @@ from typing import Literal
 
 import numpy as np
 
-from evaljudge.agreement import LEVELS, Level
-from evaljudge.errors import UserError, unknown
-from evaljudge.probes.correlating import Coefficient, correlation
-from evaljudge.probes.heat import heat_maps
-from evaljudge.probes.matrix import Floats, ScoreMatrix
-from evaljudge.probes.telling import Study, Table, number
+from evaljudge.agreement import LEVELS, Correlation, Level
+from evaljudge.agreement.pairs import Floats
+from evaljudge.errors import UserError
+from evaljudge.probes.correlation import correlation
+from evaljudge.probes.matrix import ScoreMatrix
+from evaljudge.probes.plots import heat_maps
+from evaljudge.probes.results import ProbeResult, ProbeTable, number
 
 RankedAt = Level | Literal["document"]
 RANKED_AT: tuple[RankedAt, ...] = (*LEVELS, "document")
@@ -43,20 +44,13 @@ class ComplementarityRow:
     scorer: str
     other: str
     level: RankedAt
-    coefficient: Coefficient
+    coefficient: Correlation
     value: float | None
     n: int
 
 
-def ranked_at(name: str) -> RankedAt:
-    for level in RANKED_AT:
-        if level == name:
-            return level
-    raise UserError(f"--level: {unknown('level', name, RANKED_AT)}")
-
-
 def complementarity(
-    matrix: ScoreMatrix, level: RankedAt, coefficient: Coefficient
+    matrix: ScoreMatrix, level: RankedAt, coefficient: Correlation
 ) -> list[ComplementarityRow]:
     """Each pair once."""
     if len(matrix.scores) < 2:
@@ -70,19 +64,19 @@ def complementarity(
     return rows
 
 
-def complementarity_study(rows: Sequence[ComplementarityRow], about: str) -> Study:
+def complementarity_study(rows: Sequence[ComplementarityRow], about: str) -> ProbeResult:
     names = list(dict.fromkeys(name for row in rows for name in (row.scorer, row.other)))
     square = _square(rows, names)
+    places = [str(place) for place in range(1, len(names) + 1)]
     cells = [
         [f"{place} {name}", *map(number, line)]
-        for place, (name, line) in enumerate(zip(names, square, strict=True), start=1)
+        for place, name, line in zip(places, names, square, strict=True)
     ]
-    heads = ["scorer", *(str(place) for place in range(1, len(names) + 1))]
-    return Study(
+    return ProbeResult(
         name="complementarity",
         title="Complementarity of scorers",
         about=about,
-        tables=[Table(heads, cells)],
+        tables=[ProbeTable(["scorer", *places], cells)],
         notes=["(1 - correlation) / 2: 0 where two rank alike, 0.5 unrelated, 1 opposite."],
         rows=[asdict(row) for row in rows],
         draw=partial(heat_maps, {"complementarity": square}, names, names, "scorer", (0.0, 1.0)),
@@ -90,7 +84,7 @@ def complementarity_study(rows: Sequence[ComplementarityRow], about: str) -> Stu
 
 
 def _complementarity(
-    x: Floats, y: Floats, level: RankedAt, coefficient: Coefficient
+    x: Floats, y: Floats, level: RankedAt, coefficient: Correlation
 ) -> float | None:
     if level == "document":
         found = correlation(x.T, y.T, "system", coefficient)

@@ -1,5 +1,5 @@
-"""What a text has from its source without any understanding: the extractive fragments of Grusky et
-al. (2018), and what follows from them.
+"""What a text copies from its source: the extractive fragments of Grusky et al. (2018), and the
+measures made of them.
 
     source "a b c d e", text "b c x e"  ->  fragments [2, 1]
     coverage 3/4   density (4 + 1)/4   compression 5/4   length 4
@@ -71,8 +71,8 @@ def _piece(holds: Callable[[str], bool], text: str, at: int) -> str:
 
 
 def _longest(source: str, piece: str) -> int:
-    """Runs of one word hold up no scan: only places of the first two words are tried. A scan may
-    pass over the whole piece, within a run that it has met: then it goes on to the end.
+    """Only places of the first two words are tried: shorter runs do not delay a scan. A scan may
+    pass over the whole piece, inside a run that it has met: then it goes on to the end.
     """
     longest, place = 0, source.find(piece[:2])
     while place >= 0 and longest < len(piece):

@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evaljudge.agreement.pairs import Codes, Floats
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import ANY_AXIS, Candidate, Case
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.intp]
 Given = Mapping[tuple[str, str], Mapping[tuple[str, str], float | None]]
 Measure = Callable[[Sequence[Case]], Mapping[str, Sequence[Sequence[Value]]]]
 """By metric: for each case, a value for each candidate."""

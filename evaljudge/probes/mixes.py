@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from evaljudge.agreement import Agreement, Level, agreements
+from evaljudge.agreement import Correlation, Level, agreements
 from evaljudge.analysis.mixes import Mix, all_pairs
-from evaljudge.probes.correlating import Coefficient
-from evaljudge.probes.matrix import Floats, ScoreMatrix
+from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import Interval, intervals
-from evaljudge.probes.telling import NONE, Study, Table, number
-from evaljudge.sections.figures import only
+from evaljudge.probes.results import ProbeResult, ProbeTable, number
+from evaljudge.sections.figures import bracketed, only
 
 MOST_DRAWN = 40
 
@@ -31,7 +30,7 @@ class MixRow:
     mixed: int
     axis: str
     level: Level
-    coefficient: Coefficient
+    coefficient: Correlation
     value: float | None
     low: float | None
     high: float | None
@@ -44,35 +43,37 @@ def mixes(
     matrix: ScoreMatrix,
     axis: str,
     level: Level,
-    coefficient: Coefficient,
+    coefficient: Correlation,
     given: Sequence[Mix] = (),
     *,
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[MixRow]:
     """Each scorer, then all pairs and the given mixes; all on what every scorer scored."""
-    singles = matrix.comparable(axis)
+    singles, human = matrix.comparable(axis), matrix.rated(axis)
     asked = dict.fromkeys([*all_pairs(singles), *given])
     columns = [(name, 1, column) for name, column in singles.items()]
     columns += [(mix.name, len(mix.parts), mix.of(singles)) for mix in asked]
     rows = []
     for name, mixed, column in columns:
-        found = _agreements(matrix, column, axis, resamples, seed)
+        found = agreements(
+            matrix.documents, matrix.systems, column, human, resamples=resamples, seed=seed
+        )
         one = next(a for a in found if (a.level, a.coefficient) == (level, coefficient))
-        estimate = one.value, one.low, one.high, one.n, one.skipped
-        rows.append(MixRow(name, mixed, axis, level, coefficient, *estimate))
+        values = one.value, one.low, one.high, one.n, one.skipped
+        rows.append(MixRow(name, mixed, axis, level, coefficient, *values))
     highest = max((row.value for row in rows if row.value is not None), default=None)
     return [replace(row, best=row.value == highest and _enough(row)) for row in rows]
 
 
-def mixes_study(rows: Sequence[MixRow], about: str) -> Study:
+def mixes_study(rows: Sequence[MixRow], about: str) -> ProbeResult:
     shown = sorted(rows, key=lambda row: (row.mixed > 1, -2.0 if row.value is None else -row.value))
-    return Study(
+    return ProbeResult(
         name="mixes",
         title="Mixes of scorers",
         about=about,
         tables=[
-            Table(
+            ProbeTable(
                 ["scorer", f"{rows[0].coefficient} [95%]", "n"],
                 [[row.scorer, _estimate(row), f"{row.n:,}"] for row in shown],
                 marked={(index, 1) for index, row in enumerate(shown) if row.best},
@@ -87,15 +88,6 @@ def mixes_study(rows: Sequence[MixRow], about: str) -> Study:
     )
 
 
-def _agreements(
-    matrix: ScoreMatrix, column: Floats, axis: str, resamples: int, seed: int
-) -> list[Agreement]:
-    human = matrix.rated(axis)
-    return agreements(
-        matrix.documents, matrix.systems, column, human, resamples=resamples, seed=seed
-    )
-
-
 def _enough(row: MixRow) -> bool:
     return row.value is not None and not only(row.level, row.n)
 
@@ -104,18 +96,13 @@ def _estimate(row: MixRow) -> str:
     few = only(row.level, row.n)
     if row.value is not None and few:
         return f"{number(row.value)} ({few})"
-    if row.value is None or row.low is None:
-        return NONE if row.value is None else number(row.value)
-    return f"{number(row.value)} [{number(row.low)}, {number(row.high)}]"
+    return bracketed(row.value, row.low, row.high)
 
 
 def _drawn(rows: Sequence[MixRow]) -> str:
     """The highest MOST_DRAWN: a longer figure is read by nobody."""
-    defined = sorted(
-        (row for row in rows if row.value is not None), key=lambda row: -(row.value or 0)
-    )
-    shown = defined[:MOST_DRAWN]
-    dots = [Interval(r.scorer, r.value or 0.0, r.low, r.high, r.best) for r in shown]
+    dots = [Interval(r.scorer, r.value, r.low, r.high, r.best) for r in rows if r.value is not None]
+    shown = sorted(dots, key=lambda dot: -dot.value)[:MOST_DRAWN]
     more = f", the highest {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""
     first = rows[0]
-    return intervals(dots, f"{first.coefficient} with {first.axis} ({first.level} level){more}")
+    return intervals(shown, f"{first.coefficient} with {first.axis} ({first.level} level){more}")

@@ -1,28 +1,36 @@
-"""The figures of the studies, as SVG; legible with 20 scorers.
+"""The figures of the probes, as SVG: legible with 20 scorers, and the same bytes for same values.
 
 intervals([Interval("rouge1", 0.59, 0.35, 0.78, False)], "spearman with relevance")
 lines({"RAND-3": [Line("rouge1", [(0, 0.59, 0.55, 0.61), (50, 0.46, 0.41, 0.52)])]},
       "documents with replaced references", "spearman with relevance")
+heat_maps({"complementarity": [[0.0, 0.28], [0.28, 0.0]]}, ["importance", "rouge1"],
+          ["importance", "rouge1"], "scorer", (0.0, 1.0))
+
+Text stays text in the file. A name from a corpus is one line of it, never mathematics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import io
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import ceil, nan
 from typing import TYPE_CHECKING
 
-from evaljudge.probes.canvas import grid_lines, shown, svg
+from evaljudge.probes.results import number
 from evaljudge.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+LONGEST_NAME, LONGEST_BY_HEAT_MAP = 40, 24
 _MARKED, _PLAIN = "#c1440e", "#2b5d8a"
 _COLOURS, _DASHES = 10, ("-", "--", ":", "-.")
 _BOXES_ABREAST = 4
+_DARK = 0.55  # of the way along the colours, beyond which numbers are written in white
+Square = Sequence[Sequence[float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,78 +60,142 @@ class Box:
     high: float
 
 
-def intervals(rows: Sequence[Interval], said: str) -> str:
+def intervals(rows: Sequence[Interval], x_title: str) -> str:
     """One dot with its interval per row, the first at the top."""
-    return svg(7.5, 1.2 + 0.24 * len(rows), partial(_intervals, rows, said))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        _grid_lines(axes)
+        for place, row in enumerate(rows):
+            colour = _MARKED if row.marked else _PLAIN
+            if row.low is not None and row.high is not None:
+                axes.hlines(place, row.low, row.high, color=colour, linewidth=1.4)
+            axes.plot([row.value], [place], "o", color=colour, markersize=5)
+        axes.set_yticks(range(len(rows)), [_shown(row.label) for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel(one_line(x_title))
+        axes.set_ylabel("scorer")
+
+    return _svg(7.5, 1.2 + 0.24 * len(rows), paint)
 
 
-def lines(panels: Mapping[str, Sequence[Line]], x_said: str, y_said: str) -> str:
+def lines(panels: Mapping[str, Sequence[Line]], x_title: str, y_title: str) -> str:
     """Panels side by side with one scale and one legend."""
+
+    def paint(figure: Figure) -> None:
+        every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, (title, drawn) in zip(every, panels.items(), strict=True):
+            _grid_lines(axes)
+            axes.set_title(title)
+            axes.set_xlabel(one_line(x_title))
+            for place, line in enumerate(drawn):
+                _line(axes, line, place)
+        every[0].set_ylabel(one_line(y_title))
+        handles, labels = every[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside right upper", frameon=False)
+
     names = max(map(len, panels.values()))
-    size = 3.6 * len(panels) + 2.4, max(3.6, 0.9 + 0.2 * names)
-    return svg(*size, partial(_lines, panels, x_said, y_said))
+    return _svg(3.6 * len(panels) + 2.4, max(3.6, 0.9 + 0.2 * names), paint)
 
 
-def boxes(panels: Mapping[str, Sequence[Box]], said: str) -> str:
+def boxes(panels: Mapping[str, Sequence[Box]], x_title: str) -> str:
     """A panel per scorer, each with a scale of its own."""
-    down = ceil(len(panels) / _BOXES_ABREAST)
-    across = min(len(panels), _BOXES_ABREAST)
-    return svg(3.0 * across + 0.6, 3.1 * down + 0.4, partial(_boxes, panels, said, (down, across)))
+    down, across = ceil(len(panels) / _BOXES_ABREAST), min(len(panels), _BOXES_ABREAST)
+
+    def paint(figure: Figure) -> None:
+        every = figure.subplots(down, across, squeeze=False).flatten().tolist()
+        for axes, (title, drawn) in zip(every, panels.items(), strict=False):
+            _grid_lines(axes)
+            axes.set_title(_shown(title))
+            axes.set_ylabel("value")
+            axes.bxp(
+                [{"label": _shown(box.label), "whislo": box.low, "q1": box.quarter,
+                  "med": box.median, "q3": box.three_quarters, "whishi": box.high}
+                 for box in drawn],
+                showfliers=False, medianprops={"color": _MARKED},
+            )  # fmt: skip
+            axes.tick_params(axis="x", rotation=60)
+        for axes in every[len(panels) :]:
+            axes.set_visible(False)
+        figure.supxlabel(one_line(x_title), fontsize=9)
+
+    return _svg(3.0 * across + 0.6, 3.1 * down + 0.4, paint)
 
 
-def _intervals(rows: Sequence[Interval], said: str, figure: Figure) -> None:
-    axes = figure.add_subplot()
-    grid_lines(axes)
-    for place, row in enumerate(rows):
-        colour = _MARKED if row.marked else _PLAIN
-        if row.low is not None and row.high is not None:
-            axes.hlines(place, row.low, row.high, color=colour, linewidth=1.4)
-        axes.plot([row.value], [place], "o", color=colour, markersize=5)
-    axes.set_yticks(range(len(rows)), [shown(row.label) for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xlabel(one_line(said))
-    axes.set_ylabel("scorer")
+def heat_maps(
+    squares: Mapping[str, Square], rows: Sequence[str], columns: Sequence[str], x_title: str,
+    limits: tuple[float, float],
+) -> str:  # fmt: skip
+    """Tables of numbers side by side as fields of colour, each number written in its field."""
+
+    def paint(figure: Figure) -> None:
+        every = figure.subplots(1, len(squares), sharey=True, squeeze=False)[0]
+        colours = "RdBu_r" if limits[0] < 0 else "viridis_r"
+        for axes, (title, square) in zip(every, squares.items(), strict=True):
+            values = [[nan if value is None else value for value in line] for line in square]
+            image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
+            axes.set_title(title)
+            axes.set_xlabel(x_title)
+            axes.set_xticks(range(len(columns)), shown[1], rotation=90)
+            axes.set_yticks(range(len(rows)), shown[0])
+            _write_numbers(axes, square, limits)
+        every[0].set_ylabel("scorer")
+        figure.colorbar(image, ax=every.tolist(), shrink=0.8)
+
+    shown = [[_shown(name, LONGEST_BY_HEAT_MAP) for name in names] for names in (rows, columns)]
+    return _svg((0.6 + 0.46 * len(columns)) * len(squares) + 3.2, 2.4 + 0.3 * len(rows), paint)
 
 
-def _lines(panels: Mapping[str, Sequence[Line]], x_said: str, y_said: str, figure: Figure) -> None:
-    every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for axes, (title, drawn) in zip(every, panels.items(), strict=True):
-        grid_lines(axes)
-        axes.set_title(title)
-        axes.set_xlabel(one_line(x_said))
-        for place, line in enumerate(drawn):
-            _line(axes, line, place)
-    every[0].set_ylabel(one_line(y_said))
-    handles, labels = every[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right upper", frameon=False)
+def _svg(width: float, height: float, paint: Callable[[Figure], object]) -> str:
+    """In inches; matplotlib's own defaults and our rules, whatever the user's settings are."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    written = io.StringIO()
+    with mpl.rc_context(), warnings.catch_warnings():
+        mpl.rcdefaults()
+        mpl.rc("svg", hashsalt="evaljudge", fonttype="none")
+        mpl.rc("text", parse_math=False)
+        mpl.rc("axes.spines", top=False, right=False)
+        mpl.rc("axes", titlesize=10.0)
+        mpl.rc("font", size=9.0)
+        # The reader's fonts show the text, not those of this machine.
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
+        figure = Figure(figsize=(width, height), layout="constrained")
+        paint(figure)
+        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
+    return written.getvalue()
 
 
 def _line(axes: Axes, line: Line, place: int) -> None:
-    """Colours repeat after ten; dashes tell the rounds apart."""
+    """Colours repeat after ten; then the dashes differ."""
     xs, *ys = (
         [nan if number is None else number for number in column]
         for column in zip(*line.points, strict=True)
     )
     value, low, high = ys
     colour, dash = f"C{place % _COLOURS}", _DASHES[place // _COLOURS % len(_DASHES)]
-    axes.plot(xs, value, dash, color=colour, label=shown(line.label), marker="o", markersize=3)
+    axes.plot(xs, value, dash, color=colour, label=_shown(line.label), marker="o", markersize=3)
     axes.fill_between(xs, low, high, color=colour, alpha=0.12, linewidth=0)
 
 
-def _boxes(
-    panels: Mapping[str, Sequence[Box]], said: str, shape: tuple[int, int], figure: Figure
-) -> None:
-    every = figure.subplots(*shape, squeeze=False).flatten().tolist()
-    for axes, (title, drawn) in zip(every, panels.items(), strict=False):
-        grid_lines(axes)
-        axes.set_title(shown(title))
-        axes.set_ylabel("value")
-        axes.bxp(
-            [{"label": shown(box.label), "whislo": box.low, "q1": box.quarter, "med": box.median,
-              "q3": box.three_quarters, "whishi": box.high} for box in drawn],
-            showfliers=False, medianprops={"color": _MARKED},
-        )  # fmt: skip
-        axes.tick_params(axis="x", rotation=60)
-    for axes in every[len(panels) :]:
-        axes.set_visible(False)
-    figure.supxlabel(one_line(said), fontsize=9)
+def _write_numbers(axes: Axes, square: Square, limits: tuple[float, float]) -> None:
+    low, high = limits
+    for down, line in enumerate(square):
+        for across, value in enumerate(line):
+            if value is not None:
+                along = abs(value) / high if low < 0 else (value - low) / (high - low)
+                colour = "white" if along > _DARK else "black"
+                axes.text(across, down, number(value), ha="center", va="center",
+                          color=colour, fontsize=7)  # fmt: skip
+
+
+def _shown(name: str, longest: int = LONGEST_NAME) -> str:
+    """Of a scorer, an axis, an input. A leading `_` would hide it from a legend."""
+    line = one_line(name, longest)
+    return f" {line}" if line.startswith("_") else line
+
+
+def _grid_lines(axes: Axes) -> None:
+    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)

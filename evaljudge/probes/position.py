@@ -1,4 +1,4 @@
-"""Does a pairwise judge prefer a place? Votes of pairs, best asked in both orders.
+"""Does a pairwise judge prefer a position? Votes of pairs, best asked in both orders.
 
 {"doc_id": "d1", "axis": "fluency", "first": "A", "second": "B", "winner": "B"}
 {"doc_id": "d1", "axis": "fluency", "first": "B", "second": "A", "winner": "tie"}
@@ -18,8 +18,9 @@ from evaljudge.corpora.generic import read_generic
 from evaljudge.corpora.rows import BadRow, Row
 from evaljudge.errors import UserError
 from evaljudge.probes.plots import Interval, intervals
-from evaljudge.probes.telling import NONE, Study, Table, number
+from evaljudge.probes.results import NONE, ProbeResult, ProbeTable
 from evaljudge.records import ANY_AXIS
+from evaljudge.report.figures import bracketed
 from evaljudge.text import one_line
 
 TIE = "tie"
@@ -45,13 +46,13 @@ def read_votes(path: str) -> list[Vote]:
     return found
 
 
-def position_study(rows: Sequence[Preference], about: str) -> Study:
-    return Study(
+def position_study(rows: Sequence[Preference], about: str) -> ProbeResult:
+    return ProbeResult(
         name="position",
         title="Position preference of pairwise votes",
         about=about,
         tables=[
-            Table(
+            ProbeTable(
                 ["axis", "votes", "ties", "first wins", "pairs in both orders", "flips",
                  "place decided", "first of those", "p"],
                 [_line(row) for row in rows],
@@ -114,21 +115,17 @@ def _line(row: Preference) -> list[str]:
 
 
 def _share(share: Share) -> str:
-    if share.value is None:
-        return NONE
-    if share.low is None or share.high is None:
-        return number(share.value)
-    return f"{number(share.value)} [{number(share.low)}, {number(share.high)}]"
+    return bracketed(share.value, share.low, share.high)
 
 
 def _drawn(rows: Sequence[Preference]) -> str:
-    told = {"first wins": "first_wins", "flips": "flips", "first decides": "first_decides"}
-    shares = [
-        (f"{row.axis}: {said}", getattr(row, name)) for row in rows for said, name in told.items()
-    ]
     dots = [
-        Interval(said, share.value, share.low, share.high, False)
-        for said, share in shares
+        Interval(f"{row.axis}: {name}", share.value, share.low, share.high, False)
+        for row in rows
+        for name, share in (
+            ("first wins", row.first_wins), ("flips", row.flips),
+            ("first decides", row.first_decides),
+        )
         if share.value is not None
-    ]
+    ]  # fmt: skip
     return intervals(dots, "share, with 95% interval over documents")

@@ -6,7 +6,7 @@
     rouge1  systems   1,600  0.080   0.230  0.344  0.418   0.487  0.597  0.835
 
 `human` is a document's last reference, compared with its others; where it is the only one, with
-itself. RAND-3, LEAD-3 and TAIL-3 are sentences of the source (alterations.py), `document` the whole
+itself. RAND-3, LEAD-3 and TAIL-3 are sentences of the source (excerpts.py), `document` the whole
 source. Scores that were given are of `systems` alone.
 """
 
@@ -19,10 +19,11 @@ from functools import partial
 
 import numpy as np
 
-from evaljudge.probes.alterations import ALTERATIONS, excerpt
-from evaljudge.probes.matrix import Floats, Measure, ScoreMatrix, measured_columns
+from evaljudge.agreement.pairs import Floats
+from evaljudge.probes.excerpts import ALTERATIONS, excerpt
+from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns
 from evaljudge.probes.plots import Box, boxes
-from evaljudge.probes.telling import Study, Table, number
+from evaljudge.probes.results import ProbeResult, ProbeTable, number
 from evaljudge.records import Candidate, Case
 
 HUMAN, DOCUMENT, SYSTEMS = "human", "document", "systems"
@@ -59,17 +60,17 @@ def ranges(matrix: ScoreMatrix, measure: Measure, seed: int = 0) -> list[RangeRo
     return [_row(name, *found_of) for name in matrix.scores for found_of in found[name].items()]
 
 
-def ranges_study(rows: Sequence[RangeRow], about: str) -> Study:
+def ranges_study(rows: Sequence[RangeRow], about: str) -> ProbeResult:
     cells = [
         [row.scorer, row.input, f"{row.n:,}", *(number(value) for value in _quantiles(row))]
         for row in rows
     ]
     heads = ["scorer", "input", "n", "lowest", "5%", "25%", "median", "75%", "95%", "highest"]
-    return Study(
+    return ProbeResult(
         name="ranges",
         title="Range of values",
         about=about,
-        tables=[Table(heads, cells, names=2)],
+        tables=[ProbeTable(heads, cells, names=2)],
         notes=[],
         rows=[asdict(row) for row in rows],
         draw=partial(_drawn, rows),

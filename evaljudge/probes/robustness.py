@@ -1,6 +1,6 @@
-"""How scorers bear bad references (Gigant et al. 2024, figures 2 and 6 to 8).
+"""How robust scorers are to bad references (Gigant et al. 2024, figures 2 and 6 to 8).
 
-The references of k documents are replaced by three sentences of the source (see alterations.py),
+The references of k documents are replaced by three sentences of the source (see excerpts.py),
 k growing from none to all; which documents is drawn at random, several times over.
 
     alteration  scorer      0      50     100
@@ -19,25 +19,26 @@ from functools import partial
 
 import numpy as np
 
-from evaljudge.agreement import Level
+from evaljudge.agreement import Correlation, Level
+from evaljudge.agreement.pairs import Codes, Floats
 from evaljudge.analysis.mixes import Mix
 from evaljudge.errors import UserError
-from evaljudge.probes.alterations import ALTERATIONS, Alteration, with_altered_references
-from evaljudge.probes.correlating import Coefficient, correlation
-from evaljudge.probes.matrix import Codes, Floats, Measure, ScoreMatrix, measured_columns
+from evaljudge.probes.correlation import correlation
+from evaljudge.probes.excerpts import ALTERATIONS, Alteration, with_altered_references
+from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns
 from evaljudge.probes.plots import Line, lines
-from evaljudge.probes.telling import Study, Table, number
+from evaljudge.probes.results import ProbeResult, ProbeTable, number
 
 Columns = Mapping[str, Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Which agreement is watched, and how the replaced references grow."""
+    """Which agreement is measured, and how the number of replaced references grows."""
 
     axis: str
     level: Level
-    coefficient: Coefficient
+    coefficient: Correlation
     steps: int = 11
     draws: int = 5
     seed: int = 0
@@ -59,7 +60,7 @@ class RobustnessRow:
 def robustness(
     matrix: ScoreMatrix, measure: Measure, growth: Growth, mixes: Sequence[Mix] = ()
 ) -> list[RobustnessRow]:
-    """Scores that were given cannot be measured anew: they stay as they are."""
+    """Given scores cannot be measured anew: they stay as they are."""
     original = matrix.comparable(growth.axis)
     referenced = _referenced(matrix)
     counts = np.unique(np.linspace(0, referenced.size, growth.steps).round().astype(int))
@@ -78,16 +79,16 @@ def robustness(
     return rows
 
 
-def robustness_study(rows: Sequence[RobustnessRow], growth: Growth, about: str) -> Study:
+def robustness_study(rows: Sequence[RobustnessRow], growth: Growth, about: str) -> ProbeResult:
     counts = list(dict.fromkeys(row.replaced for row in rows))
     values = {(row.alteration, row.scorer, row.replaced): row.value for row in rows}
     named = dict.fromkeys((row.alteration, row.scorer) for row in rows)
     cells = [[*name, *(number(values[*name, count]) for count in counts)] for name in named]
-    return Study(
+    return ProbeResult(
         name="robustness",
         title="Robustness to bad references",
         about=about,
-        tables=[Table(["alteration", "scorer", *map(str, counts)], cells, names=2)],
+        tables=[ProbeTable(["alteration", "scorer", *map(str, counts)], cells, names=2)],
         notes=[
             f"Columns: documents whose references were replaced. Values: the mean\n"
             f"{growth.coefficient} correlation over {growth.draws} draws."

@@ -4,10 +4,10 @@
     scorer      10                    50                    100
     importance  0.519 [0.222, 0.764]  0.636 [0.444, 0.788]  0.676
 
-Plainly, a subset is of rated documents, and systems' scores and ratings are both averaged over it.
-With `all_documents` the ratings are averaged over all that are rated, whatever the size, and the
-scores over a subset of all documents that every scorer scored, rated or not: what a metric gains
-from documents that nobody has to rate.
+By default a subset is of rated documents, and both scores and ratings are averaged over it. With
+`all_documents` the ratings are averaged over all that are rated, whatever the size, and the scores
+over a subset of all documents that every scorer scored, rated or not: what a metric gains from
+documents that nobody has to rate.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from functools import partial
 
 import numpy as np
 
+from evaljudge.agreement import COEFFICIENTS, Correlation
 from evaljudge.agreement.coefficients import row_correlations
-from evaljudge.probes.correlating import COEFFICIENTS, Coefficient, means, scaled
-from evaljudge.probes.matrix import Codes, Floats, ScoreMatrix
+from evaljudge.agreement.pairs import Codes, Floats
+from evaljudge.probes.correlation import means, scaled
+from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import Line, lines
-from evaljudge.probes.telling import NONE, Study, Table, number
+from evaljudge.probes.results import ProbeResult, ProbeTable
+from evaljudge.report.figures import bracketed
 
 BAND = (2.5, 97.5)
 
@@ -32,7 +35,7 @@ class Subsets:
     """What is asked: subsets of `steps` sizes, each drawn `draws` times without replacement."""
 
     axis: str
-    coefficient: Coefficient
+    coefficient: Correlation
     steps: int = 10
     draws: int = 100
     seed: int = 0
@@ -71,16 +74,16 @@ def sizes(matrix: ScoreMatrix, subsets: Subsets) -> list[SizeRow]:
     return [row for rows in found.values() for row in rows]
 
 
-def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> Study:
+def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> ProbeResult:
     counts = list(dict.fromkeys(row.documents for row in rows))
-    told = {(row.scorer, row.documents): _estimate(row) for row in rows}
-    names = list(dict.fromkeys(row.scorer for row in rows))
-    cells = [[name, *(told[name, count] for count in counts)] for name in names]
-    return Study(
+    cells = [
+        [name, *(_estimate(row) for row in rows if row.scorer == name)] for name in _names(rows)
+    ]
+    return ProbeResult(
         name="sizes",
         title="System-level correlation against the number of documents",
         about=about,
-        tables=[Table(["scorer", *map(str, counts)], cells)],
+        tables=[ProbeTable(["scorer", *map(str, counts)], cells)],
         notes=[f"Mean and 95% band of {subsets.draws} random subsets of so many documents."],
         rows=[asdict(row) for row in rows],
         draw=partial(_drawn, rows, subsets),
@@ -102,7 +105,7 @@ def _drawn_subsets(total: int, documents: Codes, size: int, subsets: Subsets) ->
     return chosen
 
 
-def _correlations(x: Floats, y: Floats, coefficient: Coefficient) -> Floats:
+def _correlations(x: Floats, y: Floats, coefficient: Correlation) -> Floats:
     """A system that a subset has no score or no rating of is absent from it."""
     both = np.isfinite(x) & np.isfinite(y)
     x, y = np.where(both, x, np.nan), np.where(both, y, np.nan)
@@ -119,17 +122,19 @@ def _row(name: str, size: int, found: Floats) -> SizeRow:
 
 
 def _estimate(row: SizeRow) -> str:
-    if row.value is None:
-        return NONE
-    band = f" [{number(row.low)}, {number(row.high)}]" if row.draws > 1 else ""
-    return f"{number(row.value)}{band}"
+    band = (row.low, row.high) if row.draws > 1 else (None, None)
+    return bracketed(row.value, *band)
+
+
+def _names(rows: Sequence[SizeRow]) -> list[str]:
+    return list(dict.fromkeys(row.scorer for row in rows))
 
 
 def _drawn(rows: Sequence[SizeRow], subsets: Subsets) -> str:
-    names = list(dict.fromkeys(row.scorer for row in rows))
     drawn = [
         Line(name, [(r.documents, r.value, r.low, r.high) for r in rows if r.scorer == name])
-        for name in names
+        for name in _names(rows)
     ]
-    said = f"{subsets.coefficient} with {subsets.axis} (system level)"
-    return lines({"": drawn}, "documents", said)
+    return lines(
+        {"": drawn}, "documents", f"{subsets.coefficient} with {subsets.axis} (system level)"
+    )

@@ -1,6 +1,6 @@
-"""Does a scorer follow quality, or what comes with it? (Gigant et al. 2024, table 2, after Durmus
-et al. 2022): its summary-level correlation with human axes, and with what texts merely have from
-their source (fragments.py): coverage, density, compression, and their length in words.
+"""Does a scorer follow quality, or something else? (Gigant et al. 2024, table 2, after Durmus et
+al. 2022): its summary-level correlation with human axes, and with properties that say
+nothing of quality (fragments.py): coverage, density, compression, and the length in words.
 
     scorer      fluency  relevance  coverage  density  compression  length
     importance  0.121    0.321      0.278     0.349*   -0.466*      0.461*
@@ -18,15 +18,17 @@ from functools import partial
 
 import numpy as np
 
-from evaljudge.probes.correlating import Coefficient, correlation
+from evaljudge.agreement import Correlation
+from evaljudge.agreement.pairs import Floats
+from evaljudge.probes.correlation import correlation
 from evaljudge.probes.fragments import Correlates, correlates, words
-from evaljudge.probes.heat import heat_maps
-from evaljudge.probes.matrix import Floats, ScoreMatrix
-from evaljudge.probes.telling import Study, Table, number
+from evaljudge.probes.matrix import ScoreMatrix
+from evaljudge.probes.plots import heat_maps
+from evaljudge.probes.results import ProbeResult, ProbeTable, number
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.text import one_line
 
-SHOWN: tuple[Coefficient, ...] = ("pearson", "spearman")
+SHOWN: tuple[Correlation, ...] = ("pearson", "spearman")
 CORRELATES = tuple(field.name for field in fields(Correlates))
 
 
@@ -37,7 +39,7 @@ class SpuriousRow:
     scorer: str
     property: str
     spurious: bool
-    coefficient: Coefficient
+    coefficient: Correlation
     value: float | None
     n: int
     exceeds: bool = False
@@ -54,16 +56,17 @@ def spurious(matrix: ScoreMatrix, axis: str) -> list[SpuriousRow]:
     ]
 
 
-def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> Study:
+def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> ProbeResult:
     scorers = list(dict.fromkeys(row.scorer for row in rows))
-    properties = list(dict.fromkeys(row.property for row in sorted(rows, key=_spurious)))
+    by_kind = sorted(rows, key=lambda row: row.spurious)
+    properties = list(dict.fromkeys(row.property for row in by_kind))
     squares = {how.capitalize(): _square(rows, how, scorers, properties) for how in SHOWN}
-    return Study(
+    return ProbeResult(
         name="spurious",
         title="Spurious correlates",
         about=about,
         tables=[
-            Table(
+            ProbeTable(
                 ["scorer", *properties],
                 [[s, *map(number, line)] for s, line in zip(scorers, square, strict=True)],
                 marked=_marked(rows, how, scorers, properties),
@@ -83,7 +86,7 @@ def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> Study:
 
 
 def _of_scorer(
-    matrix: ScoreMatrix, scorer: str, axis: str, found: Mapping[str, Floats], how: Coefficient
+    matrix: ScoreMatrix, scorer: str, axis: str, found: Mapping[str, Floats], how: Correlation
 ) -> Iterator[SpuriousRow]:
     column, own = matrix.scores[scorer], matrix.axes[scorer]
     for name, human in matrix.human.items():
@@ -102,7 +105,7 @@ def _of_scorer(
 
 
 def _correlated(
-    matrix: ScoreMatrix, x: Floats, y: Floats, how: Coefficient
+    matrix: ScoreMatrix, x: Floats, y: Floats, how: Correlation
 ) -> tuple[float | None, int]:
     value = correlation(matrix.grid(x), matrix.grid(y), "summary", how)
     return None if np.isnan(value) else value, int(np.sum(np.isfinite(x) & np.isfinite(y)))
@@ -119,21 +122,17 @@ def _correlates(cases: Sequence[Case]) -> dict[str, Floats]:
 
 
 def _square(
-    rows: Sequence[SpuriousRow], how: Coefficient, scorers: Sequence[str], properties: Sequence[str]
+    rows: Sequence[SpuriousRow], how: Correlation, scorers: Sequence[str], properties: Sequence[str]
 ) -> list[list[float | None]]:
     values = {(row.scorer, row.property): row.value for row in rows if row.coefficient == how}
     return [[values.get((scorer, name)) for name in properties] for scorer in scorers]
 
 
 def _marked(
-    rows: Sequence[SpuriousRow], how: Coefficient, scorers: Sequence[str], properties: Sequence[str]
+    rows: Sequence[SpuriousRow], how: Correlation, scorers: Sequence[str], properties: Sequence[str]
 ) -> set[tuple[int, int]]:
     return {
         (scorers.index(row.scorer), 1 + properties.index(row.property))
         for row in rows
         if row.exceeds and row.coefficient == how
     }
-
-
-def _spurious(row: SpuriousRow) -> bool:
-    return row.spurious

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaljudge.judges.entities.passages import Sentence, find, has_sections, same_heading, sentences
-from evaljudge.probes.sentences import sentences as drawn_sentences
+from evaljudge.probes.excerpts import sentences as drawn_sentences
 
 WORD = re.compile(r"[^\W_]")
 

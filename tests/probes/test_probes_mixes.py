@@ -12,7 +12,7 @@ import pytest
 from evaljudge.analysis.mixes import Mix, all_pairs, mix_of
 from evaljudge.errors import UserError
 from evaljudge.probes.mixes import mixes, mixes_study
-from evaljudge.probes.telling import told_json, told_text
+from evaljudge.probes.results import as_json, as_text
 
 HUMAN = {"a": [[1, 2, 3, 4], [1, 2, 3, 4]]}
 SCORES = {"x": [[1, 3, 2, 4], [1, 3, 2, 4]], "y": [[1, 1, 2, 2], [0, 0, 1, 1]], "z": [[9] * 4] * 2}
@@ -92,14 +92,14 @@ def test_by_hand(matrix: Callable[..., Any]) -> None:
 
 def test_what_is_said(matrix: Callable[..., Any]) -> None:
     few = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman", resamples=50)
-    assert "x + y   0.949 (only 4 systems)  4\n" in told_text(mixes_study(few, "cases.jsonl"))
+    assert "x + y   0.949 (only 4 systems)  4\n" in as_text(mixes_study(few, "cases.jsonl"))
     rows = mixes(matrix(SCORES, HUMAN), "a", "summary", "spearman", resamples=50)
     assert [row.scorer for row in rows if row.best] == ["x + y"]
     study = mixes_study(rows, "cases.jsonl")
-    lines = told_text(study).splitlines()
+    lines = as_text(study).splitlines()
     assert lines[3].split() == ["scorer", "spearman", "[95%]", "n"]
     assert next(line for line in lines if line.startswith("x + y")).split()[-2].endswith("*")
     assert next(line for line in lines if line.startswith("x ")).split()[1] == "0.800"
     assert next(line for line in lines if line.startswith("z ")).split() == ["z", "–", "8"]
-    assert len(json.loads(told_json(study))) == 6
+    assert len(json.loads(as_json(study))) == 6
     assert "x + y" in study.draw()

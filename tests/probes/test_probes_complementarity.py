@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaljudge.errors import UserError
+from evaljudge.probes.commands import one_of
 from evaljudge.probes.complementarity import (
+    RANKED_AT,
     complementarity,
     complementarity_study,
-    ranked_at,
 )
 from evaljudge.probes.matrix import score_matrix
-from evaljudge.probes.telling import told_text
+from evaljudge.probes.results import as_text
 from evaljudge.records import Candidate, Case, Document
 
 Matrix = Callable[..., Any]
@@ -53,8 +54,8 @@ def test_with_kendall_it_is_the_share_of_pairs_put_in_opposite_orders(x: Any, y:
 def test_levels() -> None:
     x, y = np.random.default_rng(0).random((2, 6, 4))
     made = plain({"x": x, "y": y})
-    found = {at: complementarity(made, ranked_at(at), "spearman")[0].value
-             for at in ("sample", "system", "summary", "document")}  # fmt: skip
+    found = {at: complementarity(made, at, "spearman")[0].value
+             for at in RANKED_AT}  # fmt: skip
     by_document = np.mean([stats.spearmanr(*rows).statistic for rows in zip(x, y, strict=True)])
     assert found["sample"] == pytest.approx((1 - by_document) / 2)
     for at, axis in (("system", 0), ("document", 1)):
@@ -77,7 +78,7 @@ def test_each_pair_is_of_what_both_scored() -> None:
 def test_what_is_said_and_refused() -> None:
     rows = complementarity(plain({"x": [[1, 2, 3]], "y": [[3, 2, 1]]}), "system", "spearman")
     study = complementarity_study(rows, "cases")
-    lines = told_text(study).splitlines()
+    lines = as_text(study).splitlines()
     assert [line.split() for line in lines[3:6]] == [
         ["scorer", "1", "2"], ["1", "x", "0.000", "1.000"], ["2", "y", "1.000", "0.000"]
     ]  # fmt: skip
@@ -85,7 +86,7 @@ def test_what_is_said_and_refused() -> None:
     with pytest.raises(UserError, match="two scorers or more"):
         complementarity(plain({"x": [[1, 2, 3]]}), "system", "spearman")
     with pytest.raises(UserError, match="did you mean 'document'"):
-        ranked_at("documents")
+        one_of("level", "documents", RANKED_AT)
 
 
 def plain(grids: dict[str, Any]) -> Any:

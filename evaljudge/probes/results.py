@@ -1,12 +1,12 @@
-"""What a study has to say: tables for a terminal and for Markdown, rows for JSON, a figure.
+"""What a probe found: tables for a terminal and for Markdown, rows for JSON, a figure.
 
-Table(["scorer", "value"], [["rouge1", "0.594"], ["chrf", "0.738"]], marked={(1, 1)})
+ProbeTable(["scorer", "value"], [["rouge1", "0.594"], ["chrf", "0.738"]], marked={(1, 1)})
 -> scorer  value      | scorer |     value |
    rouge1  0.594      | ------ | --------: |
    chrf    0.738*     | rouge1 |     0.594 |
                       | chrf   | **0.738** |
 
-A terminal gets at most 100 columns: a wider table is told in blocks of columns, names repeated.
+A terminal gets at most 100 columns: a wider table is parted into blocks of columns, names repeated.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
+from evaljudge.storage import Place
 from evaljudge.text import LONG, columns, fitted, markdown, one_line
 
 WIDEST = 100
@@ -27,7 +28,7 @@ PLACES = 3  # as published numbers are compared
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ProbeTable:
     """The first `names` columns are names, the others figures; `marked`: (row, column)."""
 
     heads: Sequence[str]
@@ -38,36 +39,36 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class ProbeResult:
     name: str
     title: str
     about: str
-    tables: Sequence[Table]
+    tables: Sequence[ProbeTable]
     notes: Sequence[str]
     rows: Sequence[Mapping[str, Any]]
     draw: Callable[[], str]
     """The figure as SVG; matplotlib is loaded then."""
 
 
-def told_text(study: Study) -> str:
-    blocks = [f"{study.title}\n{one_line(study.about, LONG)}"]
-    for table in study.tables:
-        told = "\n\n".join(_text_table(block) for block in _blocks(_plain(table)))
-        blocks.append(f"{one_line(table.title)}\n{told}" if table.title else told)
-    return "\n\n".join([*blocks, *study.notes]) + "\n"
+def as_text(result: ProbeResult) -> str:
+    blocks = [f"{result.title}\n{one_line(result.about, LONG)}"]
+    for table in result.tables:
+        text = "\n\n".join(_text_table(block) for block in _blocks(_plain(table)))
+        blocks.append(f"{one_line(table.title)}\n{text}" if table.title else text)
+    return "\n\n".join([*blocks, *result.notes]) + "\n"
 
 
-def told_markdown(study: Study) -> str:
-    blocks = [f"# {study.title}", markdown(study.about, LONG)]
-    for table in study.tables:
+def as_markdown(result: ProbeResult) -> str:
+    blocks = [f"# {result.title}", markdown(result.about, LONG)]
+    for table in result.tables:
         blocks += [f"## {markdown(table.title)}"] if table.title else []
         blocks.append(_markdown_table(table))
-    notes = [markdown(note, LONG) for note in study.notes]
-    return "\n\n".join([*blocks, f"![{study.title}]({study.name}.svg)", *notes]) + "\n"
+    notes = [markdown(note, LONG) for note in result.notes]
+    return "\n\n".join([*blocks, f"![{result.title}]({result.name}.svg)", *notes]) + "\n"
 
 
-def told_json(study: Study) -> str:
-    rows = [{key: _or_null(value) for key, value in row.items()} for row in study.rows]
+def as_json(result: ProbeResult) -> str:
+    rows = [{key: _or_null(value) for key, value in row.items()} for row in result.rows]
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
@@ -77,11 +78,21 @@ def number(value: float | None) -> str:
     return f"{round(value, PLACES) + 0.0:.{PLACES}f}"  # + 0.0: no minus before 0.000
 
 
+def print_and_write(result: ProbeResult, out: str | None) -> None:
+    print(as_text(result), end="")
+    if out:
+        place = Place(out)
+        place.write(f"{result.name}.md", as_markdown(result))
+        place.write(f"{result.name}.json", as_json(result))
+        place.write(f"{result.name}.svg", result.draw())
+        print(f"\nwritten    {place.uri}/{result.name}.md, .json, .svg")
+
+
 def _or_null(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _plain(table: Table) -> Table:
+def _plain(table: ProbeTable) -> ProbeTable:
     """As a terminal shows it: names cut short, marks as stars."""
     rows = [
         [
@@ -92,10 +103,10 @@ def _plain(table: Table) -> Table:
         ]
         for row, line in enumerate(table.rows)
     ]
-    return Table([one_line(head, WIDEST_NAME) for head in table.heads], rows, table.names)
+    return ProbeTable([one_line(head, WIDEST_NAME) for head in table.heads], rows, table.names)
 
 
-def _blocks(table: Table) -> Iterator[Table]:
+def _blocks(table: ProbeTable) -> Iterator[ProbeTable]:
     widths = _widths(table)
     named = sum(widths[: table.names]) + len(_GAP) * table.names
     chosen: list[int] = []
@@ -108,20 +119,20 @@ def _blocks(table: Table) -> Iterator[Table]:
     yield _only(table, chosen)
 
 
-def _only(table: Table, chosen: Sequence[int]) -> Table:
+def _only(table: ProbeTable, chosen: Sequence[int]) -> ProbeTable:
     kept = [*range(table.names), *chosen]
     rows = [[line[column] for column in kept] for line in table.rows]
-    return Table([table.heads[column] for column in kept], rows, table.names)
+    return ProbeTable([table.heads[column] for column in kept], rows, table.names)
 
 
-def _text_table(table: Table) -> str:
+def _text_table(table: ProbeTable) -> str:
     widths = _widths(table)
     return "\n".join(
         _GAP.join(map(fitted, line, widths)).rstrip() for line in [table.heads, *table.rows]
     )
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: ProbeTable) -> str:
     rows = [
         [
             markdown(cell) if column < table.names else _bold(cell, (row, column) in table.marked)
@@ -129,7 +140,7 @@ def _markdown_table(table: Table) -> str:
         ]
         for row, line in enumerate(table.rows)
     ]
-    shown = Table([markdown(head) for head in table.heads], rows, table.names)
+    shown = ProbeTable([markdown(head) for head in table.heads], rows, table.names)
     widths = [max(3, width) for width in _widths(shown)]
     lines = [[_cell(*c, shown) for c in zip(enumerate(line), widths, strict=True)]
              for line in [shown.heads, *shown.rows]]  # fmt: skip
@@ -140,7 +151,7 @@ def _markdown_table(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(placed: tuple[int, str], width: int, table: Table) -> str:
+def _cell(placed: tuple[int, str], width: int, table: ProbeTable) -> str:
     column, text = placed
     return fitted(text, width) if column < table.names else " " * (width - columns(text)) + text
 
@@ -149,5 +160,5 @@ def _bold(text: str, marked: bool) -> str:
     return f"**{text}**" if marked else text
 
 
-def _widths(table: Table) -> list[int]:
+def _widths(table: ProbeTable) -> list[int]:
     return [max(map(columns, column)) for column in zip(table.heads, *table.rows, strict=True)]

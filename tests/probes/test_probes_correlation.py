@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement import LEVELS, agreements
+from evaljudge.agreement import CORRELATIONS, LEVELS, agreements
 from evaljudge.errors import UserError
-from evaljudge.probes.correlating import (
-    COEFFICIENTS,
-    coefficient_named,
-    correlation,
-    level_named,
-)
+from evaljudge.probes.commands import one_of
+from evaljudge.probes.correlation import correlation
 
 BY_SCIPY = {"spearman": stats.spearmanr, "kendall": stats.kendalltau, "pearson": stats.pearsonr}
 
@@ -43,7 +39,7 @@ def one(pairs: list[tuple[float, float]], coefficient: str) -> float:
         return float(BY_SCIPY[coefficient](*zip(*pairs, strict=True)).statistic)
 
 
-@pytest.mark.parametrize(("level", "coefficient"), list(product(LEVELS, COEFFICIENTS)))
+@pytest.mark.parametrize(("level", "coefficient"), list(product(LEVELS, CORRELATIONS)))
 @pytest.mark.parametrize("seed", range(6))
 def test_by_definition_on_ties_and_gaps(level: Any, coefficient: Any, seed: int) -> None:
     stream = np.random.default_rng(seed)
@@ -62,7 +58,7 @@ def test_as_agreement_has_it(seed: int) -> None:
     documents, systems = np.indices(x.shape)
     rows = agreements(documents.ravel(), systems.ravel(), x.ravel(), y.ravel(), resamples=0)
     told = {(row.level, row.coefficient): row.value for row in rows}
-    for level, coefficient in product(LEVELS, COEFFICIENTS):
+    for level, coefficient in product(LEVELS, CORRELATIONS):
         mine = correlation(x, y, level, coefficient)
         assert mine == pytest.approx(told[level, coefficient], abs=1e-12)
 
@@ -82,8 +78,9 @@ def test_nothing_varies_and_huge_numbers() -> None:
 
 
 def test_names() -> None:
-    assert (level_named("sample"), coefficient_named("kendall")) == ("sample", "kendall")
+    assert one_of("level", "sample", LEVELS) == "sample"
+    assert one_of("coefficient", "kendall", CORRELATIONS) == "kendall"
     with pytest.raises(UserError, match="--level: unknown level 'sytem': did you mean 'system'"):
-        level_named("sytem")
+        one_of("level", "sytem", LEVELS)
     with pytest.raises(UserError, match="--coefficient: .*did you mean 'pearson'"):
-        coefficient_named("person")
+        one_of("coefficient", "person", CORRELATIONS)

@@ -9,24 +9,23 @@ from xml.etree import ElementTree
 
 import pytest
 
-from evaljudge.probes.heat import heat_maps
-from evaljudge.probes.plots import Box, Interval, Line, boxes, intervals, lines
-from evaljudge.probes.telling import Study, Table, told_json, told_markdown, told_text
+from evaljudge.probes.plots import Box, Interval, Line, boxes, heat_maps, intervals, lines
+from evaljudge.probes.results import ProbeResult, ProbeTable, as_json, as_markdown, as_text
 from evaljudge.text import columns
 
 STRANGE = ["_hidden", "$a_b^2$", "<b>&", "x | y", "esc\x1b[31m", "指标", "long " * 30]
 TWENTY = [f"scorer-{n}" for n in range(20 - len(STRANGE))] + STRANGE
 
 
-def study(table: Table, **more: Any) -> Study:
+def study(table: ProbeTable, **more: Any) -> ProbeResult:
     told = {"about": "cases", "notes": ["A note."], "rows": []} | more
-    return Study(name="n", title="A study", tables=[table], draw=lambda: "", **told)
+    return ProbeResult(name="n", title="A study", tables=[table], draw=lambda: "", **told)
 
 
 def test_a_wide_table_is_told_in_blocks() -> None:
     heads = ["scorer", *(f"head-{n}" for n in range(20))]
     rows = [[name, *("0.123" for _ in range(20))] for name in TWENTY]
-    told = told_text(study(Table(heads, rows, marked={(0, 20)})))
+    told = as_text(study(ProbeTable(heads, rows, marked={(0, 20)})))
     assert max(map(columns, told.splitlines())) <= 100
     assert told.count("\x1b") == 0
     blocks = told.split("\n\n")[1:-1]
@@ -39,10 +38,10 @@ def test_a_wide_table_is_told_in_blocks() -> None:
 
 
 def test_markdown_marks_and_escapes() -> None:
-    table = Table(
+    table = ProbeTable(
         ["scorer", "value"], [["x | y", "0.5"], ["b", "0.25"]], marked={(0, 1)}, title="T_1"
     )
-    lines = told_markdown(study(table, about="a *b*")).splitlines()
+    lines = as_markdown(study(table, about="a *b*")).splitlines()
     assert lines[:3] == ["# A study", "", r"a \*b\*"]
     assert lines[6:10] == [
         "| scorer |   value |",
@@ -54,7 +53,7 @@ def test_markdown_marks_and_escapes() -> None:
 
 
 def test_json_has_null_for_what_is_undefined() -> None:
-    told = told_json(study(Table(["a"], []), rows=[{"value": float("nan"), "n": 3}]))
+    told = as_json(study(ProbeTable(["a"], []), rows=[{"value": float("nan"), "n": 3}]))
     assert json.loads(told) == [{"value": None, "n": 3}]
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from evaljudge.analysis.mixes import mix_of
 from evaljudge.errors import UserError
-from evaljudge.probes.alterations import excerpt
-from evaljudge.probes.correlating import correlation
+from evaljudge.probes.correlation import correlation
+from evaljudge.probes.excerpts import excerpt
 from evaljudge.probes.matrix import Floats, Measure, ScoreMatrix, measured_columns, score_matrix
+from evaljudge.probes.results import as_text
 from evaljudge.probes.robustness import Growth, RobustnessRow, robustness, robustness_study
-from evaljudge.probes.telling import told_text
 from evaljudge.records import Candidate, Case, Document
 
 GROWTH = Growth("a", "system", "pearson", steps=4, draws=2, seed=3)
@@ -131,7 +131,7 @@ def test_nothing_to_replace(cases: list[Case], measure: Measure) -> None:
 def test_what_is_said(matrix: ScoreMatrix, measure: Measure) -> None:
     rows = robustness(matrix, measure, GROWTH)
     study = robustness_study(rows, GROWTH, "cases")
-    lines = told_text(study).splitlines()
+    lines = as_text(study).splitlines()
     assert lines[3].split() == ["alteration", "scorer", "0", "1", "3", "4"]
     assert [line.split()[1] for line in lines[4:7]] == ["overlap", "words", "given"]
     drawn = study.draw()

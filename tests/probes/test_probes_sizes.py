@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.probes.correlating import correlation
+from evaljudge.probes.correlation import correlation
+from evaljudge.probes.results import as_text
 from evaljudge.probes.sizes import Subsets, sizes, sizes_study
-from evaljudge.probes.telling import told_text
 
 Matrix = Callable[..., Any]
 STREAM = np.random.default_rng(1)
@@ -74,7 +74,7 @@ def test_a_seed_repeats_and_a_constant_is_undefined(matrix: Matrix) -> None:
     assert sizes(made, ASKED) == rows
     assert {(r.value, r.draws) for r in rows if r.scorer == "flat"} == {(None, 0)}
     study = sizes_study(rows, ASKED, "cases")
-    lines = told_text(study).splitlines()
+    lines = as_text(study).splitlines()
     assert lines[3].split() == ["scorer", "2", "4", "6"]
     assert lines[5].split() == ["flat", "–", "–", "–"]
     assert "spearman with a (system level)" in study.draw()

@@ -12,8 +12,8 @@ from scipy import stats
 from evaljudge.metrics.protocol import Value
 from evaljudge.probes.matrix import Measure, measured_columns, score_matrix
 from evaljudge.probes.ranges import ranges, ranges_study
+from evaljudge.probes.results import as_text
 from evaljudge.probes.spurious import spurious, spurious_study
-from evaljudge.probes.telling import told_text
 from evaljudge.records import Candidate, Case, Document
 
 SOURCE = "Red fox. Green frog. Blue bird. White wolf. Black bear."
@@ -71,7 +71,7 @@ def test_quantiles(measure: Measure) -> None:
 def test_what_ranges_say(measure: Measure) -> None:
     matrix = score_matrix(CASES, {}, measured_columns(measure, CASES))
     study = ranges_study(ranges(matrix, measure), "cases")
-    lines = told_text(study).splitlines()
+    lines = as_text(study).splitlines()
     assert lines[3].split()[:4] == ["scorer", "input", "n", "lowest"]
     assert lines[4].split()[:3] == ["overlap", "human", "2"]
     assert "overlap" in study.draw()
@@ -121,7 +121,7 @@ def test_a_scorer_of_an_axis_meets_that_axis_alone(followed: Any) -> None:
 
 def test_what_spurious_says(followed: Any) -> None:
     study = spurious_study(spurious(followed, "relevance"), "relevance", "cases")
-    lines = told_text(study).splitlines()
+    lines = as_text(study).splitlines()
     assert lines[3] == "Pearson"
     heads = ["relevance", "length", "(rated)", "coverage", "density", "compression", "length"]
     assert lines[4].split() == ["scorer", *heads]
