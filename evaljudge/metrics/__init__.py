@@ -55,11 +55,10 @@ def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
     if isinstance(given, list) and all(isinstance(name, str) for name in given):
         return {name: {} for name in given}
     if isinstance(given, Mapping):
-        spec = {str(name): {} if told is None else told for name, told in given.items()}
-        for name, told in spec.items():
-            if not isinstance(told, Mapping):
+        for name, settings in given.items():
+            if not isinstance(settings, Mapping | None):
                 raise ValueError(f"{name}: settings are a mapping of keys to values")
-        return {name: dict(told) for name, told in spec.items()}
+        return {str(name): dict(settings or {}) for name, settings in given.items()}
     raise ValueError("a list of metrics, or a mapping of names to settings")
 
 
@@ -82,7 +81,7 @@ def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:
 
 
 def check_name(name: str, where: str) -> None:
-    """Of a scorer that a configuration names."""
+    """The name of a scorer in a configuration."""
     if not _NAME.fullmatch(name):
         raise UserError(f"{where} a name may hold letters, digits, `_`, `.`, `@` and `-`")
     if name == HUMAN:
@@ -90,8 +89,8 @@ def check_name(name: str, where: str) -> None:
 
 
 def cautions_of(metrics: Sequence[Metric]) -> list[str]:
-    """What a report warns of, of metrics that may be less than their name says (`cautions`)."""
-    return [said for metric in metrics for said in getattr(metric, "cautions", ())]
+    """The report's warnings of metrics that may differ from what their name says."""
+    return [caution for metric in metrics for caution in getattr(metric, "cautions", ())]
 
 
 def _make(name: str, settings: Mapping[str, Any]) -> Metric:
@@ -101,4 +100,4 @@ def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     check_name(name, f"metrics.{name}:")
     module, _, function = METRICS[kind].partition(":")
     make: Make = getattr(import_module(f"evaljudge.metrics.{module}"), function)
-    return make(name, {key: told for key, told in settings.items() if key != "metric"})
+    return make(name, {key: value for key, value in settings.items() if key != "metric"})

@@ -13,7 +13,7 @@ so at most 1 (equal texts) and in practice above 0; most encoders leave little r
 The layer is that of the package's table (layers.py) unless `layer` says another. Of an encoder that
 the table does not know it is the last. Only numbers of the table's layer are called BERTScore's: of
 others the signature and a warning of the report say that they are not.
-Texts longer than the encoder reads at once are not cut, as there, but read in windows.
+Texts longer than the encoder reads at once are read in windows; that package cuts them.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     bertscore: {model: roberta-large}
     mover: {model: /models/minilm, n: 2, against: source}
 
-The encoder is named by the user, as a hub name or a folder: none is downloaded unasked. Its
-revision is settled on the driver, when `told` is first read, and travels with the metric; so all
-workers load what was named. Every distinct text of one `measure` is encoded once.
+The user names the encoder, by its hub name or its folder: none is downloaded by default. Its
+revision is looked up on the driver, when `told` is first read, and travels with the metric; so all
+workers load the same one. Every distinct text of one `measure` is encoded once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pydantic import Field, field_validator
 
 from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.errors import UserError
-from evaljudge.metrics.encoder import Embedded, Encoder, opened
+from evaljudge.metrics.encoder import Embedded, TokenEncoder, opened
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.metrics.references import (
     Comparison,
@@ -100,32 +100,28 @@ class Embeddings:
 
     @cached_property
     def _identity(self) -> Identity:
-        with self._at("model"):
+        with self._naming_the_model():
             return VllmEngines().identify(ModelSource(self.settings.model, self.settings.revision))
 
-    def _encoder(self) -> Encoder:
+    def _encoder(self) -> TokenEncoder:
         commit = self._identity.commit
-        with self._at("model"):
+        with self._naming_the_model():
             encoder = opened(self.settings.model, commit)
-        with self._at("layer"):
-            _check_layer(self.layer, encoder.layers)
+        layers = encoder.layers
+        if not -layers - 1 <= self.layer <= layers:
+            raise UserError(
+                f"metrics.{self.name}.layer: the encoder has layers 0 (its input) to {layers}, or "
+                f"-{layers + 1} to -1 from its end; not {self.layer}"
+            )
         return encoder
 
     @contextmanager
-    def _at(self, key: str) -> Iterator[None]:
-        """A mistake says where it was made."""
+    def _naming_the_model(self) -> Iterator[None]:
+        """An error names the setting."""
         try:
             yield
         except UserError as error:
-            raise UserError(f"metrics.{self.name}.{key}: {error}") from None
-
-
-def _check_layer(layer: int, layers: int) -> None:
-    if not -layers - 1 <= layer <= layers:
-        raise UserError(
-            f"the encoder has layers 0 (its input) to {layers}, or -{layers + 1} to -1 from its "
-            f"end; not {layer}"
-        )
+            raise UserError(f"metrics.{self.name}.model: {error}") from None
 
 
 def libraries(where: str, *packages: str) -> str:

@@ -11,7 +11,7 @@ with engines, which take the GPUs' memory for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.engines.tokens import Ids
+from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import UserError, first_words
-from evaljudge.metrics.windows import Window, Windows
 
 Vectors = NDArray[np.float32]
 _POSITIONS = 512
@@ -41,13 +40,48 @@ class Embedded:
         return self.vectors[self.own]
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a text; all ids but its own are the encoder's marks around it."""
+
+    ids: Ids
+    own: tuple[bool, ...]
+
+
+class Windows:
+    """Texts as token ids, in consecutive windows, as long as the encoder's positions allow.
+
+    Windows(minilm's tokenizer, 512).of("A flood.")
+      ->  [Window(ids=(101, 1037, 7186, 1012, 102), own=(F, T, T, T, F))]
+
+    Each has its own marks ([CLS], [SEP]). What looks like a mark inside a text is ordinary text.
+    """
+
+    def __init__(self, hf_tokenizer: Any, positions: int) -> None:
+        self._tokeniser = Tokeniser(hf_tokenizer)
+        self._head, self._tail = _marks(hf_tokenizer)
+        self._room = positions - len(self._head) - len(self._tail)
+        self._lead = _lead(self._tokeniser)
+
+    def of(self, text: str) -> list[Window]:
+        """None, where the vocabulary reads nothing in the text."""
+        ids = self._tokeniser.text(self._lead + text.strip())
+        starts = range(0, len(ids), self._room)
+        return [self._window(ids[start : start + self._room]) for start in starts]
+
+    def _window(self, ids: Ids) -> Window:
+        before, after = len(self._head), len(self._tail)
+        own = (False,) * before + (True,) * len(ids) + (False,) * after
+        return Window(self._head + ids + self._tail, own)
+
+
 @cache
-def opened(source: str, revision: str | None) -> Encoder:
+def opened(source: str, revision: str | None) -> TokenEncoder:
     """Loaded once per process."""
-    return Encoder(*_loaded(source, revision or "main"))
+    return TokenEncoder(*_loaded(source, revision or "main"))
 
 
-class Encoder:
+class TokenEncoder:
     def __init__(self, hf_tokenizer: Any, model: Any) -> None:
         self._model = model.float().eval()
         self._windows = Windows(hf_tokenizer, _positions(hf_tokenizer, model))
@@ -61,11 +95,12 @@ class Encoder:
         """Each distinct text once; one without any token is not among them."""
         windows = [(text, w) for text in dict.fromkeys(texts) for w in self._windows.of(text)]
         vectors = self._vectors([window.ids for _, window in windows], layer, batch)
-        read = zip(windows, vectors, strict=True)
-        return {
-            text: _joined((window, states) for (_, window), states in parts)
-            for text, parts in groupby(read, lambda part: part[0][0])
-        }
+        found: dict[str, Embedded] = {}
+        for text, parts in groupby(zip(windows, vectors, strict=True), lambda part: part[0][0]):
+            read, states = zip(*((window, vectors) for (_, window), vectors in parts), strict=True)
+            own = np.concatenate([window.own for window in read])
+            found[text] = Embedded(np.concatenate(states), own)
+        return found
 
     def _vectors(self, windows: Sequence[Ids], layer: int, batch: int) -> list[Vectors]:
         """Windows of like length go together, so that little is spent on padding."""
@@ -92,11 +127,6 @@ class Encoder:
         return [units[row, : len(window)] for row, window in enumerate(windows)]
 
 
-def _joined(parts: Iterator[tuple[Window, Vectors]]) -> Embedded:
-    windows, vectors = zip(*parts, strict=True)
-    return Embedded(np.concatenate(vectors), np.concatenate([window.own for window in windows]))
-
-
 def _loaded(source: str, revision: str) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
@@ -117,3 +147,17 @@ def _positions(hf_tokenizer: Any, model: Any) -> int:
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
     return int(min(named - (0 if padding is None else padding + 1), hf_tokenizer.model_max_length))
+
+
+def _marks(hf_tokenizer: Any) -> tuple[Ids, Ids]:
+    """What the encoder was trained to see before a text and after it."""
+    read = hf_tokenizer("a", return_special_tokens_mask=True)
+    ids, marks = tuple(read["input_ids"]), list(read["special_tokens_mask"])
+    start = marks.index(0)
+    return ids[:start], ids[start + marks.count(0) :]
+
+
+def _lead(tokeniser: Tokeniser) -> str:
+    """A space, where it is a part of words (GPT-2's kind): the first is a word like the others."""
+    bare, spaced = tokeniser.text("a"), tokeniser.text(" a")
+    return " " if bare != spaced and len(bare) == len(spaced) else ""

@@ -1,11 +1,12 @@
 """n-grams as 64-bit keys, and in how many documents of a corpus each occurs.
 
-    grams(Tokens([5, 6, 7, 5, 6], [3, 2]), n=2, base=10)
+    grams(TokenIds([5, 6, 7, 5, 6], [3, 2]), n=2, base=10)
     -> Grams(keys=[56, 67, 56], texts=[0, 0, 1], at=[0, 1, 3])
     Frequencies.of(…)  ->  Frequencies(keys=[56, 67], counts=[2, 1], documents=2, tokens=5)
 
 Keys are exact where base^n fits into 64 bits; elsewhere they are hashes, of which two of a thousand
-million n-grams coincide with a probability of about one in forty.
+million n-grams coincide with a probability of about one in forty. The two refinements of n-gram
+importance are those of the authors' released code: `salient` keeps peaks, `novel` new tokens.
 """
 
 from __future__ import annotations
@@ -14,14 +15,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaljudge.metrics.protocol import Part
-from evaljudge.metrics.tokens import UNKNOWN, Counts, Ids, Tokens
+from evaljudge.metrics.tokens import UNKNOWN, Counts, Ids, TokenIds
 
+Floats = NDArray[np.float64]
 _SPREAD = 0x9E3779B97F4A7C15
 """Odd, and far from any pattern of ids: what keys are built with where they cannot be exact."""
 MOST_WAITING = 1 << 20
 """Keys that wait to be added up."""
+
+
+BEFORE, AFTER = 2, 1
+DEMOTION, SEEN_AGAIN = 10.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Grams:
         return Grams(self.keys[start:end], self.texts[start:end] - first, self.at[start:end])
 
 
-def grams(tokens: Tokens, n: int, base: int) -> Grams:
+def grams(tokens: TokenIds, n: int, base: int) -> Grams:
     starts = max(0, tokens.ids.size - n + 1)
     factor = np.uint64(base if base and base**n <= 1 << 64 else _SPREAD)
     keys = np.zeros(starts, np.uint64)
@@ -61,7 +68,7 @@ class Frequencies:
     tokens: int
 
     @classmethod
-    def of(cls, found: Grams, tokens: Tokens) -> Frequencies:
+    def of(cls, found: Grams, tokens: TokenIds) -> Frequencies:
         """A text without a token is no document of the corpus."""
         order = np.lexsort((found.keys, found.texts))
         keys, texts = found.keys[order], found.texts[order]
@@ -106,3 +113,40 @@ def _sum(parts: Sequence[Frequencies]) -> Frequencies:
     np.add.at(counts, inverse, np.concatenate([part.counts for part in parts]))
     documents, tokens = sum(p.documents for p in parts), sum(p.tokens for p in parts)
     return Frequencies(keys, counts, documents, tokens)
+
+
+def salient(w: Floats, first: Counts) -> Floats:
+    """A tenth, unless no neighbour is larger; neighbours are in the order of first occurrence.
+
+    salient(w=[1, 5, 2], first=[0, 1, 2])  ->  [0.1, 5, 0.2]
+    """
+    order = np.argsort(first)
+    padded = np.pad(w[order], (BEFORE, AFTER), constant_values=-np.inf)
+    largest = np.lib.stride_tricks.sliding_window_view(padded, BEFORE + 1 + AFTER).max(axis=1)
+    found = np.empty_like(w)
+    found[order] = np.where(w[order] >= largest, w[order], w[order] / DEMOTION)
+    return found
+
+
+def novel(w: Floats, first: Counts, members: Ids) -> Floats:
+    """From the most important down, less for each time that a token was seen before.
+
+    novel(w=[9, 4], first=[0, 1], members=[[7, 8], [8, 9]])  ->  [9, 4 / 1.5], since 8 was seen
+
+    `members`: the tokens of each n-gram; of equal importance, the one that comes `first` is first.
+    """
+    order = np.lexsort([first, -w])
+    seen = _seen_before(members[order].ravel()).reshape(members.shape)
+    found = np.empty_like(w)
+    found[order] = w[order] / (1 + SEEN_AGAIN * seen.sum(axis=1))
+    return found
+
+
+def _seen_before(tokens: Ids) -> Counts:
+    """How often each token has come before, at each place."""
+    order = np.argsort(tokens, kind="stable")
+    run = np.concatenate([[0], np.flatnonzero(np.diff(tokens[order])) + 1])
+    starts = np.repeat(run, np.diff(np.append(run, tokens.size)))
+    seen = np.empty(tokens.size, np.int64)
+    seen[order] = np.arange(tokens.size) - starts
+    return seen

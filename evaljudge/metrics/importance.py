@@ -30,34 +30,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.metadata import version
-from itertools import islice
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import expit
 
 from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.errors import UserError
-from evaljudge.metrics.grams import Frequencies, Grams, grams
+from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
 from evaljudge.metrics.protocol import Part, Unscored, Value
 from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
-from evaljudge.metrics.salience import novel, salient
 from evaljudge.metrics.tokens import (
     Characters,
     Counts,
     Ids,
+    TokenIds,
     Tokenizer,
-    Tokens,
     Words,
     learn_bpe,
     of_model,
 )
 from evaljudge.records import Case
 from evaljudge.settings import Settings, read_settings
-
-Floats = NDArray[np.float64]
 
 SHORT_SOURCE = Unscored("source shorter than an n-gram")
 NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
@@ -140,7 +136,8 @@ class Importance:
         return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        tokens = self._tokens([text for case in cases for text in _texts(case)])
+        texts = [[case.document.source, *(c.text for c in case.candidates)] for case in cases]
+        tokens = self._tokens(list(chain(*texts)))
         found, start, values = self._grams(tokens), 0, []
         for case in cases:
             end = start + 1 + len(case.candidates)
@@ -148,7 +145,7 @@ class Importance:
             start = end
         return values
 
-    def _case(self, tokens: Tokens, lengths: Counts, found: Grams) -> list[Value]:
+    def _case(self, tokens: TokenIds, lengths: Counts, found: Grams) -> list[Value]:
         """The values of one case's candidates; its first text is the source."""
         keys, weights = self._weights(tokens, int(lengths[0]), found.part(0, 1))
         if lengths[0] and keys.size and weights.sum() > 0:
@@ -164,7 +161,7 @@ class Importance:
             return np.ones(lengths.size)
         return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
 
-    def _weights(self, tokens: Tokens, length: int, source: Grams) -> tuple[Ids, Floats]:
+    def _weights(self, tokens: TokenIds, length: int, source: Grams) -> tuple[Ids, Floats]:
         """A document's distinct n-grams, sorted by key, and what each weighs."""
         keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
         w = self._importances(keys, times.astype(np.float64), length)
@@ -185,12 +182,12 @@ class Importance:
         sated = times / (times + k * (1 - b + b * length / mean))
         return np.asarray(sated * np.log1p((documents - df + 0.5) / (df + 0.5)))
 
-    def _tokens(self, texts: Sequence[str]) -> Tokens:
+    def _tokens(self, texts: Sequence[str]) -> TokenIds:
         if self.tokenizer is None:
             raise ValueError("the tokenizer is to be learnt before anything is counted")
         return self.tokenizer([self._read(text) for text in texts])
 
-    def _grams(self, tokens: Tokens) -> Grams:
+    def _grams(self, tokens: TokenIds) -> Grams:
         assert self.tokenizer is not None, "_tokens comes first"
         return grams(tokens, self.settings.n, self.tokenizer.base)
 
@@ -222,11 +219,6 @@ def _some(documents: Iterable[str]) -> Iterator[list[str]]:
     left = iter(documents)
     while texts := list(islice(left, COUNTED_AT_ONCE)):
         yield texts
-
-
-def _texts(case: Case) -> Iterator[str]:
-    yield case.document.source
-    yield from (candidate.text for candidate in case.candidates)
 
 
 def _overlaps(keys: Ids, weights: Floats, found: Grams, texts: int) -> Floats:

@@ -1,12 +1,12 @@
 """Length, the first thing to suspect behind any score.
 
-`words` counts the words of a text; `compression` is how many words of the source stand against one
-of its own. Neither says anything of quality: they are baselines that a judge must beat.
+`words` counts the words of a text; `compression` is the source's words per word of the text.
+Neither says anything of quality: they are baselines that a judge must beat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,10 @@ from evaljudge.settings import Settings, read_settings
 
 @dataclass(frozen=True)
 class Length:
-    """A number of a text's words and its source's; a text without words has none."""
+    """A text without words has none."""
 
     name: str
-    of: Callable[[int, int], float]
-    needs_source: bool
+    is_of_source: bool
     version: str = "1"
     told: Mapping[str, Any] = field(default_factory=dict)
 
@@ -31,33 +30,24 @@ class Length:
 
     def _of_case(self, case: Case) -> list[Value]:
         source = len(case.document.source.split())
-        lengths = [len(candidate.text.split()) for candidate in case.candidates]
-        return [self._value(length, source) for length in lengths]
+        return [self._value(len(c.text.split()), source) for c in case.candidates]
 
     def _value(self, length: int, source: int) -> Value:
         if not length:
             return EMPTY_TEXT
-        return EMPTY_SOURCE if self.needs_source and not source else self.of(length, source)
+        if not self.is_of_source:
+            return float(length)
+        return source / length if source else EMPTY_SOURCE
 
 
 def words(name: str, given: Mapping[str, Any]) -> Length:
-    return _made(name, given, _words, needs_source=False)
+    return _length(name, given, is_of_source=False)
 
 
 def compression(name: str, given: Mapping[str, Any]) -> Length:
-    return _made(name, given, _compression, needs_source=True)
+    return _length(name, given, is_of_source=True)
 
 
-def _made(
-    name: str, given: Mapping[str, Any], of: Callable[[int, int], float], *, needs_source: bool
-) -> Length:
+def _length(name: str, given: Mapping[str, Any], *, is_of_source: bool) -> Length:
     read_settings(Settings, given, f"metrics.{name}")  # there are none
-    return Length(name, of, needs_source)
-
-
-def _words(length: int, source: int) -> float:
-    return float(length)
-
-
-def _compression(length: int, source: int) -> float:
-    return source / length
+    return Length(name, is_of_source)

@@ -10,7 +10,7 @@ against one reference each, for BLEU too: its own way of pooling references has 
 
 ROUGE of a text without letters or digits, or against such texts only, is unscored (`no words`).
 BLEU and chrF count signs too. Letters of scripts without spaces are words of their own (see
-words.py), or BLEU would take a Chinese sentence for one word.
+rouge.py), or BLEU would take a Chinese sentence for one word.
 """
 
 from __future__ import annotations
@@ -25,19 +25,14 @@ from pydantic import Field
 
 from evaljudge.metrics.protocol import Value
 from evaljudge.metrics.references import Comparison, ReferenceSettings, measured
-from evaljudge.metrics.rouge import LIKE, Kind, compared
-from evaljudge.metrics.words import spaced
+from evaljudge.metrics.rouge import LIKE, Kind, compared, spaced
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreBleu
 
-BLEU_AS: Mapping[str, Any] = {
-    "tokenize": "13a",
-    "smooth_method": "exp",
-    "effective_order": True,
-}
+BLEU_AS: Mapping[str, Any] = {"tokenize": "13a", "smooth_method": "exp", "effective_order": True}
 
 
 class RougeSettings(ReferenceSettings):
@@ -66,23 +61,14 @@ class Lexical:
         return measured(cases, self.settings.against, self.comparing)
 
 
-def rouge1(name: str, given: Mapping[str, Any]) -> Lexical:
-    return _rouge("rouge1", name, given)
-
-
-def rouge2(name: str, given: Mapping[str, Any]) -> Lexical:
-    return _rouge("rouge2", name, given)
-
-
-def rouge_l(name: str, given: Mapping[str, Any]) -> Lexical:
-    return _rouge("rougeL", name, given)
-
-
 def _rouge(kind: Kind, name: str, given: Mapping[str, Any]) -> Lexical:
     settings = read_settings(RougeSettings, given, f"metrics.{name}")
     stemmed_by = {"library": _library("nltk")} if settings.stemmer else {}
     made_by = {"like": LIKE, **stemmed_by}
     return Lexical(name, settings, made_by, partial(compared, kind, settings.stemmer))
+
+
+rouge1, rouge2, rouge_l = (partial(_rouge, kind) for kind in ("rouge1", "rouge2", "rougeL"))
 
 
 def bleu(name: str, given: Mapping[str, Any]) -> Lexical:

@@ -1,6 +1,6 @@
-"""Texts as numbers: how a corpus is cut into tokens.
+"""Texts as numbers: how the texts of a corpus become tokens.
 
-    Words()(["The river rose.", ""])  ->  Tokens(ids=[8712…, 1204…, 3390…], lengths=[3, 0])
+    Words()(["The river rose.", ""])  ->  TokenIds(ids=[8712…, 1204…, 3390…], lengths=[3, 0])
 
 Every tokenizer gives 64-bit numbers, those of all texts one after the other. `base` is one more
 than the largest number it gives, where there is one that an n-gram's key can be exact with.
@@ -37,7 +37,7 @@ _PIECE = re.compile(r"\w+|[^\w\s]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenIds:
     """Of several texts: their tokens one after the other, and how many each has."""
 
     ids: Ids
@@ -49,7 +49,7 @@ class Tokenizer(Protocol):
     def base(self) -> int:
         """Above every id; 0 where ids may be any 64-bit number."""
 
-    def __call__(self, texts: Sequence[str]) -> Tokens: ...
+    def __call__(self, texts: Sequence[str]) -> TokenIds: ...
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Words:
 
     base: int = 0
 
-    def __call__(self, texts: Sequence[str]) -> Tokens:
+    def __call__(self, texts: Sequence[str]) -> TokenIds:
         return _by_piece(
             [text.split() for text in texts], lambda words: [[_hash(w)] for w in words]
         )
@@ -70,9 +70,9 @@ class Characters:
 
     base: int = 0x110001
 
-    def __call__(self, texts: Sequence[str]) -> Tokens:
+    def __call__(self, texts: Sequence[str]) -> TokenIds:
         points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        return Tokens(points.astype(np.uint64) + np.uint64(1), _lengths(texts))
+        return TokenIds(points.astype(np.uint64) + np.uint64(1), _lengths(texts))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Bpe:
     learnt: str
     base: int
 
-    def __call__(self, texts: Sequence[str]) -> Tokens:
+    def __call__(self, texts: Sequence[str]) -> TokenIds:
         return _by_piece([_PIECE.findall(text) for text in texts], self._encode)
 
     def _encode(self, pieces: list[str]) -> list[Sequence[int]]:
@@ -104,12 +104,12 @@ class OfModel:
     commit: str | None
     base: int
 
-    def __call__(self, texts: Sequence[str]) -> Tokens:
+    def __call__(self, texts: Sequence[str]) -> TokenIds:
         tokeniser = _pretrained(self.source, self.commit)
         found = [tokeniser.text(text) for text in texts]
         tokeniser.text.cache_clear()  # texts of a corpus do not come again
         ids = np.fromiter(chain.from_iterable(found), np.uint64)
-        return Tokens(ids + np.uint64(1), _lengths(found))
+        return TokenIds(ids + np.uint64(1), _lengths(found))
 
 
 def learn_bpe(texts: Iterable[str], vocabulary: int) -> Bpe:
@@ -137,14 +137,14 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
 
 def _by_piece(
     texts: Sequence[Sequence[str]], encode: Callable[[list[str]], Iterable[Sequence[int]]]
-) -> Tokens:
+) -> TokenIds:
     """Each distinct piece is encoded once."""
     number = {piece: i for i, piece in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
     encoded = list(encode(list(number))) if number else []
     sizes = _lengths(encoded)
     ids = np.fromiter(chain.from_iterable(encoded), np.uint64, int(sizes.sum()))
     pieces = np.fromiter(map(number.__getitem__, chain.from_iterable(texts)), np.int64)
-    return Tokens(
+    return TokenIds(
         ids[_spans(np.cumsum(sizes) - sizes, sizes, pieces)], _summed(texts, sizes[pieces])
     )
 
@@ -165,10 +165,6 @@ def _summed(texts: Sequence[Sequence[str]], sizes: Counts) -> Counts:
 
 def _lengths(texts: Sequence[Sequence[Any]]) -> Counts:
     return np.fromiter(map(len, texts), np.int64, len(texts))
-
-
-def _hashed(words: list[str]) -> list[Sequence[int]]:
-    return [(_hash(word),) for word in words]
 
 
 def _hash(word: str) -> int:

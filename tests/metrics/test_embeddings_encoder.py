@@ -29,8 +29,7 @@ from transformers import (
     T5Model,
 )
 
-from evaljudge.metrics.encoder import Encoder, opened
-from evaljudge.metrics.windows import Windows
+from evaljudge.metrics.encoder import TokenEncoder, Windows, opened
 
 pytestmark = pytest.mark.engine
 
@@ -46,7 +45,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def minilm() -> Encoder:
+def minilm() -> TokenEncoder:
     return opened(str(MODEL_DIR), None)
 
 
@@ -55,7 +54,7 @@ def windows() -> Windows:
     return Windows(AutoTokenizer.from_pretrained(MODEL_DIR), 512)
 
 
-def test_vectors_are_the_models_own_made_unit(minilm: Encoder) -> None:
+def test_vectors_are_the_models_own_made_unit(minilm: TokenEncoder) -> None:
     hf, model = AutoTokenizer.from_pretrained(MODEL_DIR), AutoModel.from_pretrained(MODEL_DIR)
     with torch.no_grad():
         states = model(**hf(TEXTS[0], return_tensors="pt"), output_hidden_states=True).hidden_states
@@ -68,7 +67,7 @@ def test_vectors_are_the_models_own_made_unit(minilm: Encoder) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 2, 32])
-def test_company_changes_nothing(minilm: Encoder, batch: int) -> None:
+def test_company_changes_nothing(minilm: TokenEncoder, batch: int) -> None:
     together = minilm.embed([*TEXTS, TEXTS[0]], -1, batch)
     assert list(together) == TEXTS
     for text in TEXTS:
@@ -76,7 +75,7 @@ def test_company_changes_nothing(minilm: Encoder, batch: int) -> None:
         np.testing.assert_allclose(together[text].vectors, alone.vectors, atol=1e-5)
 
 
-def test_a_long_text_is_read_in_windows(minilm: Encoder, windows: Windows) -> None:
+def test_a_long_text_is_read_in_windows(minilm: TokenEncoder, windows: Windows) -> None:
     words = [f"{word}" for word in ("river", "town", "boat") for _ in range(ROOM // 2)]
     text, first = " ".join(words), " ".join(words[:ROOM])
     assert [len(w.ids) for w in windows.of(text)] == [512, 3 * (ROOM // 2) - ROOM + 2]
@@ -113,7 +112,7 @@ def test_any_text_can_be_read(text: str) -> None:
         assert own and not {CLS, SEP} & set(own)
 
 
-def test_nothing_to_read(minilm: Encoder) -> None:
+def test_nothing_to_read(minilm: TokenEncoder) -> None:
     assert minilm.embed(["\u200b", "A flood.", "\x00"], -1, 2).keys() == {"A flood."}
     assert minilm.embed([], -1, 2) == {}
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.rouge import Kind, compared
-from evaljudge.metrics.words import spaced, words
+from evaljudge.metrics.rouge import Kind, compared, spaced, words
 
 ROUGES: tuple[Kind, ...] = ("rouge1", "rouge2", "rougeL")
 RIVER = "The river rose and closed the bridge."
