@@ -23,6 +23,15 @@ DECIMALS = 9  # gains that agree in so many are equal, whatever the order of the
 
 
 @dataclass(frozen=True, slots=True)
+class Gaps:
+    """The distances of scores on which epsilon decides; each pair weighs `weight`."""
+
+    tied: Singles  # of the pairs that people tie: they agree from this epsilon on
+    concordant: Singles  # of the pairs that agree until epsilon reaches them
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class PairOrders:
     """How scorer and people order every two candidates: (candidates, candidates) of one list, or
     (lists, candidates, candidates) of many.
@@ -43,6 +52,12 @@ class PairOrders:
         agreed: NDArray[np.bool_] = self.scores * (self.apart > np.float32(epsilon)) == self.human
         return agreed
 
+    def gaps(self, weight: float = 1.0) -> Gaps:
+        tied, concordant = (
+            self.apart[np.triu(kept, 1)] for kept in (self.human == 0, self.balance() > 0)
+        )
+        return Gaps(tied, concordant, weight)
+
 
 def pair_orders(x: Floats, y: Floats) -> PairOrders:
     shape = *x.shape, x.shape[-1]
@@ -57,22 +72,6 @@ def pair_orders(x: Floats, y: Floats) -> PairOrders:
         found.human[..., rows, :] = signs(y[..., rows, None], y[..., None, :])
         found.apart[..., rows, :] = np.abs(some_x - all_x)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Gaps:
-    """The distances of scores on which epsilon decides; each pair weighs `weight`."""
-
-    tied: Singles  # of the pairs that people tie: they agree from this epsilon on
-    concordant: Singles  # of the pairs that agree until epsilon reaches them
-    weight: float = 1.0
-
-
-def gaps(orders: PairOrders, weight: float = 1.0) -> Gaps:
-    tied, concordant = (
-        orders.apart[np.triu(kept, 1)] for kept in (orders.human == 0, orders.balance() > 0)
-    )
-    return Gaps(tied, concordant, weight)
 
 
 def calibrated(parts: Sequence[Gaps]) -> float:

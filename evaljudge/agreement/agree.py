@@ -44,16 +44,10 @@ class AxisPair:
 
 @on_one_thread
 def agreements(
-    documents: ArrayLike,
-    systems: ArrayLike,
-    scores: ArrayLike,
-    human: ArrayLike,
-    *,
-    coefficients: Sequence[Coefficient] = COEFFICIENTS,
-    resample: Resampled = "documents",
-    resamples: int = 1000,
-    seed: int = 0,
-) -> list[Agreement]:
+    documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike, *,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS, resample: Resampled = "documents",
+    resamples: int = 1000, seed: int = 0,
+) -> list[Agreement]:  # fmt: skip
     """One result per level and coefficient, from one row per rated candidate, in any order.
 
     Without accuracy among the coefficients it is quicker: no two candidates are compared.
@@ -71,13 +65,9 @@ def agreements(
 
 
 def among(
-    documents: ArrayLike,
-    systems: ArrayLike,
-    values: Mapping[str, ArrayLike],
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> list[AxisPair]:
+    documents: ArrayLike, systems: ArrayLike, values: Mapping[str, ArrayLike], *,
+    resamples: int = 1000, seed: int = 0,
+) -> list[AxisPair]:  # fmt: skip
     """How axes go together: every pair of a scorer's own axes, or of the human ones, at every
     level, from one row per candidate; NaN where an axis has no value.
 
@@ -129,14 +119,12 @@ def _agreement(
     estimate: Estimate, replicates: Floats, coefficient: Coefficient, exponent: int
 ) -> Agreement:
     index = COEFFICIENTS.index(coefficient)
-    value, low, high = estimated(estimate.values[index], replicates[index])
-    calibrated = value is not None and coefficient == "accuracy"
+    found = estimated(estimate.values[index], replicates[index])
+    calibrated = found[0] is not None and coefficient == "accuracy"
     return Agreement(
-        level=estimate.level,
-        coefficient=coefficient,
-        value=value,
-        low=low,
-        high=high,
+        estimate.level,
+        coefficient,
+        *found,
         n=estimate.units[index],
         skipped=estimate.skipped[index],
         sampled=estimate.sampled,

@@ -77,16 +77,11 @@ class Averaged:
 
 @on_one_thread
 def averaged(
-    documents: ArrayLike,
-    systems: ArrayLike,
-    methods: Mapping[str, Trial | Sequence[Trial]],
-    human: Mapping[str, ArrayLike],
-    *,
-    coefficient: Correlation = "spearman",
-    resamples: int = 1000,
-    permutations: int = 1000,
+    documents: ArrayLike, systems: ArrayLike, methods: Mapping[str, Trial | Sequence[Trial]],
+    human: Mapping[str, ArrayLike], *,
+    coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int = 1000,
     seed: int = 0,
-) -> Averaged:
+) -> Averaged:  # fmt: skip
     """From one row per candidate, in any order; `human`: axis -> ratings, NaN where unrated."""
     if not human:
         raise ValueError("there is no axis to average over")
@@ -161,14 +156,9 @@ def _value(by_trial: Floats, replicates: Floats, n: int, common: float) -> Avera
 
 
 def _column(
-    axis: str | None,
-    index: int,
-    methods: Sequence[AveragedMethod],
-    pooled: Mapping[str, Floats],
-    permutations: int,
-    seed: int,
-    common: int,
-) -> AveragedColumn:
+    axis: str | None, index: int, methods: Sequence[AveragedMethod], pooled: Mapping[str, Floats],
+    permutations: int, seed: int, common: int,
+) -> AveragedColumn:  # fmt: skip
     found = {method.name: method.columns[index].value for method in methods}
     values = {name: value for name, value in found.items() if value is not None}
     best = _highest(values)

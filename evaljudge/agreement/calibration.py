@@ -128,14 +128,9 @@ def cross_fitted(
 
 @on_one_thread
 def calibration(
-    documents: ArrayLike,
-    scores: ArrayLike,
-    ratings: ArrayLike,
-    *,
-    folds: int = 5,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Calibration | None:
+    documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
+    folds: int = 5, resamples: int = 1000, seed: int = 0,
+) -> Calibration | None:  # fmt: skip
     """The calibrated values, and how far these and the scores are from the ratings."""
     rows = folded(documents, scores, ratings, folds, seed, DIVISIONS)
     if rows is None:

@@ -52,13 +52,9 @@ class Rater:
 
 @on_one_thread
 def ceiling(
-    documents: ArrayLike,
-    systems: ArrayLike,
-    ratings: ArrayLike,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> list[Ceiling]:
+    documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *,
+    resamples: int = 1000, seed: int = 0,
+) -> list[Ceiling]:  # fmt: skip
     """From one row per candidate and one column per rater; NaN where a rater gave nothing."""
     table = np.asarray(ratings, dtype=np.float64)
     given = np.isfinite(table).sum(axis=1)
@@ -110,13 +106,10 @@ def _ceiling(
     """At one level, from each rater's estimate."""
     index = COEFFICIENTS.index(coefficient)
     values = np.array([estimate.values[index] for estimate in estimates])
-    value, low, high = estimated(float(_mean(values)), replicates[index])
     return Ceiling(
-        level=estimates[0].level,
-        coefficient=coefficient,
-        value=value,
-        low=low,
-        high=high,
+        estimates[0].level,
+        coefficient,
+        *estimated(float(_mean(values)), replicates[index]),
         n=max(estimate.units[index] for estimate in estimates),
         skipped=skipped,
         raters=int(np.count_nonzero(np.isfinite(values))),

@@ -49,18 +49,10 @@ class Comparison:
 
 
 def compare(
-    documents: ArrayLike,
-    systems: ArrayLike,
-    first: ArrayLike,
-    second: ArrayLike,
-    human: ArrayLike,
-    *,
-    level: Level,
-    coefficient: Correlation = "spearman",
-    exchange: Exchange = "both",
-    permutations: int = 1000,
-    seed: int = 0,
-) -> Comparison:
+    documents: ArrayLike, systems: ArrayLike, first: ArrayLike, second: ArrayLike,
+    human: ArrayLike, *, level: Level, coefficient: Correlation = "spearman",
+    exchange: Exchange = "both", permutations: int = 1000, seed: int = 0,
+) -> Comparison:  # fmt: skip
     """From one row per candidate, in any order; NaN where unscored or unrated."""
     both = both_scored(documents, systems, first, second, human)
     found = _defined(both, level, coefficient)
@@ -122,13 +114,9 @@ def _sampled(both: tuple[Pairs, Pairs], seed: int) -> tuple[Pairs, Pairs]:
 
 
 def _p(
-    both: tuple[Pairs, Pairs],
-    level: Level,
-    coefficient: Correlation,
-    exchange: Exchange,
-    permutations: int,
-    seed: int,
-) -> float | None:
+    both: tuple[Pairs, Pairs], level: Level, coefficient: Correlation, exchange: Exchange,
+    permutations: int, seed: int,
+) -> float | None:  # fmt: skip
     swaps = random_swaps(both[0], exchange, permutations, seed)
     by_chance = exchanged(*both, level, coefficient, swaps)
     defined = int(np.isfinite(by_chance).sum())

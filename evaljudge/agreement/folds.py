@@ -51,13 +51,9 @@ class Folded:
 
 
 def folded(
-    documents: ArrayLike,
-    scores: ArrayLike,
-    ratings: ArrayLike,
-    folds: int,
-    seed: int,
+    documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, folds: int, seed: int,
     divisions: int = 1,
-) -> Folded | None:
+) -> Folded | None:  # fmt: skip
     """As many folds, or as there are documents with a pair; None where fewer than two have one.
 
     `documents` are names: numbers, or strings (as objects, since NumPy's own drop trailing NULs).
@@ -70,17 +66,17 @@ def folded(
         raise ValueError("with fewer than two folds a document would calibrate itself")
     pairs = np.isfinite(given) & np.isfinite(rated)
     known, place = np.unique(codes, return_inverse=True)
-    dealt = np.flatnonzero(np.bincount(place[pairs], minlength=known.size))
-    if dealt.size < 2:
+    used = np.flatnonzero(np.bincount(place[pairs], minlength=known.size))
+    if used.size < 2:
         return None
-    count = min(folds, dealt.size)
-    times = 1 if count == dealt.size else divisions
+    count = min(folds, used.size)
+    times = 1 if count == used.size else divisions
     document, fold = np.full(known.size, -1), np.full((times, known.size), -1)
-    document[dealt] = np.arange(dealt.size)
+    document[used] = np.arange(used.size)
     for division in range(times):
-        order = np.argsort([_hash(seed, division, known[one]) for one in dealt])
-        fold[division, dealt[order]] = division * count + np.arange(dealt.size) % count
-    return Folded(given, rated, pairs, fold[:, place], document[place], dealt.size, count)
+        order = np.argsort([_hash(seed, division, known[one]) for one in used])
+        fold[division, used[order]] = division * count + np.arange(used.size) % count
+    return Folded(given, rated, pairs, fold[:, place], document[place], used.size, count)
 
 
 def _hash(seed: int, division: int, document: object) -> str:

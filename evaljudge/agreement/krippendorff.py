@@ -37,13 +37,9 @@ class Coincidences:
 
 
 def krippendorff_alpha(
-    ratings: ArrayLike,
-    documents: ArrayLike,
-    *,
-    metric: Metric,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> LabelAgreement:
+    ratings: ArrayLike, documents: ArrayLike, *,
+    metric: Metric, resamples: int = 1000, seed: int = 0,
+) -> LabelAgreement:  # fmt: skip
     """From (units, raters), NaN where missing, and each unit's document. A unit with fewer than
     two values is skipped; raters need not be the same people in every unit.
     """

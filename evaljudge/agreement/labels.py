@@ -36,14 +36,9 @@ class LabelAgreement:
 
 
 def cohen_kappa(
-    a: ArrayLike,
-    b: ArrayLike,
-    documents: ArrayLike,
-    *,
-    weights: Weights | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> LabelAgreement:
+    a: ArrayLike, b: ArrayLike, documents: ArrayLike, *,
+    weights: Weights | None = None, resamples: int = 1000, seed: int = 0,
+) -> LabelAgreement:  # fmt: skip
     """From one row per unit: two labels (numbers; NaN where missing) and the document's code.
 
     A unit without two is skipped.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import Singles, calibrated, gaps, pair_orders, share
+from .accuracy import Singles, calibrated, pair_orders, share
 from .bootstrap import Draws, Resampled
 from .coefficients import WIDE, cosine, ratio, stuart
 from .pairs import Codes, Floats, Pairs
@@ -71,7 +71,7 @@ class GroupSums:
     """
 
     counts: Singles  # (groups, groups)
-    reach: float  # the greatest sum of a row, signs aside
+    reach: float  # the greatest sum of a row's absolute values
 
     @classmethod
     def of(cls, groups: Codes, table: NDArray[np.int8] | NDArray[np.bool_]) -> "GroupSums":
@@ -121,7 +121,7 @@ def pool(
     _, first, groups = np.unique(np.sort(codes), return_index=True, return_inverse=True)
     x, y = pairs.scores[kept], pairs.human[kept]
     orders = pair_orders(x, y)
-    epsilon = calibrated([gaps(orders)]) if accuracy else np.nan
+    epsilon = calibrated([orders.gaps()]) if accuracy else np.nan
     return Pool(
         groups=groups,
         documents=pairs.documents[kept][first],

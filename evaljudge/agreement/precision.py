@@ -42,16 +42,9 @@ class Precise:
 
 @on_one_thread
 def precise(
-    documents: ArrayLike,
-    scores: ArrayLike,
-    ratings: ArrayLike,
-    *,
-    good: float,
-    target: float,
-    folds: int = 5,
-    resamples: int = 1000,
-    seed: int = 0,
-) -> Precise | None:
+    documents: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
+    good: float, target: float, folds: int = 5, resamples: int = 1000, seed: int = 0,
+) -> Precise | None:  # fmt: skip
     """From one row per candidate, NaN where unscored or unrated.
 
     None where fewer than two documents have a pair.

@@ -95,12 +95,12 @@ def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> 
 
 def _asked_both_ways(votes: Iterable[Vote]) -> Iterator[tuple[Vote, Vote]]:
     """A pair asked more than once in an order: the first of each, the second of each, ..."""
-    asked: defaultdict[tuple[int, str, str], list[Vote]] = defaultdict(list)
+    by_order: defaultdict[tuple[int, str, str], list[Vote]] = defaultdict(list)
     for vote in votes:
-        asked[vote.document, vote.first, vote.second].append(vote)
-    for (document, first, second), ones in asked.items():
+        by_order[vote.document, vote.first, vote.second].append(vote)
+    for (document, first, second), ones in by_order.items():
         if first < second:
-            yield from zip(ones, asked.get((document, second, first), ()), strict=False)
+            yield from zip(ones, by_order.get((document, second, first), ()), strict=False)
 
 
 def _share(

@@ -6,23 +6,9 @@ documents [0 0 0 1 1 1], scores [1 2 3 1 3 2], human [1 2 3 1 2 3]
 
 import numpy as np
 
-from .accuracy import (
-    MAX_COMPARED,
-    Gaps,
-    calibrated,
-    gaps,
-    pair_orders,
-    repeated_accuracies,
-    row_accuracies,
-)
+from .accuracy import MAX_COMPARED, calibrated, pair_orders, repeated_accuracies, row_accuracies
 from .bootstrap import Draws, Estimate, Resampled
-from .coefficients import (
-    BUDGET,
-    COEFFICIENTS,
-    quotient,
-    repeated_correlations,
-    row_correlations,
-)
+from .coefficients import BUDGET, COEFFICIENTS, quotient, repeated_correlations, row_correlations
 from .pairs import Floats, Pairs, Stack, stacks
 
 
@@ -98,12 +84,15 @@ def _redrawn(stack: Stack, epsilon: float, drawn_systems: Floats) -> Floats:
 
 
 def _epsilon(pairs: Pairs) -> float:
-    parts: list[Gaps] = []
-    for stack in stacks(pairs, MAX_COMPARED):
-        columns = stack.systems.shape[1]
-        if columns > 1:
-            # Every document weighs the same, whatever its number of pairs.
-            weight = 2.0 / (columns * (columns - 1))
-            some = stack.parts(max(1, BUDGET // columns**2))
-            parts += [gaps(pair_orders(part.scores, part.human), weight) for part in some]
-    return calibrated(parts)
+    def weight(columns: int) -> float:
+        """Every document weighs the same, whatever its number of pairs."""
+        return 2.0 / (columns * (columns - 1))
+
+    return calibrated(
+        [
+            pair_orders(part.scores, part.human).gaps(weight(columns))
+            for stack in stacks(pairs, MAX_COMPARED)
+            if (columns := stack.systems.shape[1]) > 1
+            for part in stack.parts(max(1, BUDGET // columns**2))
+        ]
+    )

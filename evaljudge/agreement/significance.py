@@ -1,4 +1,4 @@
-"""Which scorers cannot be told from the best: many comparisons, and what that costs each.
+"""Which scorers cannot be told from the best: many comparisons, each p adjusted for it.
 
 >>> holm([0.01, 0.04, 0.03])
 [0.03, 0.06, 0.06]
@@ -67,18 +67,10 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 @on_one_thread
 def against_best(
-    documents: ArrayLike,
-    systems: ArrayLike,
-    scores: Mapping[str, ArrayLike],
-    human: ArrayLike,
-    *,
-    level: Level,
-    coefficient: Correlation = "spearman",
-    exchange: Exchange = "both",
-    permutations: int = 1000,
-    seed: int = 0,
-    alpha: float = 0.05,
-) -> Standing:
+    documents: ArrayLike, systems: ArrayLike, scores: Mapping[str, ArrayLike], human: ArrayLike, *,
+    level: Level, coefficient: Correlation = "spearman", exchange: Exchange = "both",
+    permutations: int = 1000, seed: int = 0, alpha: float = 0.05,
+) -> Standing:  # fmt: skip
     """The best scorer, and every other one compared with it on the candidates both scored."""
     values: dict[str, float | None] = {}
     for name, column in scores.items():

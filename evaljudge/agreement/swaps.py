@@ -147,7 +147,7 @@ def _taus(first: Floats, second: Floats, human: Floats) -> Callable[[Swapped], F
         return lambda swapped: _one_by_one(exchanged_lists(first, second, swapped), human)
     signs, ratings = _signs(np.hstack([first, second])), _signs(np.tile(human, 2))
     concordance, untied = signs * ratings, np.abs(signs)
-    untied_human = np.count_nonzero(ratings, axis=(1, 2)) / 4  # every rating stands there twice
+    untied_human = np.count_nonzero(ratings, axis=(1, 2)) / 4  # every rating occurs twice there
 
     def correlate(swapped: Swapped) -> Floats:
         kept = np.concatenate([~swapped, swapped], axis=2).astype(np.float32).swapaxes(0, 1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import MAX_COMPARED, calibrated, gaps, pair_orders, row_accuracies
+from .accuracy import MAX_COMPARED, calibrated, pair_orders, row_accuracies
 from .bootstrap import Draws, Estimate
 from .coefficients import COEFFICIENTS, quotient, row_correlations
 from .pairs import Floats, Pairs
@@ -63,7 +63,7 @@ def settled_means(means: Floats, typical: Floats) -> Floats:
 def _epsilon(scores: Floats, human: Floats) -> float:
     if scores.size > MAX_COMPARED:
         return np.nan
-    return calibrated([gaps(pair_orders(scores[0], human[0]))])
+    return calibrated([pair_orders(scores[0], human[0]).gaps()])
 
 
 def _sums(pairs: Pairs, values: Floats) -> SystemSums:

@@ -65,14 +65,9 @@ class _Model:
 
 
 def dawid_skene(
-    votes: ArrayLike,
-    labels: int,
-    counts: ArrayLike | None = None,
-    *,
-    smoothing: float = 0.1,
-    tolerance: float = 1e-9,
-    most_steps: int = 1000,
-) -> Voters:
+    votes: ArrayLike, labels: int, counts: ArrayLike | None = None, *,
+    smoothing: float = 0.1, tolerance: float = 1e-9, most_steps: int = 1000,
+) -> Voters:  # fmt: skip
     """From (rows, voters) of codes 0..labels - 1, or MISSING; a row is one item, or `counts` items.
 
     Converged is a step that adds no more than `tolerance` per item that has a vote.

@@ -19,18 +19,9 @@ from evaljudge.metrics.protocol import CorpusMetric, Make, Metric, Unscored, Val
 from evaljudge.records import HUMAN
 
 __all__ = [
-    "METRICS",
-    "CorpusMetric",
-    "Metric",
-    "MetricsSpec",
-    "Unscored",
-    "Value",
-    "cautions_of",
-    "check_name",
-    "make_metrics",
-    "metrics_spec",
-    "read_metrics",
-]
+    "METRICS", "CorpusMetric", "Metric", "MetricsSpec", "Unscored", "Value", "cautions_of",
+    "check_name", "make_metrics", "metrics_spec", "read_metrics",
+]  # fmt: skip
 
 MetricsSpec = Mapping[str, Mapping[str, Any]]
 """Settings by scorer name."""

@@ -135,8 +135,7 @@ def _loaded(source: str, revision: str) -> tuple[Any, Any]:
         hf = AutoTokenizer.from_pretrained(source, **given)
         model = AutoModel.from_pretrained(source, **given)
     except Exception as error:  # transformers raises many kinds; each means: no encoder there
-        said = first_words(error)
-        raise UserError(f"no encoder can be had of {source}: {said}") from None
+        raise UserError(f"no encoder can be had of {source}: {first_words(error)}") from None
     return hf, model.get_encoder() if model.config.is_encoder_decoder else model
 
 

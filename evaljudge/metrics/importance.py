@@ -13,13 +13,13 @@ So rank 1 is the most important, and n-grams of equal importance share the worst
 order of the text breaks ties. The corpus is the run's documents; idf = ln(N / df). BM25 is
 tf / (tf + k (1 - b + b |d| / mean |d|)) * ln(1 + (N - df + 1/2) / (df + 1/2)).
 
-`refined` adds what the authors' released code does beside the paper: an n-gram's importance is
-divided by 10 unless it is the largest among its neighbours (two before, one after, in the order in
-which the n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each
-time that one of its tokens was seen before. With `drop_stop_words` it does as that code does.
+`refined` adds what only the authors' released code does: an n-gram's importance is divided by 10
+unless it is the largest among its neighbours (two before, one after, in the order in which the
+n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each time that
+one of its tokens was seen before. With `drop_stop_words` it does as that code does.
 
 At the edges: a text of fewer than n tokens shares no n-gram and scores 0; one longer than its
-source is all but extinguished by the penalty. Unscored are a text or a source without a token, a
+source scores almost 0 because of the penalty. Unscored are a text or a source without a token, a
 source shorter than n, and one in which nothing has any weight (a corpus of one document: idf 0).
 Tokens and n-grams are of any script; a character that the tokenizer's sample lacks matches nothing.
 """
@@ -104,13 +104,13 @@ class Importance:
 
     @property
     def told(self) -> Mapping[str, Any]:
-        told = self.settings.model_dump(exclude={"model", "revision"})
+        facts = self.settings.model_dump(exclude={"model", "revision"})
         if self.settings.tokenizer == "model":
-            told["model"] = str(self._identity)
+            facts["model"] = str(self._identity)
         made_by = ["tokenizers"] if self.settings.tokenizer in ("bpe", "model") else []
         made_by += ["scikit-learn"] if self.settings.drop_stop_words else []  # its list of them
         library = ", ".join(f"{package} {version(package)}" for package in made_by)
-        return told | ({"library": library} if library else {})
+        return facts | ({"library": library} if library else {})
 
     @property
     def _where(self) -> str:

@@ -1,7 +1,7 @@
 """Which layer of an encoder BERTScore reads, by the encoder's name: its authors' table.
 
     own_layer("roberta-large")               -> 17      FacebookAI/roberta-large too
-    own_layer("models/bert-base-uncased")    -> 9       a folder goes by its last part
+    own_layer("models/bert-base-uncased")    -> 9       a folder, by its last part
     own_layer("all-MiniLM-L6-v2")            -> None    the table does not know it
 
 The table is that of the package bert-score, whose authors chose nearly all layers by correlation

@@ -32,7 +32,7 @@ def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Val
 
 
 def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[str]:
-    """The texts of some `most` of them, by their ids alone: the same whoever holds which."""
+    """The texts of some `most` of them, by their ids alone: any workers draw the same."""
     limit = (1 << 64) if of <= most else (1 << 64) * most // of
     return (d.source for d in documents if _number(d.doc_id, seed) < limit)
 

@@ -33,7 +33,7 @@ Part = Mapping[str, NDArray[Any]]
 class Metric(Protocol):
     @property
     def name(self) -> str:
-        """The scorer's name: what stands in the configuration."""
+        """The scorer's name, from the configuration."""
 
     @property
     def version(self) -> str:

@@ -98,7 +98,7 @@ def words(text: str, stemmer: bool = False) -> list[str]:
 
 
 def spaced(text: str) -> str:
-    """For whoever splits at white space: the letters that stand alone, set apart."""
+    """With spaces around letters that are words by themselves, for tokenizers that need spaces."""
     apart: str = text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
     return apart
 

@@ -144,9 +144,9 @@ def _by_piece(
     sizes = _lengths(encoded)
     ids = np.fromiter(chain.from_iterable(encoded), np.uint64, int(sizes.sum()))
     pieces = np.fromiter(map(number.__getitem__, chain.from_iterable(texts)), np.int64)
-    return TokenIds(
-        ids[_spans(np.cumsum(sizes) - sizes, sizes, pieces)], _summed(texts, sizes[pieces])
-    )
+    text = np.repeat(np.arange(len(texts)), _lengths(texts))
+    lengths = np.bincount(text, sizes[pieces], len(texts)).astype(np.int64)
+    return TokenIds(ids[_spans(np.cumsum(sizes) - sizes, sizes, pieces)], lengths)
 
 
 def _spans(starts: Counts, sizes: Counts, pieces: Counts) -> Counts:
@@ -154,13 +154,6 @@ def _spans(starts: Counts, sizes: Counts, pieces: Counts) -> Counts:
     chosen = sizes[pieces]
     ends = np.cumsum(chosen)
     return np.repeat(starts[pieces] - (ends - chosen), chosen) + np.arange(chosen.sum())
-
-
-def _summed(texts: Sequence[Sequence[str]], sizes: Counts) -> Counts:
-    """How many tokens each text has, from those of its pieces."""
-    sums = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    ends = np.cumsum(_lengths(texts))
-    return np.diff(sums[np.concatenate([np.zeros(1, np.int64), ends])])
 
 
 def _lengths(texts: Sequence[Sequence[Any]]) -> Counts:

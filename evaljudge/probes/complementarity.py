@@ -7,7 +7,7 @@ for: 0 where they rank alike, 1/2 where they are unrelated, 1 where one's ranks 
 reverse. With Kendall it is the share of pairs that they put in opposite orders (where nothing
 ties): the distance between rankings in which Colombo et al. compare metrics. It is the form of the
 code that Gigant et al. released, which correlates the documents' means over systems: the level
-`document` here, beside those of agreement.
+`document` here, in addition to agreement's levels.
 
     scorer        1      2      3
     1 importance  0.000  0.335  0.107

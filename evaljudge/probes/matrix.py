@@ -3,13 +3,13 @@
     documents [0 0 1]  systems [0 1 0]
     scores {"rouge1": [.3 .4 .2], "synthetic/fluency": [3.1 nan 2.8]}  human {"fluency": [4 5 3]}
 
-A scorer of one axis, or of none, goes by its name; one of several axes as `scorer/axis`.
+A scorer of one axis, or of none, is named `scorer`; one of several axes, `scorer/axis`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -44,12 +44,11 @@ class ScoreMatrix:
         if not self.human:
             raise UserError("no candidate of the cases has human ratings to agree with")
         if axis not in self.human:
-            said = unknown("human axis", axis, self.human)
-            raise UserError(f"--axis: {said}")
+            raise UserError(f"--axis: {unknown('human axis', axis, self.human)}")
         return self.human[axis]
 
     def against(self, axis: str) -> dict[str, Floats]:
-        """The scorers that speak of this axis: those of the axis, and those without any."""
+        """The scorers to compare with this axis: those of the axis, and those without any."""
         meant = {ANY_AXIS, axis}
         found = {name: self.scores[name] for name in self.scores if self.axes[name] in meant}
         if not found:
@@ -82,11 +81,15 @@ def score_matrix(
         raise UserError(f"a study needs {FEWEST_SYSTEMS} systems to compare; found {len(names)}")
     if not given and not measured:
         raise UserError("nothing to study: name --metrics, or --scores that were given")
-    _refuse_doubles(given, measured)
     places = {name: code for code, name in enumerate(names)}
-    labels = dict(zip(given, _labels(given), strict=True))
+    labels = dict(zip(given, _labels(list(given)), strict=True))
+    for name, times in Counter([*labels.values(), *measured]).items():
+        if times > 1:
+            raise UserError(f"scorer {name!r} is there twice, in --scores or in --metrics")
     columns = {labels[key]: _given_column(cases, values) for key, values in given.items()}
-    _refuse_strangers(columns)
+    for name, column in columns.items():
+        if not np.any(np.isfinite(column)):
+            raise UserError(f"scorer {name!r}: no score given belongs to a candidate of the cases")
     return ScoreMatrix(
         cases=cases,
         documents=np.repeat(np.arange(len(cases)), [len(case.candidates) for case in cases]),
@@ -105,23 +108,10 @@ def measured_columns(measure: Measure, cases: Sequence[Case]) -> dict[str, Float
     }
 
 
-def _labels(keys: Iterable[tuple[str, str]]) -> Iterator[str]:
-    keys = list(keys)
+def _labels(keys: Sequence[tuple[str, str]]) -> Iterator[str]:
     axes = Counter(scorer for scorer, _ in keys)
     for scorer, axis in keys:
         yield scorer if axes[scorer] == 1 or axis == ANY_AXIS else f"{scorer}/{axis}"
-
-
-def _refuse_doubles(given: Given, measured: Mapping[str, Floats]) -> None:
-    for name, times in Counter([*_labels(given), *measured]).items():
-        if times > 1:
-            raise UserError(f"scorer {name!r} is there twice, in --scores or in --metrics")
-
-
-def _refuse_strangers(columns: Mapping[str, Floats]) -> None:
-    for name, column in columns.items():
-        if not np.any(np.isfinite(column)):
-            raise UserError(f"scorer {name!r}: no score given belongs to a candidate of the cases")
 
 
 def _given_column(cases: Sequence[Case], values: Mapping[tuple[str, str], float | None]) -> Floats:

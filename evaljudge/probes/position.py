@@ -87,8 +87,8 @@ def _winner(row: Row, first: str, second: str) -> str | None:
     if winner is None or winner == "" or winner == TIE:
         return None
     if isinstance(winner, NO_TEXT) or str(winner) not in (first, second):
-        said = one_line(repr(winner))
-        raise UserError(f"{row.place}: the winner {said} is neither {first!r} nor {second!r}")
+        shown = one_line(repr(winner))
+        raise UserError(f"{row.place}: the winner {shown} is neither {first!r} nor {second!r}")
     return str(winner)
 
 

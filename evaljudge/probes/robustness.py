@@ -150,5 +150,5 @@ def _drawn(rows: Sequence[RobustnessRow], growth: Growth) -> str:
         mine = [row for row in rows if (row.alteration, row.scorer) == (how, name)]
         points = [(row.replaced, row.value, row.low, row.high) for row in mine]
         panels[how].append(Line(name, points))
-    said = f"{growth.coefficient} with {growth.axis} ({growth.level} level)"
-    return lines(panels, "documents with replaced references", said)
+    y_title = f"{growth.coefficient} with {growth.axis} ({growth.level} level)"
+    return lines(panels, "documents with replaced references", y_title)

@@ -32,7 +32,7 @@ BAND = (2.5, 97.5)
 
 @dataclass(frozen=True, slots=True)
 class Subsets:
-    """What is asked: subsets of `steps` sizes, each drawn `draws` times without replacement."""
+    """The settings: subsets of `steps` sizes, each drawn `draws` times without replacement."""
 
     axis: str
     coefficient: Correlation
@@ -91,7 +91,7 @@ def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> ProbeR
 
 
 def _sizes(documents: int, steps: int) -> list[int]:
-    """From a `steps`th of the documents, two at the least, to all."""
+    """From a `steps`th of the documents, but at least two, to all."""
     found = np.linspace(documents / steps, documents, steps).round().astype(int)
     return [int(size) for size in np.unique(np.maximum(found, min(2, documents)))]
 
