@@ -20,7 +20,7 @@ from evaljudge.errors import UserError
 from evaljudge.probes.plots import Interval, intervals
 from evaljudge.probes.results import NONE, ProbeResult, ProbeTable
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.figures import bracketed
+from evaljudge.sections.figures import bracketed
 from evaljudge.text import one_line
 
 TIE = "tie"

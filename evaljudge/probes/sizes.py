@@ -25,7 +25,7 @@ from evaljudge.probes.correlation import means, scaled
 from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import Line, lines
 from evaljudge.probes.results import ProbeResult, ProbeTable
-from evaljudge.report.figures import bracketed
+from evaljudge.sections.figures import bracketed
 
 BAND = (2.5, 97.5)
 
