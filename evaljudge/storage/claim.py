@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
+import psutil
+
 from evaljudge.errors import ClaimLost, GivenUp, UserError
 from evaljudge.storage.place import Place
 from evaljudge.storage.s3 import SCHEME, Held, Objects
@@ -160,22 +162,13 @@ def _held(uri: str, holder: str) -> str:
 
 def _who() -> dict[str, Any]:
     """This process, so that it can be told whether it still lives."""
-    import psutil
-
-    host, pid = os.uname().nodename, os.getpid()
-    name = f"process {pid} on {host}"
-    return {
-        "name": name,
-        "machine": this_machine(),
-        "pid": pid,
-        "born": psutil.Process().create_time(),
-    }
+    pid = os.getpid()
+    name, born = f"process {pid} on {os.uname().nodename}", psutil.Process().create_time()
+    return {"name": name, "machine": this_machine(), "pid": pid, "born": born}
 
 
 def this_machine() -> str:
     """This machine since it started, and which of its processes can be seen from here."""
-    import psutil
-
     seen = "/proc/self/ns/pid"
     namespace = os.readlink(seen) if os.path.islink(seen) else ""
     return f"{os.uname().nodename} {psutil.boot_time():.0f} {namespace}"
@@ -183,8 +176,6 @@ def this_machine() -> str:
 
 def _is_dead(there: Held) -> bool:
     """Whether its holder was seen to be: a process of this machine, that is no more."""
-    import psutil
-
     holder = _read(there)
     if holder.get("machine") != this_machine():
         return False

@@ -13,14 +13,15 @@ Attempts are notes of workers to their successors, and gone when a run is finish
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
-from evaljudge.storage.ahead import ahead
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import (
     briefs_table,
@@ -37,7 +38,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Stage = Literal["prepare", "judge", "measure"]
+T = TypeVar("T")
+R = TypeVar("R")
 RUN, SHARDS = "run.json", "shards.json"
+AT_ONCE = 16
+
+
+def ahead(work: Callable[[T], R], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[R]:
+    """The results in the order of the items: at most `at_once` are worked on, or wait, at a time.
+
+    For many small reads and writes, which take their time one after the other.
+    """
+    begun: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(at_once) as pool:
+        for item in items:
+            begun.append(pool.submit(work, item))
+            if len(begun) >= at_once:
+                yield begun.popleft().result()
+        while begun:
+            yield begun.popleft().result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +84,7 @@ class Output:
     # what is bound and listed
 
     def run(self) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = self.place.find_json(RUN)
-        return found
+        return self.place.find_json(RUN)
 
     def bind(self, content: Mapping[str, Any]) -> None:
         """Write the first run.json, unless another job does so at this very moment."""
@@ -103,8 +121,7 @@ class Output:
             self.place.clear_below(folder)
 
     def listing(self) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = self.place.find_json(SHARDS)
-        return found
+        return self.place.find_json(SHARDS)
 
     def write_listing(self, content: Mapping[str, Any]) -> None:
         self.place.write_json(SHARDS, content)
@@ -119,12 +136,10 @@ class Output:
         return {int(name.removesuffix(".json")) for name in self.place.names(f"commits/{stage}")}
 
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
-        self.place.write_json(f"commits/{stage}/{shard.number:05d}.json", receipt)
+        self.place.write_json(_marker(stage, shard), receipt)
 
     def receipt(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
-        found: dict[str, Any] | None
-        found = self.place.find_json(f"commits/{stage}/{shard.number:05d}.json")
-        return found
+        return self.place.find_json(_marker(stage, shard))
 
     def receipts(self, stage: Stage) -> Iterator[dict[str, Any]]:
         names = self.place.names(f"commits/{stage}")
@@ -146,7 +161,7 @@ class Output:
         self.place.clear("attempts")
 
     def tidy(self) -> None:
-        """What only those need who are at work, or who died at it."""
+        """Remove what is only needed while a run goes on, or after its process died."""
         self.forget_attempts()
         self.place.sweep()
 
@@ -155,8 +170,7 @@ class Output:
     def documents(self, shard: Shard) -> list[str]:
         """The ids of its documents, without their texts."""
         table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id"])
-        ids: list[str] = table["doc_id"].to_pylist()
-        return ids
+        return list(table["doc_id"].to_pylist())
 
     def cases(self, shard: Shard) -> list[Case]:
         name = f"cases/{shard.file}"
@@ -179,13 +193,12 @@ class Output:
         return read_verdicts(self._committed_table("judge", f"verdicts/{judge}", shard))
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
-        table = verdicts_table(verdicts)
-        self.place.write_table(f"verdicts/{judge}/{shard.file}", table)
+        self.place.write_table(f"verdicts/{judge}/{shard.file}", verdicts_table(verdicts))
 
     def sources(self, shard: Shard) -> list[Document]:
         """Its documents, with nothing but their ids and sources."""
         table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id", "source"])
-        return [Document(row["doc_id"], row["source"]) for row in table.to_pylist()]
+        return [Document(**row) for row in table.to_pylist()]
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
         return read_scores(self._committed_table("measure", f"measures/{metric}", shard))
@@ -205,9 +218,8 @@ class Output:
         try:
             return self.place.read_table(name)
         except FileNotFoundError:
-            marker = self.place.at(f"commits/{stage}/{shard.number:05d}.json")
-            said = f"{self.place.at(name)}: is gone; remove {marker} and rerun"
-            raise UserError(said) from None
+            marker = self.place.at(_marker(stage, shard))
+            raise UserError(f"{self.place.at(name)}: is gone; remove {marker} and rerun") from None
 
     def checks(self, judge: str, shard: Shard) -> Iterator[Verdict]:
         return read_verdicts(self._committed_table("judge", f"checks/{judge}", shard))
@@ -250,8 +262,7 @@ class Output:
 
     def common_reply(self, name: str) -> dict[str, Any] | None:
         """What was written once for all documents."""
-        found: dict[str, Any] | None = self._briefs.find_json(f"common/{name}.json")
-        return found
+        return self._briefs.find_json(f"common/{name}.json")
 
     def keep_common_reply(self, name: str, said: Mapping[str, Any]) -> bool:
         return self._briefs.create_json(f"common/{name}.json", said)
@@ -264,5 +275,8 @@ class Output:
             return []
 
     def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> None:
-        table = briefs_table(briefs)
-        self._briefs.write_table(f"{judge}/{self.brief_file(shard)}", table)
+        self._briefs.write_table(f"{judge}/{self.brief_file(shard)}", briefs_table(briefs))
+
+
+def _marker(stage: Stage, shard: Shard) -> str:
+    return f"commits/{stage}/{shard.number:05d}.json"

@@ -3,24 +3,23 @@
     place = Place("s3://bucket/runs/first")
     place.write_json("run.json", {…}); place.names("commits/judge")
 
-A file appears whole or not at all (see whole.py), so a reader never meets half a file, whatever
+A file appears whole or not at all (see streams.py), so a reader never meets half a file, whatever
 was killed. Off this machine every operation is patient (see patience.py).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Callable, Container
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.storage.patience import patiently
-from evaljudge.storage.reading import PatientFile
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
-from evaljudge.storage.whole import WholeFile, WholeUpload, is_part
+from evaljudge.storage.streams import PatientFile, is_part, whole_file, whole_upload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +53,7 @@ class Place:
         self.uri = uri.rstrip("/") or "/"
         if uri.startswith(SCHEME) and not self.uri.startswith(SCHEME):
             raise UserError(f"{uri}: names no bucket")
-        self._system, self._root = locate(self.uri)
+        self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
         self._has_bucket = False
 
@@ -63,11 +62,6 @@ class Place:
 
     def at(self, name: str) -> str:
         return f"{self.uri}/{name}" if name else self.uri
-
-    @property
-    def path(self) -> str:
-        """The path in its filesystem."""
-        return self._root
 
     # what is there
 
@@ -97,7 +91,7 @@ class Place:
         """Where something is missing on S3, see once whether it is not the whole bucket."""
         if self._has_bucket or not self.uri.startswith(SCHEME):
             return
-        bucket = self._root.partition("/")[0]
+        bucket = self.path.partition("/")[0]
         if self._try("", lambda: self._system.get_file_info(bucket)).type.name == "NotFound":
             raise UserError(f"{self.uri}: there is no such bucket as {bucket!r}") from None
         self._has_bucket = True
@@ -119,12 +113,13 @@ class Place:
     def read_json(self, name: str) -> Any:
         return json.loads(self.read(name))
 
-    def find_json(self, name: str) -> Any:
+    def find_json(self, name: str) -> dict[str, Any] | None:
         """None where there is no such file."""
         try:
-            return self.read_json(name)
+            found: dict[str, Any] = self.read_json(name)
         except FileNotFoundError:
             return None
+        return found
 
     def read_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         import pyarrow as pa
@@ -153,20 +148,20 @@ class Place:
         with self.writing(name) as stream:
             pq.write_table(table, stream)
 
-    def writing(self, name: str) -> WholeFile | WholeUpload:
+    def writing(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """A binary stream whose content appears under `name` when the block ends well."""
         if self.is_local:
-            return WholeFile(self._path(name))
+            return whole_file(self._path(name))
         is_s3 = self.uri.startswith(SCHEME)
         put = partial(self._objects.put, name) if is_s3 else None
-        return WholeUpload(self._system, self._path(name), self.at(name), put)
+        return whole_upload(self._system, self._path(name), self.at(name), put)
 
     def create_json(self, name: str, content: Any) -> bool:
         """Write it, unless such a file is there already: of two who try at once, one does."""
         text = json_text(content).encode()
         if not self.is_local:
             return self._objects.create(name, text)
-        with WholeFile(self._path(name), only_new=True) as stream:
+        with whole_file(self._path(name), only_new=True) as stream:
             stream.write(text)
         return self.read(name) == text
 
@@ -176,7 +171,7 @@ class Place:
         if self.uri.startswith(SCHEME):
             self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
             return
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             self._try(name, lambda: self._system.delete_file(self._path(name)))
 
     def keep(self, folder: str, names: Container[str]) -> None:
@@ -188,7 +183,7 @@ class Place:
     def sweep(self) -> None:
         """Remove what writers that were killed have left half-written, here and below."""
         if self.is_local:
-            for folder, _, files in os.walk(self._root):
+            for folder, _, files in os.walk(self.path):
                 for name in filter(is_part, files):
                     os.unlink(f"{folder}/{name}")
 
@@ -196,7 +191,7 @@ class Place:
         """Remove the files directly in a folder, and the folder if that was all."""
         self.keep(folder, ())
         if self.is_local:
-            with contextlib.suppress(OSError):  # not there, or not empty
+            with suppress(OSError):  # not there, or not empty
                 os.rmdir(self._path(folder))
 
     def clear_below(self, folder: str) -> None:
@@ -222,7 +217,7 @@ class Place:
         return Objects(self.uri)
 
     def _path(self, name: str) -> str:
-        return f"{self._root}/{name}" if name else self._root
+        return f"{self.path}/{name}" if name else self.path
 
     def _try(self, name: str, work: Callable[[], R]) -> R:
         return work() if self.is_local else patiently(self.at(name), work)

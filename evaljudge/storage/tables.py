@@ -19,41 +19,26 @@ if TYPE_CHECKING:
 def _schemas() -> dict[str, pa.Schema]:
     import pyarrow as pa
 
-    text, tokens = pa.string(), pa.struct([(n, pa.int64()) for n in asdict(Tokens())])
-    outcome = [("status", text), ("reason", text)]
-    candidate = pa.struct(
-        [
-            *(("system", text), ("text", text), ("ratings", pa.map_(text, pa.float64()))),
-            ("raters", pa.map_(text, pa.list_(pa.float64()))),
-        ]
-    )
-    return {
-        "cases": pa.schema(
-            [
-                *(("doc_id", text), ("source", text), ("references", pa.list_(text))),
-                *(("context", text), ("candidates", pa.list_(candidate))),
-            ]
-        ),
-        "briefs": pa.schema(
-            [
-                *(("doc_id", text), ("key", text), ("judge", text), ("axis", text)),
-                *(("part", text), ("content", text), *outcome),
-                *(("signature", text), ("tokens", tokens)),
-            ]
-        ),
-        "verdicts": pa.schema(
-            [
-                *(("doc_id", text), ("system", text), ("judge", text), ("axis", text)),
-                *(("evidence", text), *outcome, ("tokens", tokens)),
-            ]
-        ),
-        "scores": pa.schema(
-            [
-                *(("doc_id", text), ("system", text), ("scorer", text), ("axis", text)),
-                *(("value", pa.float64()), *outcome, ("signature", text)),
-            ]
-        ),
+    text, number = pa.string(), pa.float64()
+
+    def texts(names: str) -> list[tuple[str, pa.DataType]]:
+        return [(name, text) for name in names.split()]
+
+    rated = [("ratings", pa.map_(text, number)), ("raters", pa.map_(text, pa.list_(number)))]
+    candidates = ("candidates", pa.list_(pa.struct([*texts("system text"), *rated])))
+    references = ("references", pa.list_(text))
+    tokens = ("tokens", pa.struct([(name, pa.int64()) for name in asdict(Tokens())]))
+    columns = {
+        "cases": [*texts("doc_id source"), references, *texts("context"), candidates],
+        "briefs": [*texts("doc_id key judge axis part content status reason signature"), tokens],
+        "verdicts": [*texts("doc_id system judge axis evidence status reason"), tokens],
+        "scores": [
+            *texts("doc_id system scorer axis"),
+            ("value", number),
+            *texts("status reason signature"),
+        ],
     }
+    return {name: pa.schema(fields) for name, fields in columns.items()}
 
 
 def cases_table(cases: Iterable[Case]) -> pa.Table:

@@ -11,6 +11,7 @@ import pytest
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard, expand
+from evaljudge.storage.streams import is_part
 from evaljudge.storage.tables import (
     briefs_table,
     cases_table,
@@ -21,7 +22,6 @@ from evaljudge.storage.tables import (
     scores_table,
     verdicts_table,
 )
-from evaljudge.storage.whole import is_part
 
 TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
 

@@ -1,0 +1,111 @@
+"""Files that appear whole or not at all, and remote files that are read piece by piece.
+
+A local file is written beside its place and renamed. Any other is written to a file here first and
+uploaded when it is whole: a put is atomic, and one that fails can be tried again from the start.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any
+
+from evaljudge.errors import UserError
+from evaljudge.storage.patience import patiently
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import fs
+
+IN_MEMORY, PIECE = 8 << 20, 8 << 20
+PART = ".part"
+
+
+def is_part(name: str) -> bool:
+    return name.startswith(".") and name.endswith(PART)
+
+
+@contextmanager
+def whole_file(path: str, only_new: bool = False) -> Iterator[IO[bytes]]:
+    """A file on this machine; `only_new` leaves a file alone that is there already."""
+    folder, _, base = path.rpartition("/")
+    beside = f"{folder}/.{base}.{uuid.uuid4().hex[:8]}{PART}"
+    stream = _new(beside, path)
+    try:
+        with stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if only_new:
+            with suppress(FileExistsError):
+                os.link(beside, path)
+        else:
+            os.replace(beside, path)
+    finally:
+        with suppress(FileNotFoundError):  # renamed
+            os.unlink(beside)
+
+
+def _new(beside: str, path: str) -> IO[bytes]:
+    try:
+        os.makedirs(os.path.dirname(beside), exist_ok=True)
+        return open(beside, "wb")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@contextmanager
+def whole_upload(
+    system: fs.FileSystem, path: str, uri: str, put: Callable[[bytes], None] | None
+) -> Iterator[IO[bytes]]:
+    """A file on object storage; `put` takes a small one, where there is such a way."""
+
+    def upload() -> None:
+        spool.seek(0)
+        with system.open_output_stream(path) as sink:
+            shutil.copyfileobj(spool, sink, PIECE)
+
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as spool:
+        yield spool
+        if put and spool.tell() <= IN_MEMORY:
+            spool.seek(0)
+            put(spool.read())
+        else:
+            patiently(uri, upload)
+
+
+class PatientFile(io.RawIOBase):
+    """A remote file that is read piece by piece; each read is tried again where it fails."""
+
+    def __init__(self, stream: pa.NativeFile, uri: str) -> None:
+        self._stream, self._uri, self._at = stream, uri, 0
+        self._size = int(patiently(uri, stream.size))
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = min(len(buffer), max(0, self._size - self._at))
+        read = patiently(self._uri, lambda: self._stream.read_at(wanted, self._at))
+        buffer[: len(read)] = read
+        self._at += len(read)
+        return len(read)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
