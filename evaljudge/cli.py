@@ -157,7 +157,7 @@ def agree(
     """How far scores and metrics agree with human ratings, and people with each other."""
     from evaljudge.commands.agree import Wanted, agree_with
     from evaljudge.config import AgreementConfig
-    from evaljudge.corpora.by_options import source_by_options
+    from evaljudge.corpora import source_by_options
     from evaljudge.metrics import read_metrics
     from evaljudge.settings import read_settings
 
@@ -228,7 +228,7 @@ def calibrate(
 ) -> None:
     """Scores on the scale of human ratings, and thresholds that reach a precision."""
     from evaljudge.commands.calibrate import Calibrating, calibrate_with
-    from evaljudge.corpora.by_options import source_by_options
+    from evaljudge.corpora import source_by_options
 
     wanted = Calibrating(
         source_by_options(cases, form, sources, column),

@@ -43,6 +43,10 @@ def first_words(error: Exception) -> str:
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
+def first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """`unknown axis 'fluencey': did you mean 'fluency'?` — or the list, when nothing is near."""
     names = sorted(known)

@@ -13,6 +13,8 @@ import re
 import unicodedata
 
 SHORT, LONG = 200, 2000
+QUOTED = 60
+"""Characters that a message quotes."""
 WIDE_ENOUGH = 12  # columns: of less, only the beginning is kept
 _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
@@ -27,6 +29,11 @@ def one_line(text: str, longest: int = SHORT) -> str:
     shown = _DIRECTING.sub("\ufffd", "".join(map(_visible, text)))
     line = _cut(" ".join(shown.split()), longest)
     return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
+
+
+def shown(text: str) -> str:
+    """In quotes as Python writes them, for a message: line breaks are `\\n`, the end may be cut."""
+    return repr(_cut(text, QUOTED))
 
 
 def markdown(text: str, longest: int = SHORT) -> str:

@@ -21,7 +21,7 @@ from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import WithoutOutliers
 from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import Config
-from evaljudge.corpora.plain_rows import rows_of
+from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
 from evaljudge.storage import Output, Shard, ahead

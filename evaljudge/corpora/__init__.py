@@ -4,27 +4,27 @@ with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     print(corpus.cases, corpus.digest)
     for case in corpus: ...
 
-A format of one's own is one file with a function that yields rows in the generic form, and a line
-in `FORMATS`. One whose files leave the documents out may take `sources`, where those lie.
+Another format is one file with a function that yields rows in the generic form, and a line in
+`FORMATS`. A format whose files leave the documents out may take `sources`, where those lie.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from evaljudge.corpora.advice import CONFIGURATION, Advice
+from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
 from evaljudge.corpora.columns import Columns
 from evaljudge.corpora.corpus import BadRows, Corpus, gather
-from evaljudge.corpora.generic import read_generic
+from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.hanna import read_hanna
-from evaljudge.corpora.longdocs import read_arxiv, read_govreport
+from evaljudge.corpora.longdocs import read_longdocs
 from evaljudge.corpora.newsroom import read_newsroom
 from evaljudge.corpora.rose import read_rose
-from evaljudge.corpora.rows import BadRow, Format, Row, SourcedFormat
+from evaljudge.corpora.rows import Format, Rows
 from evaljudge.corpora.summeval import (
     NUMBER_OF_EXPERTS,
     TURKERS,
@@ -33,15 +33,11 @@ from evaljudge.corpora.summeval import (
     read_kept,
     read_summeval,
 )
-from evaljudge.corpora.usr import read_personachat, read_topicalchat
+from evaljudge.corpora.usr import read_usr
 from evaljudge.errors import UserError, unknown
+from evaljudge.storage import index_on_disk
 
-
-def _without(read: SourcedFormat) -> Format:
-    return lambda paths: read(paths, None)
-
-
-SOURCED: Mapping[str, SourcedFormat] = {
+SOURCED: Mapping[str, Format] = {
     "summeval": read_summeval,
     "summeval-turkers": partial(read_summeval, raters=TURKERS),
     **{
@@ -50,23 +46,25 @@ SOURCED: Mapping[str, SourcedFormat] = {
     },
     "summeval-extremes": partial(read_kept, extremes),
     "summeval-consistent": partial(read_kept, consistent),
-    "arxiv": read_arxiv,
-    "govreport": read_govreport,
+    "arxiv": partial(read_longdocs, "arXiv"),
+    "govreport": partial(read_longdocs, "GovReport"),
 }
+"""The formats that take `sources`."""
 GENERIC = "generic"
 FORMATS: dict[str, Format] = {
     GENERIC: read_generic,
-    "topicalchat": read_topicalchat,
-    "topicalchat-references": partial(read_topicalchat, with_reference=True),
-    "personachat": read_personachat,
-    "personachat-references": partial(read_personachat, with_reference=True),
+    "topicalchat": partial(read_usr, "tc"),
+    "topicalchat-references": partial(read_usr, "tc", with_reference=True),
+    "personachat": partial(read_usr, "pc"),
+    "personachat-references": partial(read_usr, "pc", with_reference=True),
     "hanna": read_hanna,
     "newsroom": read_newsroom,
     "rose": read_rose,
-    **{name: _without(read) for name, read in SOURCED.items()},
+    **SOURCED,
 }
 
-__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corpus"]
+__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corpus",
+           "source_by_options"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +81,27 @@ class CorpusSource:
     """In which words messages advise."""
 
 
+def source_by_options(
+    cases: str,
+    form: str,
+    sources: str | None,
+    column: Sequence[str] | None,
+    advice: Advice = OPTIONS,
+) -> CorpusSource:
+    """A corpus named by the options of a command."""
+    return CorpusSource(cases, form, sources, named_columns(column), advice)
+
+
 @contextmanager
 def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Corpus]:
     """Reads everything once; its cases can then be iterated until the block ends."""
     columns = Columns(source.columns, source.advice)
     rows = _rows(source, columns)
-    with closing(sqlite3.connect("")) as base:
-        yield gather(rows, base, bad_rows, columns, own=source.format == GENERIC)
+    with index_on_disk(SCHEMA) as index:
+        yield gather(rows, index, bad_rows, columns, own=source.format == GENERIC)
 
 
-def _rows(source: CorpusSource, columns: Columns) -> Iterator[Row | BadRow]:
+def _rows(source: CorpusSource, columns: Columns) -> Rows:
     if source.format not in FORMATS:
         raise UserError(unknown("corpus format", source.format, FORMATS))
     paths = (source.path,) if isinstance(source.path, str) else tuple(source.path)

@@ -8,9 +8,11 @@ OPTIONS.columns({"human": "ratings.tone"})  ->  "`--column human=ratings.tone`"
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
+
+from evaljudge.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,17 @@ def _as_configuration(columns: Mapping[str, str]) -> str:
 def _as_options(columns: Mapping[str, str]) -> str:
     pairs = (f"--column {quote(f'{theirs}={ours}')}" for theirs, ours in columns.items())
     return f"`{' '.join(pairs)}`"
+
+
+def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
+    """A command line's THEIRS=OURS, parted at the last `=`, since a name of theirs may hold one."""
+    named = {}
+    for pair in pairs or ():
+        theirs, equals, ours = pair.rpartition("=")
+        if not equals or not theirs:
+            raise UserError(f"--column {pair}: write it as THEIRS=OURS")
+        named[theirs] = ours
+    return named
 
 
 def _yaml(name: str) -> str:

@@ -16,9 +16,16 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from evaljudge.corpora.advice import CONFIGURATION, Advice
-from evaljudge.corpora.rows import DOTTED, KNOWN_FIELDS, Row
-from evaljudge.corpora.values import RefusedError, is_number, shown
+from evaljudge.corpora.rows import (
+    DOTTED,
+    KNOWN_FIELDS,
+    RefusedError,
+    Row,
+    in_candidates,
+    is_number,
+)
 from evaljudge.errors import UserError, unknown
+from evaljudge.text import shown
 
 NESTED = frozenset(["doc_id", "source", "references", "context", "candidates"])
 FLAT = frozenset(KNOWN_FIELDS)
@@ -75,10 +82,7 @@ class Columns:
             if ours in renamed:
                 raise RefusedError(f"two keys are called {shown(ours)}")
             renamed[ours] = value
-        if isinstance(renamed.get("candidates"), list):
-            inner = renamed["candidates"]
-            renamed["candidates"] = [self.fields(c) if isinstance(c, Mapping) else c for c in inner]
-        return renamed
+        return in_candidates(renamed, self.fields)
 
     def refuse_unseen(self) -> None:
         """A mapping that maps nothing is a slip."""

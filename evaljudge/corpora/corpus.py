@@ -5,19 +5,18 @@ rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=()
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from sqlite3 import Connection
 from typing import Literal
 
-from evaljudge.corpora.columns import AS_THEY_ARE, Columns, Unread
+from evaljudge.corpora.columns import Columns, Unread
 from evaljudge.corpora.digest import digests
 from evaljudge.corpora.fragment import Fragment, fragment_of
-from evaljudge.corpora.grouping import Grouping
+from evaljudge.corpora.grouping import Grouped, Grouping
 from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import shown
 from evaljudge.errors import UserError
-from evaljudge.records import Case
+from evaljudge.storage import Index
+from evaljudge.text import shown
 
 BadRows = Literal["fail", "skip"]
 NAMED_ON_FAILURE = 3
@@ -26,7 +25,7 @@ FIELDS_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(Grouped):
     cases: int
     candidates: int
     rated: int
@@ -40,27 +39,7 @@ class Corpus:
     """Of everything that changes an ask; independent of order and of nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
-    """Of the generic form: what is said of columns and keys that nothing reads."""
-    _grouping: Grouping = field(repr=False)
-
-    def rated_on(self) -> dict[str, int]:
-        """How many candidates are rated on each axis, in order of first appearance."""
-        return self._grouping.rated_on()
-
-    def __iter__(self) -> Iterator[Case]:
-        """In order of first appearance, candidates in row order; as often as wanted."""
-        return iter(self._grouping)
-
-    def find(self, doc_id: str) -> Case | None:
-        return self._grouping.find(doc_id)
-
-    def mark(self, case: Case) -> None:
-        """This document, and these of its candidates, are known from before."""
-        self._grouping.mark(case)
-
-    def unmarked(self) -> Iterator[Case]:
-        """Documents not marked; and those that are, with the candidates that are not."""
-        return self._grouping.unmarked()
+    """Of the generic form: notes on columns and keys that nothing reads."""
 
 
 @dataclass(slots=True)
@@ -89,15 +68,10 @@ class _Intake:
 
 
 def gather(
-    rows: Iterable[Row | BadRow],
-    base: Connection,
-    bad_rows: BadRows,
-    columns: Columns = AS_THEY_ARE,
-    own: bool = False,
+    rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: Columns, own: bool
 ) -> Corpus:
     """`own`: the form is the user's own, whose names may be slips."""
-    advice = columns.advice
-    grouping, intake = Grouping(base), _Intake(Unread(advice))
+    grouping, intake = Grouping(index), _Intake(Unread(columns.advice))
     for row in rows:
         _take(row, grouping, intake)
     if own:
@@ -105,20 +79,15 @@ def gather(
     if intake.objects and not intake.has_source:
         raise UserError(_no_source(intake))
     if intake.bad and bad_rows == "fail":
-        raise UserError(_bad(intake, advice.skip))
-    cases, candidates, rated = grouping.counts()
-    of = digests(grouping)
+        raise UserError(_bad(intake, columns.advice.skip))
     return Corpus(
-        cases=cases,
-        candidates=candidates,
-        rated=rated,
+        index,
+        *grouping.counts(),
         skipped=tuple(intake.named),
         skipped_rows=intake.bad,
         absent_ratings=intake.absent,
-        digest=of.content,
-        ratings_digest=of.ratings,
+        **digests(grouping)._asdict(),
         unread=tuple(intake.unread.notes()) if own else (),
-        _grouping=grouping,
     )
 
 

@@ -16,12 +16,13 @@ from evaljudge.corpora.rows import (
     DOTTED,
     NOT_UTF8,
     BadRow,
-    Row,
+    RefusedError,
+    Rows,
     all_ratings,
     json_or_text,
     ratings_in,
+    row_of,
 )
-from evaljudge.corpora.values import RefusedError
 
 LONGEST_CELL = 1 << 28
 """Characters; the csv module's own 131,072 is less than a book. A quote left open ends here."""
@@ -29,9 +30,7 @@ LONGEST_CELL = 1 << 28
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
 
-def read_csv(
-    stream: IO[bytes], name: str, columns: Columns = AS_THEY_ARE
-) -> Iterator[Row | BadRow]:
+def read_csv(stream: IO[bytes], name: str, columns: Columns = AS_THEY_ARE) -> Rows:
     csv.field_size_limit(LONGEST_CELL)
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     header: list[str] = []
@@ -41,7 +40,7 @@ def read_csv(
         elif not header:
             header = columns.header([column.strip() for column in cells], name)
         elif any(cell and not cell.isspace() for cell in cells):
-            yield _row(place, header, cells)
+            yield row_of(place, _fields, header, cells)
 
 
 def _records(lines: io.TextIOWrapper, name: str) -> Iterator[tuple[str, list[str] | str]]:
@@ -59,33 +58,18 @@ def _records(lines: io.TextIOWrapper, name: str) -> Iterator[tuple[str, list[str
             yield place, cells
 
 
-def _row(place: str, header: list[str], cells: list[str]) -> Row | BadRow:
-    if not _decoded(cells):
-        return BadRow(place, NOT_UTF8)
+def _fields(header: list[str], cells: list[str]) -> dict[str, Any]:
+    _refuse_undecoded(cells)
     if any(cells[len(header) :]):
-        return BadRow(place, f"{len(cells)} cells under a header of {len(header)}")
-    try:
-        return Row(place, _fields(dict(zip(header, cells, strict=False))))
-    except RefusedError as refused:
-        return BadRow(place, str(refused))
-
-
-def _decoded(cells: list[str]) -> bool:
-    """Whether every byte was UTF-8: one that was not stands as a lone surrogate."""
-    try:
-        "".join(cells).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _fields(record: dict[str, str]) -> dict[str, Any]:
+        raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
+    record = dict(zip(header, cells, strict=False))
     fields: dict[str, Any] = dict(record)
     for name in ABSENT_WHEN_EMPTY:
         if fields.get(name) == "":
             fields[name] = None
     if fields.get("references"):
-        fields["references"] = _references(fields["references"])
+        held = _list_or_text(fields["references"])
+        fields["references"] = held if isinstance(held, list) else [fields["references"]]
     if fields.get("ratings"):
         fields["ratings"] = ratings_in(fields["ratings"])
     dotted = {
@@ -96,14 +80,21 @@ def _fields(record: dict[str, str]) -> dict[str, Any]:
     return {**fields, **all_ratings(fields.get("ratings"), dotted)}
 
 
-def _references(cell: str) -> list[Any]:
-    held = json_or_text(cell) if cell.lstrip().startswith("[") else cell
-    return held if isinstance(held, list) else [cell]
+def _refuse_undecoded(cells: list[str]) -> None:
+    """A byte that was not UTF-8 stands as a lone surrogate."""
+    try:
+        "".join(cells).encode()
+    except UnicodeEncodeError:
+        raise RefusedError(NOT_UTF8) from None
+
+
+def _list_or_text(cell: str) -> Any:
+    return json_or_text(cell) if cell.lstrip().startswith("[") else cell
 
 
 def _rating(cell: str) -> Any:
-    """A number, or a JSON list of them; what is neither is left for the row's check to refuse."""
+    """A number, or a JSON list of them; what is neither is left for `fragment` to refuse."""
     try:
         return float(cell)
     except ValueError:
-        return json_or_text(cell) if cell.lstrip().startswith("[") else cell
+        return _list_or_text(cell)

@@ -1,7 +1,7 @@
 """What a corpus holds, as one number that does not depend on any order.
 
     digests([Case(Document("d1", "The river …"), (Candidate("A", "A flood.", {"fluency": 4.0}),))])
-    -> Digests(content="5c0e…", ratings="91b7…")
+    -> Digests(digest="5c0e…", ratings_digest="91b7…")
 
 Each case is hashed by itself and the hashes are added up, so that nothing has to be sorted.
 """
@@ -20,8 +20,8 @@ BYTES = 32
 
 
 class Digests(NamedTuple):
-    content: str
-    ratings: str
+    digest: str
+    ratings_digest: str
 
 
 def digests(cases: Iterable[Case]) -> Digests:
@@ -45,7 +45,7 @@ def _ratings(case: Case) -> int:
 
 
 def _rated(candidate: Candidate) -> tuple[Any, ...]:
-    """Without raters as before there were any: a corpus of old keeps its digest."""
+    """Raters only where there are any, so that a corpus without them keeps its earlier digest."""
     listed = sorted((axis, _nulled(numbers)) for axis, numbers in candidate.raters.items())
     return (candidate.system, sorted(candidate.ratings.items()), *([listed] if listed else ()))
 

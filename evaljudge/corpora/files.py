@@ -1,7 +1,9 @@
-"""The files that a corpus' paths name, each read by the reader for its ending.
+"""The files that a path names, each read by the reader for its ending; and the generic form.
 
-read_files(("data/cases.jsonl", "more/*.csv"), {".jsonl": read_jsonl, ".csv": read_csv})
--> Row("cases.jsonl:1", {"doc_id": …}), …
+    read_files(("data/cases.jsonl", "more/*.csv"), {".jsonl": read_jsonl, ".csv": read_csv})
+    -> Row("cases.jsonl:1", {"doc_id": …}), …
+
+The generic form is JSON lines, CSV or Parquet, as a file, a folder, a glob, or several of them.
 """
 
 from __future__ import annotations
@@ -10,26 +12,56 @@ import gzip
 import io
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import IO
 
-from evaljudge.corpora.parquet import PARQUET
-from evaljudge.corpora.rows import BadRow, Reader, Row, first_line
-from evaljudge.errors import UserError
+from evaljudge.corpora.columns import AS_THEY_ARE, Columns
+from evaljudge.corpora.csv_table import read_csv
+from evaljudge.corpora.jsonl import read_jsonl
+from evaljudge.corpora.parquet import PARQUET, read_parquet
+from evaljudge.corpora.rows import Reader, Row, Rows, accepted
+from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read
 
 Readers = Mapping[str, Reader]
-"""By a file's ending, packed or not."""
-
+"""By a file's ending, packed or not; a Parquet file is packed inside."""
+JSON_LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
+    **dict.fromkeys(JSON_LINES, read_jsonl),
+    **dict.fromkeys((".csv", ".csv.gz"), read_csv),
+    PARQUET: read_parquet,
+}
 PACKED = ".gz"
 BUFFER = 1 << 20
 
 
-def read_files(paths: tuple[str, ...], readers: Readers) -> Iterator[Row | BadRow]:
+def read_generic(paths: tuple[str, ...], columns: Columns = AS_THEY_ARE) -> Rows:
+    readers = {end: partial(read, columns=columns) for end, read in GENERIC_READERS.items()}
+    return read_files(paths, readers)
+
+
+def read_files(paths: tuple[str, ...], readers: Readers) -> Rows:
     files = list(dict.fromkeys(file for path in paths for file in _files(path, readers)))
-    shared = Counter(_base(file) for file in files)
+    shared = Counter(map(_base, files))
     for file in files:
         yield from _rows(file, _base(file) if shared[_base(file)] == 1 else file, readers)
+
+
+def rows_of(file: str, see: Callable[[bytes], None] = lambda line: None) -> Iterator[Row]:
+    """The rows of one file of JSON lines that a user gives beside the corpus; `see` is given every
+    line. The first bad row is the user's mistake."""
+    try:
+        with open_to_read(file) as stream, io.BufferedReader(stream, BUFFER) as lines:  # type: ignore[type-var]
+            yield from map(accepted, read_jsonl(_seen(lines, see), file))
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
+
+
+def _seen(lines: Iterable[bytes], see: Callable[[bytes], None]) -> Iterator[bytes]:
+    for line in lines:
+        see(line)
+        yield line
 
 
 def _files(path: str, readers: Readers) -> list[str]:
@@ -48,7 +80,7 @@ def _reader(file: str, readers: Readers) -> Reader | None:
     return next((readers[ending] for ending in readers if name.endswith(ending)), None)
 
 
-def _rows(file: str, name: str, readers: Readers) -> Iterator[Row | BadRow]:
+def _rows(file: str, name: str, readers: Readers) -> Rows:
     reader = _reader(file, readers)
     assert reader, file
     try:

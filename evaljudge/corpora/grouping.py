@@ -1,11 +1,8 @@
 """Rows of one document lying anywhere, brought together on disk.
 
-    grouping.add(Fragment("c.jsonl:1", "d1", "The river …", None, (), (a,), 0)) -> None
-    grouping.add(Fragment("c.jsonl:9", "d1", "The lake …", None, (), (b,), 0))
-    -> "`source` of document 'd1' is another than in c.jsonl:1"
-
-SQLite keeps a database without a name in a temporary file of its own, beyond what fits its cache,
-and it is gone when closed: so memory stays flat, however many documents there are.
+grouping.add(Fragment("c.jsonl:1", "d1", "The river …", None, (), (a,), 0)) -> None
+grouping.add(Fragment("c.jsonl:9", "d1", "The lake …", None, (), (b,), 0))
+-> "`source` of document 'd1' is another than in c.jsonl:1"
 """
 
 from __future__ import annotations
@@ -13,17 +10,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import nan
-from sqlite3 import Connection
 from typing import Any
 
 from evaljudge.corpora.fragment import Fragment
-from evaljudge.corpora.values import shown
 from evaljudge.records import Candidate, Case, Document
+from evaljudge.storage import Index
+from evaljudge.text import shown
 
 CACHE_KIB = 65_536
-_SCHEMA = f"""
-PRAGMA journal_mode = OFF;
+SCHEMA = f"""
 PRAGMA cache_size = -{CACHE_KIB};
 CREATE TABLE document (
     number INTEGER PRIMARY KEY, doc_id TEXT NOT NULL UNIQUE,
@@ -40,32 +37,72 @@ CREATE TABLE candidate (
 """
 _PARTS = ("source", "context", "references")
 _FIND = 'SELECT number, source, context, "references" FROM document WHERE doc_id = ?'
-_START = "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)"
-_FILL = 'UPDATE document SET "{0}" = ?, {0}_place = ? WHERE number = ?'
-_PLACE_OF_PART = "SELECT {0}_place FROM document WHERE number = ?"
-_PLACE_OF_CANDIDATE = "SELECT place FROM candidate WHERE document = ? AND system = ?"
-_KEEP = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
 _DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document'
 _CANDIDATES = "SELECT system, text, ratings, raters FROM candidate WHERE document = ?"
-_MARK_DOCUMENT = "UPDATE document SET marked = 1 WHERE number = ?"
-_MARK_CANDIDATE = "UPDATE candidate SET marked = 1 WHERE document = ? AND system = ?"
 _WITH_NEWS = """NOT marked OR EXISTS
 (SELECT * FROM candidate c WHERE c.document = document.number AND NOT c.marked)"""
 _COUNTS = """SELECT (SELECT count(*) FROM document), count(*), coalesce(sum(ratings <> '{}'), 0)
 FROM candidate"""
-
 _RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
 
 Parts = Mapping[str, str | None]
 """What is said of a document, each part None until a row says it."""
 
 
-class Grouping:
-    """Cases in the making, in order of first appearance."""
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The cases of an index, in order of first appearance, candidates in row order."""
 
-    def __init__(self, base: Connection) -> None:
-        self._base = base
-        base.executescript(_SCHEMA)
+    index: Index = field(repr=False)
+
+    def __iter__(self) -> Iterator[Case]:
+        """As often as wanted, and several at a time."""
+        for row in self.index.execute(f"{_DOCUMENTS} ORDER BY number"):
+            yield self._case(row, _CANDIDATES)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Cases, candidates, and rated candidates."""
+        cases, candidates, rated = self._one(_COUNTS)
+        return cases, candidates, rated
+
+    def rated_on(self) -> dict[str, int]:
+        """How many candidates are rated on each axis, in order of first appearance."""
+        counted = Counter[str]()
+        for (ratings,) in self.index.execute(_RATINGS):
+            counted.update(json.loads(ratings).keys())
+        return dict(counted)
+
+    def find(self, doc_id: str) -> Case | None:
+        row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)
+        return self._case(row, _CANDIDATES) if row else None
+
+    def mark(self, case: Case) -> None:
+        """This document, and these of its candidates, are known from before."""
+        number = self._one(_FIND, case.document.doc_id)[0]
+        self.index.execute("UPDATE document SET marked = 1 WHERE number = ?", (number,))
+        self.index.executemany(
+            "UPDATE candidate SET marked = 1 WHERE document = ? AND system = ?",
+            ((number, candidate.system) for candidate in case.candidates),
+        )
+
+    def unmarked(self) -> Iterator[Case]:
+        """Documents not marked; and those that are, with the candidates that are not."""
+        for row in self.index.execute(f"{_DOCUMENTS} WHERE {_WITH_NEWS} ORDER BY number"):
+            yield self._case(row, f"{_CANDIDATES} AND NOT marked")
+
+    def _case(self, row: Sequence[Any], candidates_of: str) -> Case:
+        number, doc_id, source, context, references = row
+        texts = tuple(json.loads(references)) if references else ()
+        kept = self.index.execute(f"{candidates_of} ORDER BY number", (number,))
+        document = Document(doc_id, source or "", texts, context)
+        return Case(document, tuple(_candidate(*columns) for columns in kept))
+
+    def _one(self, query: str, *values: Any) -> Any:
+        return self.index.execute(query, values).fetchone()
+
+
+class Grouping(Grouped):
+    """Cases in the making."""
 
     def add(self, fragment: Fragment) -> str | None:
         """Keeps it; or says how it contradicts or repeats what was kept before."""
@@ -80,79 +117,44 @@ class Grouping:
             problem = self._keep(number, fragment)
         return problem
 
-    def counts(self) -> tuple[int, int, int]:
-        """Cases, candidates, and rated candidates."""
-        cases, candidates, rated = self._one(_COUNTS)
-        return cases, candidates, rated
-
-    def rated_on(self) -> dict[str, int]:
-        """How many candidates are rated on each axis."""
-        counted = Counter[str]()
-        for (ratings,) in self._base.execute(_RATINGS):
-            counted.update(json.loads(ratings).keys())
-        return dict(counted)
-
-    def __iter__(self) -> Iterator[Case]:
-        for row in self._base.execute(f"{_DOCUMENTS} ORDER BY number"):
-            yield self._case(row, _CANDIDATES)
-
-    def find(self, doc_id: str) -> Case | None:
-        row = self._one(f"{_DOCUMENTS} WHERE doc_id = ?", doc_id)
-        return self._case(row, _CANDIDATES) if row else None
-
-    def mark(self, case: Case) -> None:
-        number = self._one(_FIND, case.document.doc_id)[0]
-        self._base.execute(_MARK_DOCUMENT, (number,))
-        systems = ((number, candidate.system) for candidate in case.candidates)
-        self._base.executemany(_MARK_CANDIDATE, systems)
-
-    def unmarked(self) -> Iterator[Case]:
-        for row in self._base.execute(f"{_DOCUMENTS} WHERE {_WITH_NEWS} ORDER BY number"):
-            yield self._case(row, f"{_CANDIDATES} AND NOT marked")
-
-    def _case(self, row: Sequence[Any], candidates_of: str) -> Case:
-        number, doc_id, source, context, references = row
-        texts = tuple(json.loads(references)) if references else ()
-        kept = self._base.execute(f"{candidates_of} ORDER BY number", (number,))
-        document = Document(doc_id, source or "", texts, context)
-        return Case(document, tuple(_candidate(*columns) for columns in kept))
-
-    def _one(self, query: str, *values: Any) -> Any:
-        return self._base.execute(query, values).fetchone()
-
     def _start(self, fragment: Fragment, said: Parts) -> int:
         places = [text and fragment.place for text in said.values()]
-        started = self._base.execute(_START, (fragment.doc_id, *said.values(), *places))
+        started = self.index.execute(
+            "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)",
+            (fragment.doc_id, *said.values(), *places),
+        )
         assert started.lastrowid is not None
         return started.lastrowid
 
     def _fill(self, number: int, place: str, said: Parts, before: Parts) -> None:
         for part, text in said.items():
             if text is not None and before[part] is None:
-                self._base.execute(_FILL.format(part), (text, place, number))
+                fill = f'UPDATE document SET "{part}" = ?, {part}_place = ? WHERE number = ?'
+                self.index.execute(fill, (text, place, number))
 
     def _conflict(self, number: int, new: Fragment, said: Parts, before: Parts) -> str | None:
         for part, text in said.items():
             if text is not None and before[part] not in (None, text):
-                (place,) = self._one(_PLACE_OF_PART.format(part), number)
+                (place,) = self._one(f"SELECT {part}_place FROM document WHERE number = ?", number)
                 return f"`{part}` of document {shown(new.doc_id)} is another than in {place}"
         return None
 
     def _repeated(self, number: int, fragment: Fragment) -> str | None:
+        find = "SELECT place FROM candidate WHERE document = ? AND system = ?"
         for candidate in fragment.candidates:
-            earlier = self._one(_PLACE_OF_CANDIDATE, number, candidate.system)
-            if earlier:
+            if earlier := self._one(find, number, candidate.system):
                 return _again(fragment, candidate, earlier[0])
         return None
 
     def _keep(self, number: int, fragment: Fragment) -> str | None:
         """Of a system twice in this very row, the first is kept."""
+        keep = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
         problem = None
         for candidate in fragment.candidates:
             ratings = json.dumps(candidate.ratings) if candidate.ratings else "{}"
             raters = json.dumps(candidate.raters) if candidate.raters else None
             kept = (number, candidate.system, candidate.text, ratings, raters, fragment.place)
-            if not self._base.execute(_KEEP, kept).rowcount:
+            if not self.index.execute(keep, kept).rowcount:
                 problem = problem or _again(fragment, candidate, fragment.place)
         return problem
 
@@ -163,7 +165,7 @@ def _said(fragment: Fragment) -> dict[str, str | None]:
 
 
 def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
-    """The NaN of a rater's absent rating comes back as `math.nan`: see `rating`."""
+    """The NaN of a rater's absent rating comes back as `math.nan`: see `fragment`."""
     listed: dict[str, list[float]] = json.loads(raters or "{}", parse_constant=lambda _: nan)
     return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 

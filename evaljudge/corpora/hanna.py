@@ -10,19 +10,18 @@ prompt, and the document's name (hanna-00, …). The human story is a system, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import CSV, Fields, given, number, rater_by_rater, turned
-from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import RefusedError, shown
+from evaljudge.corpora.rows import RefusedError, Rows
+from evaljudge.text import shown
 
 AXES = ("Relevance", "Coherence", "Empathy", "Surprise", "Engagement", "Complexity")
 PROMPTS = 96
 
 
-def read_hanna(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
+def read_hanna(paths: tuple[str, ...]) -> Rows:
     return rater_by_rater(turned(row, _rated) for row in read_files(paths, CSV))
 
 

@@ -16,30 +16,22 @@ in it: `sources` names generic rows {"doc_id", "source", "references"} of theirs
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
-from evaljudge.corpora.files import read_files
-from evaljudge.corpora.generic import read_generic
+from evaljudge.corpora.files import read_files, read_generic
 from evaljudge.corpora.published import CSV, JSON, Fields, given, number, turned
-from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import RefusedError, shown
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
 from evaljudge.errors import UserError
+from evaljudge.text import shown
 
 DATASETS = ("arXiv", "GovReport")
 FIRST_RATER = "a1"
 PREFIX = "ID_"
 
 
-def read_arxiv(paths: tuple[str, ...], sources: str | None = None) -> Iterator[Row | BadRow]:
-    return _part("arXiv", paths, sources)
-
-
-def read_govreport(paths: tuple[str, ...], sources: str | None = None) -> Iterator[Row | BadRow]:
-    return _part("GovReport", paths, sources)
-
-
-def _part(dataset: str, paths: tuple[str, ...], sources: str | None) -> Iterator[Row | BadRow]:
+def read_longdocs(dataset: str, paths: tuple[str, ...], sources: str | None = None) -> Rows:
+    """The part of the benchmark that is of this data set."""
     annotated = set()
     for row in read_files(paths, {**JSON, **CSV}):
         summary = turned(row, _summary)
@@ -70,6 +62,10 @@ def _by_means(fields: Fields) -> dict[str, Any]:
 def _by_raters(fields: Fields) -> dict[str, Any]:
     raters = {f" of {rater}": given(fields, rater, dict) for rater in fields}
     first, where = fields[FIRST_RATER], f" of {FIRST_RATER}"
+
+    def numbers(name: str) -> list[Any]:
+        return [number(said, name, of) for of, said in raters.items()]
+
     return {
         "dataset": _dataset(first, where),
         "doc_id": given(first, "document_id", str, where),
@@ -77,10 +73,8 @@ def _by_raters(fields: Fields) -> dict[str, Any]:
         "system": given(first, "model", str, where),
         "text": given(first, "summary", str, where),
         "ratings": {
-            "relevance": [number(said, "relevance_score", of) for of, said in raters.items()],
-            "factual_consistency": [
-                number(said, "factual_score", of) for of, said in raters.items()
-            ],
+            "relevance": numbers("relevance_score"),
+            "factual_consistency": numbers("factual_score"),
         },
     }
 
@@ -93,7 +87,7 @@ def _dataset(fields: Fields, where: str = "") -> str:
     return dataset
 
 
-def _documents(sources: str, annotated: Collection[str]) -> Iterator[Row | BadRow]:
+def _documents(sources: str, annotated: Collection[str]) -> Rows:
     """The rows of annotated documents, as cases without candidates."""
     found = False
     for row in read_generic((sources,)):

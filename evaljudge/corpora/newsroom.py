@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import CSV, Fields, given, number, rater_by_rater, turned
-from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.rows import Rows
 
 AXES = ("coherence", "fluency", "informativeness", "relevance")
 PARAGRAPH = re.compile(r"\s*(?:</?p\s*/?>\s*)+", re.IGNORECASE)
 LINE_BREAK = re.compile(r"[ \t]*<br\s*/?>[ \t]*", re.IGNORECASE)
 
 
-def read_newsroom(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
+def read_newsroom(paths: tuple[str, ...]) -> Rows:
     return rater_by_rater(turned(row, _rated) for row in read_files(paths, CSV))
 
 

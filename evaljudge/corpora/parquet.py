@@ -9,7 +9,7 @@ list of doubles, one a rater.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,13 +20,13 @@ from evaljudge.corpora.rows import (
     NOT_UTF8,
     SCORE_FIELDS,
     BadRow,
-    Row,
-    all_ratings,
-    first_line,
+    Rows,
+    in_candidates,
     ratings_in,
+    row_of,
+    undotted,
 )
-from evaljudge.corpora.values import RefusedError
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,10 @@ def read_parquet(
     name: str,
     wanted: Collection[str] = GENERIC,
     columns: Columns = AS_THEY_ARE,
-) -> Iterator[Row | BadRow]:
+) -> Rows:
+    def read(fields: dict[str, Any], unread: dict[str, Any]) -> dict[str, Any]:
+        return undotted(_with_ratings(columns.fields(fields))) | unread
+
     number = 0
     for batch, unread in _batches(stream, name, wanted, columns):
         for fields in _unpacked(batch):
@@ -51,11 +54,8 @@ def read_parquet(
             place = f"{name}: row {number}"
             if isinstance(fields, str):
                 yield BadRow(place, fields)
-                continue
-            try:
-                yield Row(place, _row(columns.fields(fields)) | unread)
-            except RefusedError as refused:
-                yield BadRow(place, str(refused))
+            else:
+                yield row_of(place, read, fields, unread)
 
 
 def _batches(
@@ -69,7 +69,7 @@ def _batches(
         table = pq.ParquetFile(stream)
         schema = table.schema_arrow
         ours = dict(zip(schema.names, columns.header(schema.names, name), strict=True))
-        read = [c for c in schema.names if ours[c] in wanted or _is_dotted(ours[c])]
+        read = [c for c in schema.names if ours[c] in wanted or ours[c].startswith(DOTTED)]
         unread = _examples(table, [c for c in schema.names if c not in read])
         for batch in table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=read):
             yield batch, unread
@@ -94,10 +94,6 @@ def _holds_numbers(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(inner) or pa.types.is_floating(inner))
 
 
-def _is_dotted(column: str) -> bool:
-    return column.startswith(DOTTED)
-
-
 def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
     try:
         rows: list[dict[str, Any] | str] = batch.to_pylist(maps_as_pydicts="strict")
@@ -108,17 +104,8 @@ def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
     return rows
 
 
-def _row(columns: dict[str, Any]) -> dict[str, Any]:
-    dotted = {c.removeprefix(DOTTED): v for c, v in columns.items() if _is_dotted(c)}
-    fields = _with_ratings(columns, dotted)
-    if isinstance(fields.get("candidates"), list):
-        fields["candidates"] = [
-            _with_ratings(c, {}) if isinstance(c, dict) else c for c in fields["candidates"]
-        ]
-    return fields
-
-
-def _with_ratings(fields: dict[str, Any], dotted: dict[str, Any]) -> dict[str, Any]:
+def _with_ratings(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Ratings in a JSON string become the object that it holds, in candidates too."""
     ratings = fields.get("ratings")
-    held = ratings_in(ratings) if isinstance(ratings, str) else ratings
-    return {**fields, **all_ratings(held, dotted)}
+    held = {"ratings": ratings_in(ratings)} if isinstance(ratings, str) else {}
+    return in_candidates({**fields, **held}, _with_ratings)

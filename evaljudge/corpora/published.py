@@ -9,14 +9,14 @@ the documents out, their source is empty: enough for agreement and for metrics a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from evaljudge.corpora.csv_table import read_csv
 from evaljudge.corpora.files import Readers
 from evaljudge.corpora.jsonl import read_json
-from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import RefusedError, is_number, kind, shown
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, is_number, kind
+from evaljudge.text import shown
 
 Fields = Mapping[str, Any]
 T = TypeVar("T")
@@ -68,10 +68,10 @@ def number(fields: Fields, name: str, where: str = "") -> Any:
         raise RefusedError(f"`{name}`{where} must be a number, not {said}") from None
 
 
-def rater_by_rater(rows: Iterable[Row | BadRow]) -> Iterator[Row | BadRow]:
+def rater_by_rater(rows: Iterable[Row | BadRow]) -> Rows:
     """Flat rows of a candidate, one from each rater, as one row with lists of ratings.
 
-    All are held, without the texts that repeat: a candidate's rows may lie anywhere.
+    All candidates are held, with their texts once: a candidate's rows may lie anywhere.
     """
     candidates: dict[tuple[str, str], Row] = {}
     for row in rows:

@@ -12,22 +12,21 @@ the single raters' are not published. A system without annotation is a candidate
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
 from evaljudge.corpora.parquet import PARQUET, read_parquet
 from evaljudge.corpora.published import JSON, Fields, given, number, turned
-from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import RefusedError, shown
+from evaljudge.corpora.rows import RefusedError, Rows
+from evaljudge.text import shown
 
 AXES = ("prior", "ref_based", "ref_free", "acu", "normalized_acu")
 FIELDS = ("example_id", "source", "reference", "system_outputs", "annotations")
 FILES: Readers = {**JSON, PARQUET: partial(read_parquet, wanted=FIELDS)}
 
 
-def read_rose(paths: tuple[str, ...]) -> Iterator[Row | BadRow]:
+def read_rose(paths: tuple[str, ...]) -> Rows:
     return (turned(row, _case) for row in read_files(paths, FILES))
 
 

@@ -3,17 +3,35 @@
     Row("cases.jsonl:17", {"doc_id": "d1", "source": "The river …", "system": "A", "text": "…"})
     BadRow("cases.jsonl:18", "not valid JSON")
 
-Readers change shapes only (a JSON cell into the object it holds); what a row's fields must be is
-said once, in `fragment`.
+Readers only change shapes (a JSON cell into the object it holds); what the fields of a row must be
+is checked in one place, `fragment`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import IO, Any, NamedTuple
+from decimal import Decimal
+from typing import IO, Any, NamedTuple, TypeGuard
 
-from evaljudge.corpora.values import RefusedError, shown
+from evaljudge.errors import UserError
+from evaljudge.text import shown
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+KNOWN_FIELDS = (
+    *("doc_id", "source", "references", "context"),
+    *("candidates", "system", "text", "ratings"),
+)
+SCORE_FIELDS = ("scorer", "axis", "value", "scores")
+"""What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
+NOT_UTF8 = "not UTF-8"
+DOTTED = "ratings."
+"""The beginning of a column's name that holds the ratings of one axis."""
+
+
+class RefusedError(Exception):
+    """What is wrong with a row; never leaves this folder."""
 
 
 class Row(NamedTuple):
@@ -26,34 +44,44 @@ class BadRow(NamedTuple):
     problem: str
 
 
-Reader = Callable[[IO[bytes], str], Iterator[Row | BadRow]]
+Rows = Iterator[Row | BadRow]
+Reader = Callable[[IO[bytes], str], Rows]
 """Reads one open file, known to the user by this name."""
+Format = Callable[..., Rows]
+"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat); one with
+`sources` finds the documents there."""
 
-Format = Callable[[tuple[str, ...]], Iterator[Row | BadRow]]
-"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat)."""
 
-SourcedFormat = Callable[[tuple[str, ...], str | None], Iterator[Row | BadRow]]
-"""Reads them with the documents that lie elsewhere, or without."""
+def row_of(place: str, read: Callable[..., Mapping[str, Any]], *given: Any) -> Row | BadRow:
+    """The row whose fields are read from what is given, or what is wrong with it."""
+    try:
+        return Row(place, read(*given))
+    except RefusedError as refused:
+        return BadRow(place, str(refused))
 
-KNOWN_FIELDS = (
-    "doc_id",
-    "source",
-    "references",
-    "context",
-    "candidates",
-    "system",
-    "text",
-    "ratings",
-)
-SCORE_FIELDS = ("scorer", "axis", "value", "scores")
-"""What rows of given scores have besides `doc_id` and `system` (see meta.py)."""
-NOT_UTF8 = "not UTF-8"
-DOTTED = "ratings."
-"""What the name of a table's column begins with that holds one axis' ratings."""
+
+def accepted(row: Row | BadRow) -> Row:
+    """For files whose first bad row is the user's mistake."""
+    if isinstance(row, BadRow):
+        raise UserError(f"{row.place}: {row.problem}")
+    return row
+
+
+def is_number(value: Any) -> TypeGuard[int | float | Decimal]:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def clean(text: str) -> str:
+    """Without lone surrogates, which neither Parquet nor a tokenizer can carry."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def kind(value: Any) -> str:
+    return type(value).__name__
 
 
 def json_or_text(cell: str) -> Any:
-    """What a table's cell holds: the JSON in it, or else the very text."""
+    """The JSON in a table's cell; the text itself where it is none."""
     try:
         return json.loads(cell)
     except (ValueError, RecursionError):
@@ -61,7 +89,7 @@ def json_or_text(cell: str) -> Any:
 
 
 def ratings_in(cell: str) -> Any:
-    """The object in a JSON cell, which an empty one and `null` stand for too."""
+    """The object in a JSON cell; an empty cell and `null` mean an empty one."""
     held = json_or_text(cell) if cell else None
     return {} if held is None else held
 
@@ -69,8 +97,8 @@ def ratings_in(cell: str) -> Any:
 def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
     """`{"ease": 3}` beside a column `ratings.tone` of 4: `{"ratings": {"ease": 3, "tone": 4}}`.
 
-    Nothing where nothing is rated; what is no object is left for the row's check to refuse. An axis
-    in both is refused: which of the two was meant?
+    Nothing where nothing is rated; ratings that are no object are left for `fragment` to refuse.
+    An axis in both is refused: it is not clear which of the two is meant.
     """
     if dotted and (ratings is None or isinstance(ratings, Mapping)):
         for axis in dotted.keys() & (ratings or {}).keys():
@@ -81,14 +109,18 @@ def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def undotted(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys `ratings.tone` of an object, and of the candidates in it, among its `ratings`."""
+    """Keys `ratings.tone` of an object, and of the candidates in it, put into its `ratings`."""
     dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}
     joined = {**fields, **all_ratings(fields.get("ratings"), dotted)} if dotted else dict(fields)
-    if isinstance(joined.get("candidates"), list):
-        inner = joined["candidates"]
-        joined["candidates"] = [undotted(c) if isinstance(c, Mapping) else c for c in inner]
-    return joined
+    return in_candidates(joined, undotted)
 
 
-def first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]
+def in_candidates(
+    fields: dict[str, Any], change: Callable[[Mapping[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """The fields, with each of their candidates changed."""
+    nested = fields.get("candidates")
+    if not isinstance(nested, list):
+        return fields
+    changed = [change(one) if isinstance(one, Mapping) else one for one in nested]
+    return {**fields, "candidates": changed}

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any
 
-from evaljudge.corpora.generic import read_generic
-from evaljudge.corpora.rows import BadRow, Row, json_or_text
+from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.rows import Row, accepted, json_or_text
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, HUMAN
 
@@ -23,9 +23,7 @@ Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 def read_given_scores(path: str) -> Given:
     """In JSONL, Parquet or CSV."""
     given: Given = {}
-    for row in read_generic((path,)):
-        if isinstance(row, BadRow):
-            raise UserError(f"{row.place}: {row.problem}")
+    for row in map(accepted, read_generic((path,))):
         at = (_text(row, "doc_id"), _text(row, "system"))
         for key, value in _values(row):
             if key[0] == HUMAN:

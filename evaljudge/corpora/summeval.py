@@ -23,7 +23,7 @@ Among equals the earlier line is kept; a summary that an axis has no rating of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from statistics import fmean, pvariance
 from typing import Any
@@ -31,8 +31,7 @@ from typing import Any
 from evaljudge.corpora.files import Readers, read_files
 from evaljudge.corpora.jsonl import read_jsonl
 from evaljudge.corpora.published import Fields, given, number, objects, turned
-from evaljudge.corpora.rows import NOT_UTF8, BadRow, Row
-from evaljudge.corpora.values import RefusedError
+from evaljudge.corpora.rows import NOT_UTF8, BadRow, RefusedError, Row, Rows
 from evaljudge.errors import UserError
 from evaljudge.storage import open_to_read
 
@@ -53,16 +52,14 @@ def read_summeval(
     sources: str | None = None,
     raters: str = EXPERTS,
     rater: int | None = None,
-) -> Iterator[Row | BadRow]:
+) -> Rows:
     """`rater`: this one's ratings alone, counted from 1."""
     story = cache(partial(_story, sources)) if sources else None
     turn = partial(_summary, raters, rater, story)
     return (turned(row, turn) for row in read_files(paths, LINES))
 
 
-def read_kept(
-    keep: Keep, paths: tuple[str, ...], sources: str | None = None
-) -> Iterator[Row | BadRow]:
+def read_kept(keep: Keep, paths: tuple[str, ...], sources: str | None = None) -> Rows:
     """Some of each document's summaries. All are held: a document's may lie anywhere."""
     documents: dict[str, list[Row]] = {}
     for row in read_summeval(paths, sources):

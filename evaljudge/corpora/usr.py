@@ -16,14 +16,13 @@ metrics have something to compare with. It stays a candidate, which these metric
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import JSON, Fields, given, objects, turned
-from evaljudge.corpora.rows import BadRow, Row
-from evaljudge.corpora.values import RefusedError, shown
+from evaljudge.corpora.rows import RefusedError, Rows
+from evaljudge.text import shown
 
 GROUND_TRUTH = "Original Ground Truth"
 AXES = {
@@ -36,21 +35,7 @@ AXES = {
 }
 
 
-def read_topicalchat(
-    paths: tuple[str, ...], with_reference: bool = False
-) -> Iterator[Row | BadRow]:
-    return _conversations(paths, "tc", with_reference)
-
-
-def read_personachat(
-    paths: tuple[str, ...], with_reference: bool = False
-) -> Iterator[Row | BadRow]:
-    return _conversations(paths, "pc", with_reference)
-
-
-def _conversations(
-    paths: tuple[str, ...], prefix: str, with_reference: bool
-) -> Iterator[Row | BadRow]:
+def read_usr(prefix: str, paths: tuple[str, ...], with_reference: bool = False) -> Rows:
     for number, row in enumerate(read_files(paths, JSON)):
         yield turned(row, partial(_case, f"{prefix}-{number:02}", with_reference))
 
@@ -62,14 +47,12 @@ def _case(doc_id: str, with_reference: bool, fields: Fields) -> dict[str, Any]:
         "context": given(fields, "fact", str).strip(),
         "candidates": [_response(response) for response in objects(fields, "responses")],
     }
-    return case | {"references": [_true(case["candidates"])]} if with_reference else case
-
-
-def _true(candidates: Iterable[Fields]) -> str:
-    for candidate in candidates:
-        if candidate["system"] == GROUND_TRUTH:
-            return str(candidate["text"])
-    raise RefusedError(f"no response of {shown(GROUND_TRUTH)}, which is the reference")
+    if with_reference:
+        true = [one["text"] for one in case["candidates"] if one["system"] == GROUND_TRUTH]
+        if not true:
+            raise RefusedError(f"no response of {shown(GROUND_TRUTH)}, which is the reference")
+        case["references"] = true[:1]
+    return case
 
 
 def _response(fields: Fields) -> dict[str, Any]:

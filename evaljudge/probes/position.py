@@ -14,8 +14,8 @@ from dataclasses import asdict
 from functools import partial
 
 from evaljudge.agreement import Preference, Share, Vote, preferences
-from evaljudge.corpora.generic import read_generic
-from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.corpora.files import read_generic
+from evaljudge.corpora.rows import Row, accepted
 from evaljudge.errors import UserError
 from evaljudge.probes.plots import Interval, intervals
 from evaljudge.probes.results import NONE, ProbeResult, ProbeTable
@@ -65,9 +65,7 @@ def position_study(rows: Sequence[Preference], about: str) -> ProbeResult:
 
 
 def _votes(path: str, documents: dict[str, int]) -> Iterator[Vote]:
-    for row in read_generic((path,)):
-        if isinstance(row, BadRow):
-            raise UserError(f"{row.place}: {row.problem}")
+    for row in map(accepted, read_generic((path,))):
         doc_id, first, second = (_text(row, name) for name in ("doc_id", "first", "second"))
         if first == second:
             raise UserError(f"{row.place}: first and second are the same system, {first!r}")

@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
-from typing import Any, Self
+from typing import Any
 
 from evaljudge.engines import Identity
 from evaljudge.identity import brief_key
 from evaljudge.judges.protocol import Judge
 from evaljudge.records import Brief, Document, Tokens
+from evaljudge.storage import Index, index_on_disk
+
+
+@contextmanager
+def known_briefs() -> Iterator[KnownBriefs]:
+    """None yet."""
+    table = "CREATE TABLE briefs (key TEXT PRIMARY KEY, brief TEXT) WITHOUT ROWID;"
+    with index_on_disk(table) as index:
+        yield KnownBriefs(index)
 
 
 class KnownBriefs:
-    def __init__(self) -> None:
+    def __init__(self, index: Index) -> None:
         self.common: dict[str, Mapping[str, Any]] = {}
         """What was written once for all documents."""
-        self._base = sqlite3.connect("", check_same_thread=False)
-        self._base.execute("CREATE TABLE briefs (key TEXT PRIMARY KEY, brief TEXT) WITHOUT ROWID")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._base.close()
+        self._index = index
 
     def add(self, briefs: Iterable[Brief]) -> None:
         rows = ((brief.key, json.dumps(asdict(brief))) for brief in briefs)
-        self._base.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
+        self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
 
     def keep(
         self, judge: Judge, document: Document, writer: Identity, briefs: Sequence[Brief]
@@ -44,8 +46,8 @@ class KnownBriefs:
         return [brief for brief in map(self._find, keys) if brief]
 
     def _find(self, key: str) -> Brief | None:
-        row = self._base.execute("SELECT brief FROM briefs WHERE key = ?", (key,)).fetchone()
+        row = self._index.execute("SELECT brief FROM briefs WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
-        told = json.loads(row[0])
-        return Brief(**told | {"tokens": Tokens(**told["tokens"])})
+        fields = json.loads(row[0])
+        return Brief(**fields | {"tokens": Tokens(**fields["tokens"])})

@@ -31,7 +31,7 @@ from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
 from evaljudge.runs.job import Job
-from evaljudge.runs.known_briefs import KnownBriefs
+from evaljudge.runs.known_briefs import KnownBriefs, known_briefs
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import missing
 from evaljudge.storage import Output, Stage
@@ -95,7 +95,7 @@ def prefilled_by_layout(job: Job, others: Iterable[Job]) -> dict[str, tuple[int,
 
 async def _planned_afresh(job: Job) -> Plan:
     plan = Plan()
-    with open_corpus(job.corpus, job.config.bad_rows) as corpus, KnownBriefs() as known:
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus, known_briefs() as known:
         work = ((case, BOTH) for case in islice(corpus, COMPARED_CASES))
         await _Planning(job, known, None, plan).do(work)
     return plan
@@ -110,7 +110,7 @@ def _output(job: Job) -> Output:
 def _known(
     job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
 ) -> Iterator[KnownBriefs]:
-    with nullcontext(written) if written is not None else KnownBriefs() as known:
+    with nullcontext(written) if written is not None else known_briefs() as known:
         known.add(_given(job, corpus))
         for kind in job.kinds:
             known.add(output.briefs(kind, output.brief_files(kind)))

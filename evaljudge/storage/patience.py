@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from evaljudge.errors import StorageLost, UserError
+from evaljudge.errors import StorageLost, UserError, first_line
 
 R = TypeVar("R")
 PATIENCE = 300.0
@@ -49,8 +49,8 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
         except OSError as error:
             refuse(uri, str(error))
             if time.monotonic() + wait > give_up:
-                said = _first_line(error)
-                raise StorageLost(f"{uri}: no use of it for {patience:g} s ({said})") from None
+                said = f"no use of it for {patience:g} s ({first_line(error)})"
+                raise StorageLost(f"{uri}: {said}") from None
         time.sleep(wait)
     raise AssertionError("the waits never end")
 
@@ -67,7 +67,3 @@ def _waits() -> Iterator[float]:
     while True:
         yield wait * random.uniform(0.5, 1.0)
         wait = min(2 * wait, LONGEST_WAIT)
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_line
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.streams import PatientFile, is_part, whole_file, whole_upload
@@ -40,8 +40,7 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
         system, path = fs.FileSystem.from_uri(uri)
         return system, str(path)
     except (ArrowInvalid, OSError) as error:
-        said = str(error).partition("\n")[0]
-        raise UserError(f"{uri}: not a place that can be opened ({said})") from None
+        raise UserError(f"{uri}: not a place that can be opened ({first_line(error)})") from None
 
 
 class Place:

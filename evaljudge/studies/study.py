@@ -27,7 +27,7 @@ from evaljudge.report import asked_line, floor_line
 from evaljudge.report.methods import method_table, methods_section
 from evaljudge.report.study import study_markdown, study_page, study_text
 from evaljudge.runs.job import make_job
-from evaljudge.runs.known_briefs import KnownBriefs
+from evaljudge.runs.known_briefs import known_briefs
 from evaljudge.runs.pipeline import DONE, Outcome, Watcher, run
 from evaljudge.runs.planning import Plan, make_plan
 from evaljudge.sections import Section
@@ -95,7 +95,7 @@ def plan_study(
     given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None
 ) -> list[tuple[str, Plan]]:
     """What each of its runs would ask, those after the first having its references."""
-    with KnownBriefs() as written:
+    with known_briefs() as written:
         return [
             (one.label, make_plan(make_job(one.config, engines), written))
             for one in study_runs(load_config(given, changes))

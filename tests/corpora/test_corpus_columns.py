@@ -15,9 +15,8 @@ import pytest
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.plan import planned_text
-from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora import CorpusSource, open_corpus, source_by_options
 from evaljudge.corpora.advice import OPTIONS, PROBE_OPTIONS, Advice
-from evaljudge.corpora.by_options import source_by_options
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement.ceiling import ceiling
 from evaljudge.analysis.tables import Tables
-from evaljudge.corpora.rating import Ratings, ratings_of
+from evaljudge.corpora.fragment import Ratings, ratings_of
 from evaljudge.storage.tables import cases_table, read_cases
 
 ROW = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.corpora.rating import Ratings, ratings_of
+from evaljudge.corpora.fragment import Ratings, ratings_of
 from evaljudge.records import Candidate
 
 ROW = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}

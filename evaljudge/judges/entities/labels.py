@@ -19,12 +19,12 @@ from math import nan
 from typing import Any
 
 from evaljudge.agreement import cohen_kappa
-from evaljudge.corpora.plain_rows import rows_of
+from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
-from evaljudge.corpora.values import shown
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.evidence import JudgedText, questions
+from evaljudge.text import shown
 
 At = tuple[str, str, Aspect, str]
 """A document, a system, an aspect and an entity's folded text."""

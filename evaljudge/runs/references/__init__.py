@@ -16,15 +16,8 @@ from evaljudge.runs.references.giving import (
     check_references,
     given_references,
     put_references,
+    take_references,
 )
-from evaljudge.runs.references.taking import take_references
 
-__all__ = [
-    "Exported",
-    "GivenReferences",
-    "check_references",
-    "export_references",
-    "given_references",
-    "put_references",
-    "take_references",
-]
+__all__ = ["Exported", "GivenReferences", "check_references", "export_references",
+           "given_references", "put_references", "take_references"]  # fmt: skip

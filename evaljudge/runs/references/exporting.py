@@ -9,22 +9,19 @@ Shards come one after another, and rows go out as they come: to object storage t
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from evaljudge.corpora.values import shown
 from evaljudge.errors import UserError
 from evaljudge.records import Brief
 from evaljudge.runs.references.file import Reference, source_digest
-from evaljudge.storage import Output, Shard, ahead, to_write
+from evaljudge.storage import Index, Output, Shard, ahead, index_on_disk, to_write
+from evaljudge.text import shown
 
 _SCHEMA = """
-PRAGMA journal_mode = OFF;
 CREATE TABLE seen (
     doc_id TEXT, axis TEXT, part TEXT, judge TEXT, digest BLOB, PRIMARY KEY (doc_id, axis, part)
 ) WITHOUT ROWID;
@@ -54,8 +51,8 @@ def export_references(out: str, to: str, briefs: str | None = None) -> Exported:
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
     kinds = list(dict.fromkeys(told.get("judge", name) for name, told in judged.items()))
     place, name = to_write(to)
-    with closing(sqlite3.connect("")) as base, place.writing(name) as stream:
-        seen = _Seen(base, out)
+    with index_on_disk(_SCHEMA) as index, place.writing(name) as stream:
+        seen = _Seen(index, out)
         found = ahead(partial(_briefs_of, output, kinds), _prepared(output, kinds))
         for sources, some in found:
             for brief in filter(seen.is_new, some):
@@ -110,22 +107,21 @@ def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> Refere
 class _Seen:
     """Each reference once: where a run was extended, several shards have a document's."""
 
-    def __init__(self, base: sqlite3.Connection, out: str) -> None:
-        self._base, self._out = base, out
-        base.executescript(_SCHEMA)
+    def __init__(self, index: Index, out: str) -> None:
+        self._index, self._out = index, out
 
     def is_new(self, brief: Brief) -> bool:
         """One that could not be had is kept in mind until it is found after all."""
         at = (brief.doc_id, brief.axis, brief.part)
         if brief.status == "unscored":
-            self._base.execute(_MISS, (*at, brief.judge))
+            self._index.execute(_MISS, (*at, brief.judge))
             return False
         if not {"rating", "text"} <= brief.content.keys():
             return False
         digest = sha256(brief.content["text"].encode()).digest()
-        before = self._base.execute(_FIND, at).fetchone()
+        before = self._index.execute(_FIND, at).fetchone()
         if before is None:
-            self._base.execute(_KEEP, (*at, brief.judge, digest))
+            self._index.execute(_KEEP, (*at, brief.judge, digest))
         elif before[0] != digest:
             raise UserError(
                 f"{self._out}: judges of this run have different references of level {brief.part} "
@@ -134,4 +130,4 @@ class _Seen:
         return before is None
 
     def count(self) -> Exported:
-        return Exported(*self._base.execute(_COUNTS).fetchone())
+        return Exported(*self._index.execute(_COUNTS).fetchone())

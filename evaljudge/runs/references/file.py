@@ -1,35 +1,32 @@
 """A file of references: what its rows are, each checked, and finding them by document.
 
-    index = Index(base)
-    index.add("references.jsonl") -> "5f1c09ab77e2d410"      the digest of the file's bytes
-    index.of("references.jsonl", "d1") -> {1: Reference("d1", "9f86…", "fluency", 3.0, "A …", …)}
+    with indexed(["references.jsonl"]) as files:
+        files.digests -> {"references.jsonl": "5f1c09ab77e2d410"}     of the files' bytes
+        files.of("references.jsonl", "d1")
+        -> {1: Reference("d1", "9f86…", "fluency", 3.0, "A …", …)}
 
-Files have many rows: they are read line by line, and kept on disk, in a base without a name.
+Files have many rows: they are read line by line, and kept in an index on disk.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from io import BufferedReader
-from typing import Any
 
-from evaljudge.corpora.files import BUFFER
-from evaljudge.corpora.jsonl import read_jsonl
-from evaljudge.corpora.rows import BadRow, Row, first_line
-from evaljudge.corpora.values import clean, is_number, shown
+from evaljudge.corpora.files import rows_of
+from evaljudge.corpora.rows import Row, clean, is_number
 from evaljudge.errors import UserError
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.records import Document
-from evaljudge.storage import open_to_read
+from evaljudge.storage import Index, index_on_disk
+from evaljudge.text import shown
 
 LEVELS = {rating: named(rating) for rating in ratings(9)}
 """All that there may be: every number of levels has its own among them."""
 DIGITS = 16
 _SCHEMA = """
-PRAGMA journal_mode = OFF;
 CREATE TABLE given (
     path TEXT, line INTEGER, doc_id TEXT, source_sha256 TEXT, axis TEXT, level REAL, text TEXT,
     writer TEXT, signature TEXT, PRIMARY KEY (path, doc_id, axis, level)
@@ -59,53 +56,45 @@ def source_digest(document: Document) -> str:
     return sha256(document.source.encode()).hexdigest()
 
 
-class Index:
+@contextmanager
+def indexed(paths: Iterable[str]) -> Iterator[ReferenceFiles]:
+    with index_on_disk(_SCHEMA) as index:
+        yield ReferenceFiles(index, paths)
+
+
+class ReferenceFiles:
     """The rows of some files."""
 
-    def __init__(self, base: sqlite3.Connection) -> None:
-        self._base = base
-        base.executescript(_SCHEMA)
-
-    def add(self, path: str) -> str:
-        """Gives the file's digest."""
-        digest, rows = sha256(), 0
-        try:
-            with open_to_read(path) as stream, BufferedReader(stream, BUFFER) as lines:  # type: ignore[type-var]
-                for row in read_jsonl(_hashed(lines, digest), path):
-                    self._keep(path, row)
-                    rows += 1
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read ({first_line(error)})") from None
-        if not rows:
-            raise UserError(f"{path}: holds no reference")
-        return digest.hexdigest()[:DIGITS]
+    def __init__(self, index: Index, paths: Iterable[str]) -> None:
+        self._index = index
+        self.digests = {path: self._add(path) for path in dict.fromkeys(paths)}
 
     def of(self, path: str, doc_id: str) -> dict[int, Reference]:
         """By line."""
-        rows = self._base.execute(_OF, (path, doc_id))
+        rows = self._index.execute(_OF, (path, doc_id))
         return {line: Reference(*columns) for line, *columns in rows}
 
     def axes(self) -> set[str]:
-        return {axis for (axis,) in self._base.execute("SELECT DISTINCT axis FROM given")}
+        return {axis for (axis,) in self._index.execute("SELECT DISTINCT axis FROM given")}
 
-    def _keep(self, path: str, row: Row | BadRow) -> None:
-        if isinstance(row, BadRow):
-            raise UserError(f"{row.place}: {row.problem}")
+    def _add(self, path: str) -> str:
+        digest = sha256()
+        for row in rows_of(path, see=digest.update):
+            self._keep(path, row)
+        if not self._index.execute("SELECT 1 FROM given WHERE path = ?", (path,)).fetchone():
+            raise UserError(f"{path}: holds no reference")
+        return digest.hexdigest()[:DIGITS]
+
+    def _keep(self, path: str, row: Row) -> None:
         line, one = int(row.place.rpartition(":")[2]), _reference(row)
-        if self._base.execute(_KEEP, (path, line, *asdict(one).values())).rowcount:
+        if self._index.execute(_KEEP, (path, line, *asdict(one).values())).rowcount:
             return
         at = (path, one.doc_id, one.axis, one.level)
-        (first,) = self._base.execute(_FIRST, at).fetchone()
+        (first,) = self._index.execute(_FIRST, at).fetchone()
         raise UserError(
             f"{row.place}: level {LEVELS[one.level]} of {one.axis} for document "
             f"{shown(one.doc_id)} again (first in line {first})"
         )
-
-
-def _hashed(lines: Iterable[bytes], digest: Any) -> Iterator[bytes]:
-    for line in lines:
-        digest.update(line)
-        yield line
 
 
 def _reference(row: Row) -> Reference:
@@ -113,15 +102,9 @@ def _reference(row: Row) -> Reference:
     if not is_number(level) or float(level) not in LEVELS:
         first, second, *_, last = LEVELS.values()
         raise UserError(f"{row.place}: `level` must be one of {first}, {second}, … {last}")
-    return Reference(
-        _text(row, "doc_id"),
-        _text(row, "source_sha256"),
-        _text(row, "axis"),
-        float(level),
-        _text(row, "text"),
-        _text(row, "writer", may_be_empty=True),
-        _text(row, "signature", may_be_empty=True),
-    )
+    needed = {name: _text(row, name) for name in ("doc_id", "source_sha256", "axis", "text")}
+    may_be_empty = {name: _text(row, name, may_be_empty=True) for name in ("writer", "signature")}
+    return Reference(level=float(level), **needed, **may_be_empty)
 
 
 def _text(row: Row, name: str, may_be_empty: bool = False) -> str:

@@ -4,43 +4,82 @@
     -> Brief("d1", key, "synthetic", "fluency", "3", {"rating": 3.0, "text": "A flood …",
              "writer": "m@9c1"}, signature=…)
 
-They are laid into a shard's own brief file before it is ordered, where its worker finds them.
+They are put into a shard's own brief file before it is ordered, where its worker finds them.
+Which judges take references from a file is settled before anything else is done:
+
+    take_references({"synthetic": {"references": "refs.jsonl", "levels": 5}}, ["fluency"])
+    -> {"synthetic": {"references": "5f1c09ab77e2d410", "levels": 5}}, {"synthetic": "refs.jsonl"}
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
-from evaljudge.corpora.values import shown
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
 from evaljudge.judges.protocol import Judge, Part
 from evaljudge.records import Brief, Case, Document
-from evaljudge.runs.references.file import LEVELS, Index, Reference, source_digest
-from evaljudge.runs.references.taking import SETTING
+from evaljudge.runs.references.file import (
+    LEVELS,
+    Reference,
+    ReferenceFiles,
+    indexed,
+    source_digest,
+)
 from evaljudge.storage import Output, Shard, ahead
+from evaljudge.text import shown
 
+SETTING = "references"
+"""The setting of a judge that can take a file; to any other judge it is an unknown key."""
 Paths = Mapping[str, str]
 """Each judge's file, of those that have one."""
 Briefs = dict[str, Brief]
 """By key."""
 
 
+def take_references(
+    judges: Mapping[str, Mapping[str, Any]], axes: Collection[str]
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
+    """The judges' settings with digests in place of files, and each judge's file."""
+    paths = {
+        name: settings[SETTING]
+        for name, settings in judges.items()
+        if isinstance(settings.get(SETTING), str)
+    }
+    digests = {path: _digest(path, axes) for path in dict.fromkeys(paths.values())}
+    settled = {
+        name: {**settings, SETTING: digests[paths[name]]} if name in paths else settings
+        for name, settings in judges.items()
+    }
+    return settled, paths
+
+
+def _digest(path: str, axes: Collection[str]) -> str:
+    """Refuses a file that has nothing for these axes; single rows may be of others."""
+    with indexed([path]) as files:
+        found = files.axes()
+        if not found & set(axes):
+            there, wanted = (", ".join(sorted(some)) for some in (found, axes))
+            raise UserError(
+                f"{path}: its references are of other axes ({there}) than the run's ({wanted})"
+            )
+        return files.digests[path]
+
+
 class GivenReferences:
     """The files that a run's judges are given, whose rows become briefs."""
 
-    def __init__(self, index: Index, paths: Paths, judges: Sequence[Judge]) -> None:
-        self._index, self._paths = index, paths
+    def __init__(self, files: ReferenceFiles, paths: Paths, judges: Sequence[Judge]) -> None:
+        self._files, self._paths = files, paths
         self.takers = [judge for judge in judges if judge.name in paths]
         self.kinds = list(dict.fromkeys(judge.kind for judge in self.takers))
-        digests = {path: index.add(path) for path in dict.fromkeys(paths.values())}
         for judge in self.takers:
             path = paths[judge.name]
-            if digests[path] != judge.asking[SETTING]:
+            if files.digests[path] != judge.asking[SETTING]:
                 raise UserError(f"{path}: was changed since this run was begun")
 
     def check(self, document: Document) -> bool:
@@ -61,7 +100,7 @@ class GivenReferences:
 
     def _of(self, path: str, document: Document) -> dict[tuple[str, str], Reference]:
         """By axis and the level's name."""
-        found = self._index.of(path, document.doc_id)
+        found = self._files.of(path, document.doc_id)
         source = source_digest(document) if found else ""
         for line, reference in found.items():
             if reference.source_sha256 != source:
@@ -80,8 +119,8 @@ def _brief(kind: str, key: str, part: Part, given: Reference) -> Brief:
 
 @contextmanager
 def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenReferences]:
-    with closing(sqlite3.connect("")) as base:
-        yield GivenReferences(Index(base), paths, judges)
+    with indexed(paths.values()) as files:
+        yield GivenReferences(files, paths, judges)
 
 
 def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[Document]) -> None:
@@ -89,26 +128,26 @@ def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[
     if paths:
         with given_references(paths, judges) as given:
             if not [True for document in documents if given.check(document)]:
-                told = ", ".join(dict.fromkeys(paths.values()))
-                raise UserError(f"{told}: has no reference of any document of this corpus")
+                files = ", ".join(dict.fromkeys(paths.values()))
+                raise UserError(f"{files}: has no reference of any document of this corpus")
 
 
 def put_references(
     paths: Paths, judges: Sequence[Judge], writer: Identity, output: Output, shards: Sequence[Shard]
 ) -> None:
-    """Lay what the files hold into the own briefs of shards that are to be prepared."""
+    """Put what the files hold into the own briefs of shards that are to be prepared."""
     if not paths or not shards:
         return
     with given_references(paths, judges) as given:
         put = partial(_put, output, output.committed("prepare"))
-        for _ in ahead(lambda one: put(*one), _laid(given, writer, output, shards)):
+        for _ in ahead(lambda one: put(*one), _missing(given, writer, output, shards)):
             pass
 
 
-def _laid(
+def _missing(
     given: GivenReferences, writer: Identity, output: Output, shards: Sequence[Shard]
 ) -> Iterator[tuple[str, Shard, Briefs]]:
-    """What is to be written: nothing where all is there from before."""
+    """What is still to be written, with what is there already."""
     for shard, (cases, own) in zip(
         shards, ahead(partial(_there, output, given.kinds), shards), strict=True
     ):
