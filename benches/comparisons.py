@@ -24,7 +24,7 @@ from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.engines import Engine, ModelSource, VllmEngines
 from evaljudge.judges.synthetic.judge import COMPARISON
 from evaljudge.model.asks import Prompt
-from evaljudge.model.counting import Counting
+from evaljudge.model.counting import CountingModel
 from evaljudge.prompts import load_task
 
 REFERENCES, CANDIDATES, ROUNDS = 5, 16, 3
@@ -58,7 +58,7 @@ def whole(prompt: Prompt) -> Prompt:
 async def seconds(
     engine: Engine, asks: list[list[Prompt]], cut: Callable[[Prompt], Prompt]
 ) -> float:
-    model, started = Counting(engine), time.monotonic()
+    model, started = CountingModel(engine), time.monotonic()
     await asyncio.gather(
         *(model.choose([cut(prompt) for prompt in case], COMPARISON) for case in asks)
     )

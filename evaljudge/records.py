@@ -12,7 +12,7 @@ verdicts, and verdicts into scores:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Status = Literal["ok", "unscored"]
@@ -89,15 +89,7 @@ class Tokens:
         return self.prompt - self.cached
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(
-            self.asks + other.asks,
-            self.requests + other.requests,
-            self.prompt + other.prompt,
-            self.cached + other.cached,
-            self.generated + other.generated,
-            self.floor + other.floor,
-            self.further + other.further,
-        )
+        return Tokens(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +120,6 @@ class Verdict:
     status: Status = "ok"
     reason: str = ""
     tokens: Tokens = Tokens()
-
-    def spending(self, tokens: Tokens) -> Verdict:
-        return replace(self, tokens=tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,16 @@
-"""Text of a corpus as one plain line, whatever it holds.
+"""Texts of a corpus as people see them: in one plain line, quoted, or compared.
 
 one_line("BART\\n| a |\\x1b[2J")  ->  "BART | a |␛[2J"
 markdown("BART | `a` <b>")       ->  "BART \\\\| \\\\`a\\\\` &lt;b&gt;"
+is_selfsame("It said hello.\\n", "It said  hello.")  ->  True     (white space apart)
 
 Names of systems, reasons and paths come from strangers. One line of them can break neither a
-table's row nor a terminal, nor turn what stands beside it from right to left.
+table's row nor a terminal, nor change the reading direction of what stands beside it.
+
+A candidate that is itself the text it would be compared with is left unscored by every scorer that
+compares. In HANNA the system `Human` wrote what the others are compared with: ROUGE would give it
+1, people rate it highest, and the correlation would rise without anything having been measured. The
+reason, `is the reference`, is counted like others, but it does not count against coverage.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import unicodedata
 SHORT, LONG = 200, 2000
 QUOTED = 60
 """Characters that a message quotes."""
+IS_THE_REFERENCE = "is the reference"
 WIDE_ENOUGH = 12  # columns: of less, only the beginning is kept
 _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
@@ -29,6 +36,16 @@ def one_line(text: str, longest: int = SHORT) -> str:
     shown = _DIRECTING.sub("\ufffd", "".join(map(_visible, text)))
     line = _cut(" ".join(shown.split()), longest)
     return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
+
+
+def is_selfsame(text: str, other: str) -> bool:
+    return text.split() == other.split()
+
+
+def is_for_that(reason: str) -> bool:
+    """Whether a score is absent because the candidate is the reference; a reason of several parts
+    names the part that is (`rouge1: …`)."""
+    return reason == IS_THE_REFERENCE or reason.endswith(f": {IS_THE_REFERENCE}")
 
 
 def shown(text: str) -> str:

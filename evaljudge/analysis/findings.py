@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.agreement.rated import AgreementRow
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.selfsame import is_for_that
+from evaljudge.text import is_for_that
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ Found = Mapping[Ids, Mapping[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class CompiledOptions:
     """The compiled options: nodes to ask, and how their answers add up."""
 
     nodes: tuple[Node, ...]
@@ -88,7 +88,7 @@ def _along(path: Ids, found: Found) -> float | None:
     return value
 
 
-def compile_options(options: Options, tokeniser: Tokeniser, template: Template) -> Labels:
+def compile_options(options: Options, tokeniser: Tokeniser, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
     _refuse_equal(paths)
     ended = frozenset(
@@ -103,7 +103,9 @@ def compile_options(options: Options, tokeniser: Tokeniser, template: Template) 
             f"options {_listed(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
-    return Labels(_nodes(paths, ended, template.ends, options), paths, ended, template.ends)
+    return CompiledOptions(
+        _nodes(paths, ended, template.ends, options), paths, ended, template.ends
+    )
 
 
 def _paths(

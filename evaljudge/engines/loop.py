@@ -52,10 +52,10 @@ class Steps:
             while self._take_asked():
                 self._step()
         except BaseException as error:
-            self._mourn(EngineDead(f"{type(error).__name__}: {error}"))
+            self._fail_all(EngineDead(f"{type(error).__name__}: {error}"))
 
-    def _mourn(self, dead: EngineDead) -> None:
-        """The engine is dead: everyone who waits, and everyone who will ask, must know."""
+    def _fail_all(self, dead: EngineDead) -> None:
+        """The engine is dead: whoever waits, or will ask, gets this error."""
         for future in self._waiting.values():
             _settle(future, dead)
         while asked := self._asked.get():

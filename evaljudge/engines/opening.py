@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt, Spent
 
@@ -282,8 +282,8 @@ def _hub_commit(source: ModelSource) -> str:
         ) from None
     except Exception as error:  # the hub's client raises many kinds; each means: not from there
         if not isinstance(cached, str):
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise UserError(f"model {name}: no such folder, and the hub says: {said}") from None
+            said = f"no such folder, and the hub says: {first_line(error)}"
+            raise UserError(f"model {name}: {said}") from None
     if not isinstance(cached, str):
         raise UserError(
             f"model {name}: no such folder, and not in the local hub cache (HF_HUB_OFFLINE is set)"

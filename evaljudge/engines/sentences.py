@@ -5,7 +5,7 @@
 
 By default any that sentence-transformers reads, by its hub name or its folder, on the CPU: engines
 take the GPUs' memory for themselves, and what is embedded here is short and little. A large one may
-be served by vLLM instead, where the engine is: `vllm:` before its name (pooling.py).
+be served by vLLM instead, where the engine is: `vllm:` before its name.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-from evaljudge.engines.opening import VLLM
+from evaljudge.engines.opening import CPU_BUILD, VLLM, installed_build
 from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import Vector
 
 DIGITS = 6
 """Kept of each number: machines differ in those after them."""
+MEMORY = 0.05
+"""The part of the memory that vLLM may take; an encoder keeps no cache of what it has read."""
 T = TypeVar("T")
 
 
-class Encoder(Protocol):
+class SentenceEncoder(Protocol):
     def unit_vectors(self, texts: Sequence[str]) -> Sequence[Sequence[float]]: ...
 
     def close(self) -> None: ...
@@ -33,7 +35,7 @@ class Encoders:
     """Those that one engine's judges have named, each loaded when it is first wanted."""
 
     def __init__(self) -> None:
-        self._opened: dict[str, Encoder] = {}
+        self._opened: dict[str, SentenceEncoder] = {}
         self._one_at_a_time = Lock()
 
     def load(self, source: str) -> None:
@@ -47,7 +49,7 @@ class Encoders:
             rows = self._loaded(source).unit_vectors(texts)
         return [tuple(round(float(value), DIGITS) for value in row) for row in rows]
 
-    def _loaded(self, source: str) -> Encoder:
+    def _loaded(self, source: str) -> SentenceEncoder:
         if source not in self._opened:
             self._opened[source] = _open(source)
         return self._opened[source]
@@ -57,11 +59,9 @@ class Encoders:
             encoder.close()
 
 
-def _open(source: str) -> Encoder:
+def _open(source: str) -> SentenceEncoder:
     if not source.startswith(VLLM):
         return SentenceTransformers(source)
-    from evaljudge.engines.pooling import Pooling
-
     return _had(source, lambda: Pooling(source.removeprefix(VLLM)))
 
 
@@ -85,6 +85,52 @@ class SentenceTransformers:
 
     def close(self) -> None:
         """Nothing is held that the process's end does not free."""
+
+
+class Pooling:
+    """An encoder that vLLM serves, in the process of the engine that judges.
+
+    It takes a small part of a GPU's memory, which the judge's engine must have left
+    (`model.engine.gpu_memory_utilization: 0.8`, say). Vectors are computed in float32, so that
+    roles cluster alike on any machine.
+    """
+
+    def __init__(self, source: str) -> None:
+        from evaljudge.engines.vllm import local_path, set_environment
+
+        set_environment()
+        from vllm import EngineArgs
+        from vllm.v1.engine.llm_engine import LLMEngine
+
+        self._engine = LLMEngine.from_engine_args(
+            EngineArgs(
+                model=local_path(source),
+                runner="pooling",
+                dtype="float32",
+                gpu_memory_utilization=MEMORY,
+                enforce_eager=installed_build() == CPU_BUILD,
+                disable_log_stats=True,
+                distributed_executor_backend="uni",
+            )
+        )
+
+    def unit_vectors(self, texts: Sequence[str]) -> list[Sequence[float]]:
+        """What is longer than the encoder reads is cut, as sentence-transformers does."""
+        from vllm.pooling_params import PoolingParams
+
+        for number, text in enumerate(texts):
+            cut = {"truncate_prompt_tokens": -1}
+            self._engine.add_request(
+                str(number), text, PoolingParams(task="embed"), tokenization_kwargs=cut
+            )
+        found: dict[str, Any] = {}
+        while self._engine.has_unfinished_requests():
+            done = [output for output in self._engine.step() if output.finished]
+            found |= {output.request_id: output.outputs.data.tolist() for output in done}
+        return [found[str(number)] for number in range(len(texts))]
+
+    def close(self) -> None:
+        self._engine.engine_core.shutdown()
 
 
 def _had(source: str, load: Callable[[], T]) -> T:

@@ -17,7 +17,7 @@ from itertools import count
 from math import inf
 from typing import Any, TypeVar
 
-from evaljudge.engines.labels import Labels, compile_options
+from evaljudge.engines.labels import CompiledOptions, compile_options
 from evaljudge.engines.loop import Steps
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.sentences import Encoders
@@ -299,7 +299,7 @@ class VllmModel:
             for output in outputs
         )
 
-    def _compile(self, options: Options) -> Labels:
+    def _compile(self, options: Options) -> CompiledOptions:
         return compile_options(options, self._tokeniser, self._template)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from evaljudge.judges.protocol import Judge
 from evaljudge.model import Model
-from evaljudge.model.counting import Counting, Masses
+from evaljudge.model.counting import CountingModel, Masses
 from evaljudge.model.remembering import Memory, Remembering
 from evaljudge.records import Brief, Tokens, Verdict
 
@@ -23,7 +23,7 @@ class Asked:
     masses: Masses = Masses()
     axes: dict[str, Tokens] = field(default_factory=dict)
 
-    def add(self, model: Counting) -> None:
+    def add(self, model: CountingModel) -> None:
         self.tokens += model.tokens
         self.masses += model.masses
 
@@ -38,7 +38,7 @@ class CaseModel:
     """One judge's view of the model: it counts what the judge is the first to ask."""
 
     remembering: Remembering
-    counting: Counting
+    counting: CountingModel
 
 
 Models = Mapping[str, CaseModel]
@@ -52,6 +52,6 @@ def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: 
     """
     memory, made = Memory(), dict[str, CaseModel]()
     for judge in judges:
-        counting = Counting(model, heads, blocks)
+        counting = CountingModel(model, heads, blocks)
         made[judge.name] = CaseModel(Remembering(counting, memory), counting)
     return made

@@ -20,7 +20,7 @@ from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.room import Room
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.model.common import Common
+from evaljudge.model.remembering import Common
 from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage
 

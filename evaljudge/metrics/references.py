@@ -18,8 +18,8 @@ from typing import Literal
 
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import Case, Document
-from evaljudge.selfsame import IS_THE_REFERENCE, is_selfsame
 from evaljudge.settings import Settings
+from evaljudge.text import IS_THE_REFERENCE, is_selfsame
 
 Against = Literal["first", "best", "mean", "source"]
 Comparison = Callable[[str], Value]

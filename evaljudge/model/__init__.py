@@ -1,7 +1,7 @@
 """The one small protocol between judges and everything that answers them.
 
-Engines are models; what else is needed is a model around a model: one that remembers (nothing is
-asked twice), one that counts (asks and tokens), one that imagines (for `plan`), one that is
+Engines are models. Other models stand around a model: one that remembers (nothing is asked twice)
+and one that counts (asks and tokens). Others need none: one that imagines (for `plan`), one that is
 scripted (for tests). Each verb takes a list and keeps its order.
 """
 
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
 
-__all__ = ["Model"]
+__all__ = ["Model", "ModelAround"]
 
 
 class Model(Protocol):
@@ -28,3 +28,26 @@ class Model(Protocol):
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         """Unit vectors, by an encoder of sentences that stands beside the model; not an ask."""
+
+
+class ModelAround:
+    """A model around a model, which asks the inner one whatever it does not do itself."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        return await self._model.write(prompts, how)
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        return await self._model.choose(prompts, options, samples)
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        return await self._model.weigh(prompts, texts)
+
+    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
+        return await self._model.embed(texts, encoder)

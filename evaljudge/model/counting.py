@@ -1,4 +1,4 @@
-"""A model that counts: what was asked, what it cost, and what it need not have cost less than."""
+"""A model that counts what was asked, what it cost, and the least that it could have cost."""
 
 from __future__ import annotations
 
@@ -6,24 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from evaljudge.model import Model
-from evaljudge.model.asks import (
-    Chosen,
-    Failed,
-    Options,
-    Prompt,
-    Spent,
-    Vector,
-    Weighed,
-    Writing,
-    Written,
-)
+from evaljudge.model import Model, ModelAround
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
 from evaljudge.records import Tokens
 
 Reply = Written | Chosen | Weighed | Failed
 R = TypeVar("R", Written | Failed, Chosen | Failed, Weighed | Failed)
-
-
 LOW_MASS = 0.5
 
 
@@ -39,7 +27,7 @@ class Masses:
         return Masses(self.choices + other.choices, self.total + other.total, self.low + other.low)
 
 
-class Counting:
+class CountingModel(ModelAround):
     """Counts the asks of one judge on one case that reach the model beneath.
 
     The floor of prefilled tokens: the template heads' blocks once per worker (`heads`, shared by
@@ -50,19 +38,19 @@ class Counting:
     def __init__(
         self, model: Model, heads: set[int] | None = None, blocks: set[int] | None = None
     ) -> None:
-        self._model = model
-        self._heads = set() if heads is None else heads
+        super().__init__(model)
+        self._heads: set[int] = set() if heads is None else heads
         self._blocks: set[int] = set() if blocks is None else blocks
         self.tokens = Tokens()
         self.masses = Masses()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        return self._count(await self._model.write(prompts, how))
+        return self._count(await super().write(prompts, how))
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        replies = self._count(await self._model.choose(prompts, options, samples))
+        replies = self._count(await super().choose(prompts, options, samples))
         for reply in replies:
             if isinstance(reply, Chosen):
                 self.masses += Masses(1, reply.mass, int(reply.mass < LOW_MASS))
@@ -71,10 +59,7 @@ class Counting:
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        return self._count(await self._model.weigh(prompts, texts))
-
-    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
-        return await self._model.embed(texts, encoder)
+        return self._count(await super().weigh(prompts, texts))
 
     def _count(self, replies: list[R]) -> list[R]:
         for reply in replies:

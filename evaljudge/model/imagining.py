@@ -51,8 +51,8 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
         return schema["enum"][1]
     match schema.get("type"):
         case "object":
-            told = schema["properties"].items()
-            return {name: imagined_value(value, f"{name} {said}") for name, value in told}
+            properties = schema["properties"].items()
+            return {name: imagined_value(value, f"{name} {said}") for name, value in properties}
         case "array":
             count = max(schema.get("minItems", 0), (schema.get("maxItems", 2) + 1) // 2)
             return [imagined_value(schema["items"], f"{n} {said}") for n in range(count)]

@@ -1,22 +1,27 @@
-"""A model that remembers: within one case nothing is asked twice, whichever judge asks."""
+"""Models that remember: one within a case, one for what is common to all documents."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from asyncio import Future, gather, get_running_loop
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector, Weighed, Writing, Written
+from evaljudge.model import Model, ModelAround
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
 
 Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""
+Find = Callable[[str], Mapping[str, Any] | None]
+Keep = Callable[[str, Mapping[str, Any]], bool]
+"""Whether it was kept: not, where another answer was there first."""
+Name = Callable[[Prompt, Writing], str]
 
 
-class Remembering:
-    """Answers from memory what was asked before, or is being asked now.
+class Remembering(ModelAround):
+    """Answers from memory what was asked before in this case, or is being asked now, by any judge.
 
     A remembered reply has spent nothing. Failures are remembered too: the content that made a
     reply impossible has not changed. Samples are drawn from what is remembered, so that a judge
@@ -24,7 +29,7 @@ class Remembering:
     """
 
     def __init__(self, model: Model, memory: Memory | None = None) -> None:
-        self._model = model
+        super().__init__(model)
         self._memory: Memory = {} if memory is None else memory
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
@@ -54,9 +59,6 @@ class Remembering:
 
         keys = [_digest("weigh", p, t) for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(keys, ask)
-
-    async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
-        return await self._model.embed(texts, encoder)
 
     async def _recall(
         self, keys: Sequence[bytes], ask: Callable[[list[int]], Awaitable[list[Any]]]
@@ -88,5 +90,59 @@ class Remembering:
             self._memory[key].set_result(reply)
 
 
-def _digest(verb: str, prompt: Prompt, told: object) -> bytes:
-    return hashlib.blake2b(repr((verb, prompt, told)).encode(), digest_size=20).digest()
+class Common(ModelAround):
+    """A model with one answer for all documents to a question that is about none of them.
+
+    The steps of `geval` are written from an axis' name and description alone: they are asked once,
+    kept with the briefs, and served to every other document, run and worker. Where two workers ask
+    at the same moment, the answer that was kept first is everybody's.
+
+        briefs/common/4e1d….json   {"text": "1. Read the …", "finish": "stop", "prompt": "…"}
+    """
+
+    def __init__(self, model: Model, find: Find, keep: Keep, name: Name) -> None:
+        super().__init__(model)
+        self._find, self._keep, self._name = find, keep, name
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._known: dict[str, Written] = {}
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        is_free = how.n == 1 and how.schema is None and how.regex is None
+        ours = [is_free and prompt.is_common for prompt in prompts]
+        others = [prompt for prompt, is_ours in zip(prompts, ours, strict=True) if not is_ours]
+        replies = iter(await self._model.write(others, how) if others else [])
+        return [
+            await self._write(prompt, how) if is_ours else next(replies)
+            for prompt, is_ours in zip(prompts, ours, strict=True)
+        ]
+
+    async def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
+        name = self._name(prompt, how)
+        async with self._turns.setdefault(name, asyncio.Lock()):
+            if name in self._known:
+                return self._known[name]
+            reply = await self._find_or_ask(name, prompt, how)
+            if isinstance(reply, Written):
+                self._known[name] = replace(reply, spent=())
+            return reply
+
+    async def _find_or_ask(self, name: str, prompt: Prompt, how: Writing) -> Written | Failed:
+        if (known := await asyncio.to_thread(self._find, name)) is not None:
+            return _read(known)
+        (reply,) = await self._model.write([prompt], how)
+        if isinstance(reply, Failed):
+            return reply
+        sample = reply.samples[0]
+        said = {"text": sample.text, "finish": sample.finish, "prompt": prompt.text}
+        if await asyncio.to_thread(self._keep, name, said):
+            return reply
+        first = await asyncio.to_thread(self._find, name)
+        return replace(_read(first or said), spent=reply.spent)
+
+
+def _digest(verb: str, prompt: Prompt, asked: object) -> bytes:
+    return hashlib.blake2b(repr((verb, prompt, asked)).encode(), digest_size=20).digest()
+
+
+def _read(said: Mapping[str, Any]) -> Written:
+    return Written((Sample(said["text"], said["finish"]),))

@@ -109,13 +109,13 @@ def _nouns(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
 
 def _roles(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:
     given = spec.get("roles") or {}
-    told = given.items() if isinstance(given, dict) else [("", "")]
-    if not all(_is_named(who) and isinstance(what, str) and what.strip() for who, what in told):
+    pairs = given.items() if isinstance(given, dict) else [("", "")]
+    if not all(_is_named(who) and isinstance(what, str) and what.strip() for who, what in pairs):
         raise UserError(
             f"task {file}: `roles` needs a name, with letters, and what each looks for: "
             "`Critic: fluent sentences`"
         )
-    roles = {" ".join(who.split()): " ".join(what.split()) for who, what in told}
+    roles = {" ".join(who.split()): " ".join(what.split()) for who, what in pairs}
     if len({who.casefold() for who in roles}) < len(given):
         raise UserError(f"task {file}: two `roles` have the same name: {', '.join(given)}")
     return roles

@@ -7,7 +7,7 @@ markers such as `<article>` and `</article>`; what looks like one of the templat
 a text is written with `‹` in place of `<`, so a text can neither close its fence nor open another.
 
 A template may inherit from others of its pack and include them: `{% extends "entities.ask" %}`.
-With all of these it is a family: it is fenced by the markers and told by the hash of all of them.
+Together they are a family: it is fenced by the markers of all of them, and hashed as a whole.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Pack:
     def hash(self, names: Iterable[str]) -> str:
         """Twelve letters that change with any word of these templates' families."""
         families = {member: text for name in names for member, text in self._family(name).items()}
-        told = "\0".join(f"{name}\0{families[name]}" for name in sorted(families))
-        return hashlib.sha256(told.encode()).hexdigest()[:12]
+        texts = "\0".join(f"{name}\0{families[name]}" for name in sorted(families))
+        return hashlib.sha256(texts.encode()).hexdigest()[:12]
 
     def _family(self, name: str, heirs: tuple[str, ...] = ()) -> dict[str, str]:
         """This template and all that it inherits or includes; `heirs` led to it."""

@@ -26,8 +26,8 @@ from evaljudge.execution.case import Asked, Models, case_models
 from evaljudge.identity import common_key, differences
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
-from evaljudge.model.common import Common
 from evaljudge.model.imagining import Gauge, Imagining
+from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
 from evaljudge.runs.job import Job

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.engines.labels import MOST_IDS, Labels, Node, _nodes, _paths, compile_options
+from evaljudge.engines.labels import (
+    MOST_IDS,
+    CompiledOptions,
+    Node,
+    _nodes,
+    _paths,
+    compile_options,
+)
 from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.errors import UserError
@@ -42,7 +49,7 @@ class FakeHf:
         return {"input_ids": self.backend_tokenizer.encode(text).ids}
 
 
-def compiled(options: Options, hf: FakeHf, ends: frozenset[int] = frozenset()) -> Labels:
+def compiled(options: Options, hf: FakeHf, ends: frozenset[int] = frozenset()) -> CompiledOptions:
     tokeniser = Tokeniser(hf)
     return compile_options(options, tokeniser, read_template(tokeniser, {}, ends))
 
@@ -62,7 +69,7 @@ def test_whole_words_need_one_request() -> None:
 
 
 def test_of_two_spellings_where_one_begins_the_other_the_shorter_counts() -> None:
-    labels = Labels((), {"A": ((1,),)}, frozenset(), frozenset())
+    labels = CompiledOptions((), {"A": ((1,),)}, frozenset(), frozenset())
     assert labels.paths["A"] == ((1,),)
     hf = FakeHf()  # letters only: `a` and `A` after `` and ` `
     assert len(compiled(Options(("a", "b")), hf).paths["a"]) == 4
@@ -121,7 +128,7 @@ def test_too_many_tokens_to_tell_apart() -> None:
         compiled(Options(tuple(labels)), hf)
 
 
-TRIE = Labels(
+TRIE = CompiledOptions(
     nodes=(Node((), (1, 2)), Node((1,), (3, 4, 9)), Node((1, 3), (9,))),
     paths={"A": ((1,),), "B": ((1, 3),), "C": ((2,), (1, 4))},
     ended=frozenset({(1,), (1, 3)}),
@@ -149,7 +156,7 @@ def test_nodes_are_asked_from_the_root_down() -> None:
 
 
 def test_what_could_add_next_to_nothing_is_not_asked() -> None:
-    labels = Labels(
+    labels = CompiledOptions(
         nodes=(Node((), (1, 2, 3)), Node((2,), (5,))),
         paths={"A": ((1,), (2, 5)), "B": ((3,),)},
         ended=frozenset(),

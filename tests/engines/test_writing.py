@@ -16,7 +16,7 @@ from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
-from evaljudge.model.counting import Counting
+from evaljudge.model.counting import CountingModel
 
 pytestmark = pytest.mark.engine
 
@@ -144,7 +144,7 @@ def test_mixed_asks_in_one_batch_are_each_exact(engine: Callable[..., VllmModel]
 def test_prefixes_shared_are_served_from_cache(engine: Callable[..., VllmModel]) -> None:
     article = "The council closed the bridge while the river rose. " * 30
     prompts = [Prompt(("Compare.\n", article, f"\nTarget: {n}"), 1) for n in range(20)]
-    counting = Counting(engine())
+    counting = CountingModel(engine())
     asyncio.run(counting.choose(prompts, Options(("Better", "Worse", "Similar"))))
     tokens = counting.tokens
     assert tokens.asks == 20

@@ -20,9 +20,8 @@ from evaljudge.model.asks import (
     Writing,
     Written,
 )
-from evaljudge.model.common import Common
-from evaljudge.model.counting import Counting
-from evaljudge.model.remembering import Remembering
+from evaljudge.model.counting import CountingModel
+from evaljudge.model.remembering import Common, Remembering
 from evaljudge.prompts import load_task
 
 HOW = Writing(max_tokens=10)
@@ -239,7 +238,7 @@ def test_under_a_memory_and_a_count_only_what_reached_the_engine_counts() -> Non
     """As in a case: what another case had asked is no ask of this one."""
     inner, kept = Writer(), Kept()
     model = common(inner, kept)
-    cases = [Counting(model) for _ in range(3)]
+    cases = [CountingModel(model) for _ in range(3)]
 
     async def ask() -> None:
         for case in cases:

@@ -10,7 +10,7 @@ import pytest
 from evaljudge.engines.scripted import Scripted, any_option
 from evaljudge.engines.tokens import full_blocks
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
-from evaljudge.model.counting import Counting, cost
+from evaljudge.model.counting import CountingModel, cost
 from evaljudge.model.imagining import Imagining
 from evaljudge.model.remembering import Remembering
 
@@ -84,7 +84,7 @@ def test_a_dead_engine_is_not_remembered() -> None:
 
 
 def test_counting_adds_up_what_was_spent() -> None:
-    counting = Counting(Scripted())
+    counting = CountingModel(Scripted())
 
     async def ask() -> None:
         await counting.write(prompts("one two", "three"), HOW)
@@ -107,7 +107,7 @@ def floor_of(*asks: Spent, heads: set[int] | None = None) -> int:
         ) -> list[Chosen | Failed]:
             return [Failed("x", (ask,)) for ask in asks]
 
-    counting = Counting(Costs(), heads)
+    counting = CountingModel(Costs(), heads)
     asyncio.run(counting.choose([], YES_NO))
     return counting.tokens.floor
 
@@ -134,7 +134,7 @@ def test_cost_leaves_out_what_was_remembered() -> None:
 
 
 def test_imagined_replies_are_measured_by_the_gauge() -> None:
-    model = Counting(Imagining(lambda prompt: Spent(len(prompt.text), 0, 1)))
+    model = CountingModel(Imagining(lambda prompt: Spent(len(prompt.text), 0, 1)))
 
     async def ask() -> tuple[list[Written | Failed], list[Chosen | Failed]]:
         return (

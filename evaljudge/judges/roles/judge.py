@@ -55,8 +55,8 @@ from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
-from evaljudge.selfsame import IS_THE_REFERENCE, is_selfsame
 from evaljudge.settings import Settings, read_settings
+from evaljudge.text import IS_THE_REFERENCE, is_selfsame
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 ORDERS: Mapping[str, tuple[Order, ...]] = {

@@ -49,7 +49,7 @@ def export_references(out: str, to: str, briefs: str | None = None) -> Exported:
     """Write the references of a run's prepared shards to a file; `briefs`: where it keeps them."""
     output, bound = _run(out, briefs)
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
-    kinds = list(dict.fromkeys(told.get("judge", name) for name, told in judged.items()))
+    kinds = list(dict.fromkeys(asked.get("judge", name) for name, asked in judged.items()))
     place, name = to_write(to)
     with index_on_disk(_SCHEMA) as index, place.writing(name) as stream:
         seen = _Seen(index, out)
@@ -98,10 +98,10 @@ def _briefs_of(
 
 
 def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> Reference:
-    told, made = brief.content, bound["writer"] or bound["model"]
-    writer = told.get("writer") or f"{made['name']}@{made['revision']}"
-    known = (brief.doc_id, source, brief.axis, float(told["rating"]))
-    return Reference(*known, told["text"], writer, brief.signature)
+    content, made = brief.content, bound["writer"] or bound["model"]
+    writer = content.get("writer") or f"{made['name']}@{made['revision']}"
+    known = (brief.doc_id, source, brief.axis, float(content["rating"]))
+    return Reference(*known, content["text"], writer, brief.signature)
 
 
 class _Seen:
