@@ -42,7 +42,7 @@ def is_selfsame(text: str, other: str) -> bool:
     return text.split() == other.split()
 
 
-def is_for_that(reason: str) -> bool:
+def means_selfsame(reason: str) -> bool:
     """Whether a score is absent because the candidate is the reference; a reason of several parts
     names the part that is (`rouge1: …`)."""
     return reason == IS_THE_REFERENCE or reason.endswith(f": {IS_THE_REFERENCE}")

@@ -15,7 +15,7 @@ from evaljudge.plugins import kinds
 
 PACKAGE = Path(__file__).parents[1] / "evaljudge"
 HEAVY = ("ray", "vllm", "torch", "transformers")
-TRAINING = {f"bundled.nano.{name}" for name in ("network", "batch", "training", "examining")}
+TRAINING = {f"bundled.nano.{name}" for name in ("network", "training", "examining")}
 JUDGES = {f"judges.{kind}" for kind in kinds()}
 ROOMS = """
     reasons records errors settings text plugins

@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.agreement.rated import AgreementRow
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.text import is_for_that
+from evaljudge.text import means_selfsame
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class Findings:
     def expected(self) -> int:
         """How many scores should be there: of a text that is its own reference, none."""
         reasons = (reason for row in self.coverage for reason in row.reasons.items())
-        itself = sum(times for reason, times in reasons if is_for_that(reason))
+        itself = sum(times for reason, times in reasons if means_selfsame(reason))
         return sum(row.expected for row in self.coverage) - itself
 
     @property

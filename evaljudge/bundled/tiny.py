@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-SPECIALS = ("<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>")
+from evaljudge.bundled.llama import END, SPECIALS, UNKNOWN, Shape, config, tokenizer_config
+
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n"
     "{{ message.content }}</s>\n{% endfor %}"
@@ -42,20 +43,13 @@ def make_tiny_model(
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = _train(texts, pieces, vocabulary)
     tokenizer.save(str(folder / "tokenizer.json"))
-    settings: dict[str, Any] = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": "<s>",
-        "eos_token": "</s>",
-        "pad_token": "<pad>",
-    }
-    if pieces == "words":
-        settings["unk_token"] = "<unk>"
-    if chat:
-        settings["chat_template"] = CHAT_TEMPLATE
-    _save_json(folder / "tokenizer_config.json", settings)
-    _save_json(folder / "config.json", _config(tokenizer.get_vocab_size(), context))
-    silent = [i for i in range(tokenizer.get_vocab_size()) if _is_blank(tokenizer.decode([i]))]
-    _save_weights(folder / "model.safetensors", tokenizer.get_vocab_size(), silent, seed)
+    size = tokenizer.get_vocab_size()
+    settings = tokenizer_config(CHAT_TEMPLATE if chat else None, has_unknown=pieces == "words")
+    of_model = config(Shape(size, _WIDTH, _LAYERS, _HEADS, _INNER, context), tied=False)
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1))
+    (folder / "config.json").write_text(json.dumps(of_model, indent=1))
+    silent = [i for i in range(size) if _is_blank(tokenizer.decode([i]))]
+    _save_weights(folder / "model.safetensors", size, silent, seed)
     return folder
 
 
@@ -79,44 +73,18 @@ def _train(texts: Iterable[str], pieces: Pieces, vocabulary: int) -> Any:
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
         tokenizer.decoder = decoders.Metaspace()
         trainer = trainers.UnigramTrainer(
-            special_tokens=[*SPECIALS, "<unk>"],
-            unk_token="<unk>",
+            special_tokens=[*SPECIALS, UNKNOWN],
+            unk_token=UNKNOWN,
             initial_alphabet=["\n", *map(chr, range(32, 127))],
             **options,
         )
-    tokenizer.train_from_iterator([*texts, *_answers() * 50], trainer)
+    answers = [lead + word for word in _ANSWERS for lead in ("\n", ". ")]
+    tokenizer.train_from_iterator([*texts, *answers * 50], trainer)
     return tokenizer
-
-
-def _answers() -> list[str]:
-    return [lead + word for word in _ANSWERS for lead in ("\n", ". ")]
 
 
 def _is_blank(text: str) -> bool:
     return not text.strip() or "\ufffd" in text
-
-
-def _config(vocabulary: int, context: int) -> dict[str, Any]:
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "vocab_size": vocabulary,
-        "hidden_size": _WIDTH,
-        "num_hidden_layers": _LAYERS,
-        "intermediate_size": _INNER,
-        "num_attention_heads": _HEADS,
-        "num_key_value_heads": _HEADS,
-        "head_dim": _WIDTH // _HEADS,
-        "max_position_embeddings": context,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": 10000.0,
-        "tie_word_embeddings": False,
-        "torch_dtype": "float32",
-        "hidden_act": "silu",
-        "bos_token_id": SPECIALS.index("<s>"),
-        "eos_token_id": SPECIALS.index("</s>"),
-        "pad_token_id": SPECIALS.index("<pad>"),
-    }
 
 
 def _save_weights(path: Path, vocabulary: int, silent: list[int], seed: int) -> None:
@@ -131,7 +99,7 @@ def _save_weights(path: Path, vocabulary: int, silent: list[int], seed: int) -> 
     ones = np.ones(_WIDTH, "float32")
     words = noise(vocabulary, _WIDTH)
     words[silent] = 0  # replies are made of words, and end
-    words[SPECIALS.index("</s>")] = _EAGER_TO_STOP * noise(_WIDTH)
+    words[SPECIALS.index(END)] = _EAGER_TO_STOP * noise(_WIDTH)
     weights = {
         "model.embed_tokens.weight": noise(vocabulary, _WIDTH),
         "model.norm.weight": ones,
@@ -147,7 +115,3 @@ def _save_weights(path: Path, vocabulary: int, silent: list[int], seed: int) -> 
         weights[f"{at}input_layernorm.weight"] = ones
         weights[f"{at}post_attention_layernorm.weight"] = ones
     save_file(weights, str(path), metadata={"format": "pt"})
-
-
-def _save_json(path: Path, content: dict[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1))

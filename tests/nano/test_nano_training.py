@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from evaljudge.bundled.nano.batch import collate
 from evaljudge.bundled.nano.lessons import NOWHERE, Teacher
+from evaljudge.bundled.nano.network import collate
 from evaljudge.bundled.nano.tokenizer import make_tokenizer
 from evaljudge.bundled.nano.training import Recipe, Training
 from evaljudge.bundled.world.words import names

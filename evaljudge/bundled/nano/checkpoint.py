@@ -9,24 +9,25 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.bundled.nano.tokenizer import BOS, CHAT_TEMPLATE, END, PAD, SPECIALS, make_tokenizer
+from evaljudge.bundled.llama import config, tokenizer_config
+from evaljudge.bundled.nano.tokenizer import CHAT_TEMPLATE, make_tokenizer
 
 if TYPE_CHECKING:
-    from evaljudge.bundled.nano.network import Network, Shape
+    from evaljudge.bundled.nano.network import Network
 
 
 def save_checkpoint(network: Network, folder: Path) -> None:
     from safetensors.torch import save_file
 
     save_tokenizer(folder)
-    _save_json(folder / "config.json", _config(network.shape))
+    _save_json(folder / "config.json", config(network.shape, tied=True))
     save_file(_named(network), str(folder / "model.safetensors"), metadata={"format": "pt"})
 
 
 def save_tokenizer(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     make_tokenizer().save(str(folder / "tokenizer.json"))
-    _save_json(folder / "tokenizer_config.json", _tokenizer_config())
+    _save_json(folder / "tokenizer_config.json", tokenizer_config(CHAT_TEMPLATE, True))
 
 
 def _named(network: Network) -> dict[str, Any]:
@@ -50,40 +51,6 @@ def _named(network: Network) -> dict[str, Any]:
             f"{at}.mlp.down_proj.weight": layer.down.weight,
         }
     return {name: w.detach().to(torch.bfloat16).contiguous().clone() for name, w in weights.items()}
-
-
-def _config(shape: Shape) -> dict[str, Any]:
-    return {
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "vocab_size": shape.vocabulary,
-        "hidden_size": shape.width,
-        "num_hidden_layers": shape.layers,
-        "intermediate_size": shape.inner,
-        "num_attention_heads": shape.heads,
-        "num_key_value_heads": shape.heads,
-        "head_dim": shape.width // shape.heads,
-        "max_position_embeddings": shape.context,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": shape.theta,
-        "tie_word_embeddings": True,
-        "torch_dtype": "float32",
-        "hidden_act": "silu",
-        "bos_token_id": SPECIALS.index(BOS),
-        "eos_token_id": SPECIALS.index(END),
-        "pad_token_id": SPECIALS.index(PAD),
-    }
-
-
-def _tokenizer_config() -> dict[str, Any]:
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "bos_token": BOS,
-        "eos_token": END,
-        "pad_token": PAD,
-        "unk_token": "<unk>",
-        "chat_template": CHAT_TEMPLATE,
-    }
 
 
 def _save_json(path: Path, content: dict[str, Any]) -> None:

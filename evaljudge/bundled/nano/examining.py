@@ -8,9 +8,8 @@ from random import Random
 
 import torch
 
-from evaljudge.bundled.nano.batch import Batch, collate
 from evaljudge.bundled.nano.lessons import Lesson, Teacher
-from evaljudge.bundled.nano.network import Network
+from evaljudge.bundled.nano.network import Batch, Network, collate
 from evaljudge.bundled.nano.tokenizer import make_tokenizer
 from evaljudge.bundled.world import AXES
 

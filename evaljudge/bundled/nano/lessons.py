@@ -20,7 +20,7 @@ from itertools import takewhile
 from random import Random
 from typing import Any
 
-from evaljudge.bundled.nano.tokenizer import ASSISTANT, BOS, END, USER
+from evaljudge.bundled.llama import ASSISTANT, BOS, END, USER
 from evaljudge.bundled.world import (
     AXES,
     HIGHEST,

@@ -1,32 +1,29 @@
-"""A small Llama in plain torch: what is trained here is what vLLM loads.
+"""A small Llama in plain torch, and the batches that it reads: what is trained here, vLLM loads.
 
-Beside the next token it foretells, of every token, the axes that it shows a fault on (`faults`):
-a scaffold for training alone, left behind when the weights are saved.
+Beside the next token it predicts, of every token, the axes that it shows a fault on (`faults`):
+this only serves training, and is left out when the weights are saved.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evaljudge.bundled.llama import Shape
+from evaljudge.bundled.nano.lessons import NOWHERE, Lesson
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    vocabulary: int
-    width: int = 128
-    layers: int = 6
-    heads: int = 4
-    inner: int = 352
-    faults_after: int = 4
-    """The layer whose output must tell the faults, so that those above can count them."""
-    looks_in: int = 3
-    """The layer whose first head must look up in the report what a text tells."""
-    theta: float = 10_000.0
-    context: int = 2048
+_STEP = 32
+_NOTHING, _STEM = -1, 0
+_NEVER = -1e4
+FAULTS_AFTER = 4
+"""The layer whose output must show the faults, so that those above can count them."""
+LOOKS_IN = 3
+"""The layer whose first head must look up in the report what a text says."""
 
 
 class Layer(nn.Module):
@@ -44,16 +41,16 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, turn: tuple[Tensor, Tensor], mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """What comes out, and how much each token's first head likes each other."""
+        """What comes out, and the first head's attention logits."""
         batch, length, width = x.shape
         mixed = self.query_key_value(self.before_attention(x))
         q, k, v = mixed.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
         # Written out: on a CPU its gradient is several times as fast as the fused kernel's.
-        liked = turned(q * q.shape[-1] ** -0.5, turn) @ turned(k, turn).transpose(2, 3) + mask
-        seen = F.softmax(liked, -1, dtype=v.dtype) @ v
+        logits = turned(q * q.shape[-1] ** -0.5, turn) @ turned(k, turn).transpose(2, 3) + mask
+        seen = F.softmax(logits, -1, dtype=v.dtype) @ v
         x = x + self.out(seen.transpose(1, 2).reshape(batch, length, width))
         gate, up = self.gate_up(self.before_inner(x)).chunk(2, -1)
-        return x + self.down(F.silu(gate) * up), liked[:, 0]
+        return x + self.down(F.silu(gate) * up), logits[:, 0]
 
 
 class Network(nn.Module):
@@ -77,10 +74,10 @@ class Network(nn.Module):
         turn = turns(positions, self.shape, x.dtype)
         faults = looks = x
         for number, layer in enumerate(self.layers, start=1):
-            x, liked = layer(x, turn, mask)
-            if number == self.shape.looks_in:
-                looks = liked
-            if number == self.shape.faults_after:
+            x, logits = layer(x, turn, mask)
+            if number == LOOKS_IN:
+                looks = logits
+            if number == FAULTS_AFTER:
                 faults = self.faults(x)
         return self.last(x), faults, looks
 
@@ -105,3 +102,56 @@ def turned(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
     cos, sin = turn
     left, right = x.chunk(2, -1)
     return (x * cos + torch.cat((-right, left), -1) * sin).to(x.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Lessons side by side as tensors, [lesson, token]; each question sees the stem and itself.
+
+    `sees` is [lesson, 1, token, token]: what is added to the attention logits.
+    """
+
+    ids: Tensor
+    positions: Tensor
+    sees: Tensor
+    following: Tensor
+    learnt: Tensor
+    faults: Tensor
+    looks: Tensor
+
+    def to(self, device: str) -> Batch:
+        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+
+
+def collate(lessons: Sequence[Lesson]) -> Batch:
+    longest = max(len(lesson) for lesson in lessons)
+    length = -(-longest // _STEP) * _STEP
+    rows = [_row(lesson, length) for lesson in lessons]
+    columns = [torch.tensor(column) for column in zip(*rows, strict=True)]
+    ids, positions, owner, following, learnt, faults, looks = columns
+    bits = faults[..., None].bitwise_right_shift(torch.arange(4)).bitwise_and(1)
+    return Batch(ids, positions, _sees(owner), following, learnt, bits.float(), looks)
+
+
+def _row(lesson: Lesson, length: int) -> tuple[list[Any], ...]:
+    ids, positions, owner, following, learnt, faults, looks = columns = tuple(
+        list[Any]() for _ in range(7)
+    )
+    for number, run in enumerate((lesson.stem, *lesson.questions)):
+        start = 0 if number == _STEM else len(lesson.stem.ids)
+        ids += run.ids
+        positions += range(start, start + len(run.ids))
+        owner += [number] * len(run.ids)
+        following += [*run.ids[1:], 0]
+        learnt += [*run.learnt[1:], 0.0]
+        faults += run.faults
+        looks += run.looks
+    gap, blanks = length - len(ids), (0, 0, _NOTHING, 0, 0.0, 0, NOWHERE)
+    return tuple(column + [blank] * gap for column, blank in zip(columns, blanks, strict=True))
+
+
+def _sees(owner: Tensor) -> Tensor:
+    length = owner.shape[1]
+    before = torch.ones(length, length, dtype=torch.bool).tril()
+    shared = (owner[:, None, :] == _STEM) | (owner[:, None, :] == owner[:, :, None])
+    return torch.where(before & shared, 0.0, _NEVER)[:, None].to(torch.bfloat16)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import string
 from typing import Any
 
+from evaljudge.bundled.llama import SPECIALS, UNKNOWN
 from evaljudge.bundled.world import words
 
-PAD, BOS, END, USER, ASSISTANT = SPECIALS = ("<pad>", "<s>", "</s>", "<|user|>", "<|assistant|>")
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n{{ message.content }}"
     "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\\n' }}{% endfor %}"
@@ -33,7 +33,7 @@ _WORD, _LETTER, _BYTE = -1.0, -12.0, -20.0
 def make_tokenizer() -> Any:
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
-    vocabulary = [(piece, 0.0) for piece in (*SPECIALS, "<unk>")]
+    vocabulary = [(piece, 0.0) for piece in (*SPECIALS, UNKNOWN)]
     vocabulary += [(piece, _WORD) for piece in _pieces()]
     vocabulary += [(piece, _LETTER) for piece in _letters() if piece not in dict(vocabulary)]
     vocabulary += [(f"<0x{byte:02X}>", _BYTE) for byte in range(256)]

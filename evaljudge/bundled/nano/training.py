@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from evaljudge.bundled.nano.batch import Batch, collate
+from evaljudge.bundled.llama import Shape
 from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, Teacher
-from evaljudge.bundled.nano.network import Network, Shape
+from evaljudge.bundled.nano.network import Batch, Network, collate
 from evaljudge.bundled.nano.tokenizer import make_tokenizer
 
 _REPORTED_EVERY = 50
