@@ -26,7 +26,7 @@ from evaljudge.records import Document
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.references import check_references, export_references, put_references
-from evaljudge.runs.references.exporting import Exported
+from evaljudge.runs.references.exporting import ExportedReferences
 from evaljudge.runs.stages import missing
 from evaljudge.storage import Output, claimed
 
@@ -93,7 +93,7 @@ class Run:
             for score in judge.score(verdict)
         }
 
-    def export(self, name: str) -> Exported:
+    def export(self, name: str) -> ExportedReferences:
         return export_references(self.spec["out"], str(self.folder / name))
 
     def _write(self, prompt: Prompt, how: Writing) -> str:
@@ -142,7 +142,7 @@ def first(folder: Path) -> Run:
 
 
 def test_a_row_by_hand(first: Run, folder: Path) -> None:
-    assert first.export("refs.jsonl") == Exported(references=18, documents=3, unscored=0)
+    assert first.export("refs.jsonl") == ExportedReferences(references=18, documents=3, unscored=0)
     found = rows(folder / "refs.jsonl")
     assert len(found) == 18
     assert list(found[0]) == [
@@ -185,7 +185,7 @@ def test_only_what_the_file_lacks_is_written(first: Run, folder: Path) -> None:
     writers = {b.part: b.content.get("writer") for b in output.own_briefs("synthetic", shard)
                if b.axis == "fluency"}  # fmt: skip
     assert writers == {"1": "m@scripted", "5": "m@scripted", "3": None}
-    assert second.export("all.jsonl") == Exported(18, 3, 0)
+    assert second.export("all.jsonl") == ExportedReferences(18, 3, 0)
 
 
 def test_rows_that_the_run_has_no_use_for_are_not_used(folder: Path) -> None:
@@ -286,7 +286,7 @@ def test_judges_that_share_their_references_export_them_once(folder: Path) -> No
     judges = synthetic() | {"finer": {"judge": "synthetic", "levels": 5}}
     run = Run(folder, "run", judges=judges)
     run.whole()
-    assert run.export("refs.jsonl") == Exported(3 * 2 * 5, 3, 0)
+    assert run.export("refs.jsonl") == ExportedReferences(3 * 2 * 5, 3, 0)
     assert len(rows(folder / "refs.jsonl")) == 30
 
 
@@ -294,7 +294,7 @@ def test_a_document_of_several_shards_is_exported_once(first: Run, folder: Path)
     write_rows(folder / "cases.jsonl", [case(0, "ABC"), case(1), case(2), case(3)])
     output = first.whole(extend=True)
     assert sum(shard.cases for shard in output.shards()) == 5
-    assert first.export("refs.jsonl") == Exported(4 * 2 * 3, 4, 0)
+    assert first.export("refs.jsonl") == ExportedReferences(4 * 2 * 3, 4, 0)
 
 
 def test_references_that_could_not_be_had_are_counted(folder: Path) -> None:
@@ -302,7 +302,7 @@ def test_references_that_could_not_be_had_are_counted(folder: Path) -> None:
     run = Run(folder, "run", judges=synthetic() | {"geval": {}})
     run.whole()
     to = f"file://{folder}/refs.jsonl"
-    assert export_references(str(folder / "run"), to) == Exported(6, 1, 6)
+    assert export_references(str(folder / "run"), to) == ExportedReferences(6, 1, 6)
     assert {r["doc_id"] for r in rows(folder / "refs.jsonl")} == {"d0"}
 
 
@@ -311,7 +311,7 @@ def test_there_and_back_on_object_storage(folder: Path, s3: Any) -> None:
     first = Run(folder, "first", out=f"{s3.uri}/first")
     first.whole()
     to = f"{s3.uri}/released/refs.jsonl"
-    assert export_references(f"{s3.uri}/first", to) == Exported(18, 3, 0)
+    assert export_references(f"{s3.uri}/first", to) == ExportedReferences(18, 3, 0)
     second = Run(folder, "second", out=f"{s3.uri}/second", judges=synthetic(references=to))
     second.whole()
     assert second.written == []
@@ -440,7 +440,7 @@ def test_references_of_one_run_serve_another(folder: Path) -> None:
     one, two = Run(folder, "one"), Run(folder, "two")
     engines = ScriptedEngines()
     evaljudge.run(one.spec, engines=engines)
-    assert one.export("refs.jsonl") == Exported(18, 3, 0)
+    assert one.export("refs.jsonl") == ExportedReferences(18, 3, 0)
     two.spec |= {"judges": synthetic(references=str(folder / "refs.jsonl"))}
     evaljudge.prepare(two.spec, engines=engines)
     assert asked(folder / "two") == {"prepare": 0}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
-from evaljudge.corpora.columns import Columns
+from evaljudge.corpora.columns import ColumnNames
 from evaljudge.corpora.corpus import BadRows, Corpus, gather
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
@@ -95,13 +95,13 @@ def source_by_options(
 @contextmanager
 def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Corpus]:
     """Reads everything once; its cases can then be iterated until the block ends."""
-    columns = Columns(source.columns, source.advice)
+    columns = ColumnNames(source.columns, source.advice)
     rows = _rows(source, columns)
     with index_on_disk(SCHEMA) as index:
         yield gather(rows, index, bad_rows, columns, own=source.format == GENERIC)
 
 
-def _rows(source: CorpusSource, columns: Columns) -> Rows:
+def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:
     if source.format not in FORMATS:
         raise UserError(unknown("corpus format", source.format, FORMATS))
     paths = (source.path,) if isinstance(source.path, str) else tuple(source.path)

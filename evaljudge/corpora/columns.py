@@ -1,6 +1,6 @@
-"""Columns and keys of a user's own corpus: given our names where he says so, else named if unread.
+"""Columns and keys of a user's own corpus: renamed as the user says, noted if nothing reads them.
 
-Columns({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
+ColumnNames({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
 ->  {"ratings.tone": 4, "url": "…"}
 
 unread = Unread(); unread.see(Row("c.jsonl:1", {"doc_id": "d1", "system": "A", "tone": 4}))
@@ -11,7 +11,7 @@ unread.notes()
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -50,11 +50,19 @@ _NO_RATING = re.compile(
 )
 _AROUND = re.compile(r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+", re.IGNORECASE)
 _BEHIND = re.compile(r"([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$", re.IGNORECASE)
+_RATINGS = (
+    "{theirs} looks like a rating and is not read: name it {ours}, or give {advised}",
+    "{theirs} look like ratings and are not read: name them {ours}, or give {advised}",
+)
+_LIKELY = (
+    "{theirs} is not read: did you mean {ours}? If so, rename it, or give {advised}",
+    "{theirs} are not read: did you mean {ours}? If so, rename them, or give {advised}",
+)
 Kind = Literal["number", "numbers", "other"]
 """One number or a list of them, an object of such, or anything else."""
 
 
-class Columns:
+class ColumnNames:
     """Their names, and which of our fields each stands for."""
 
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
@@ -97,7 +105,7 @@ class Columns:
         return self._names.get(name, name)
 
 
-AS_THEY_ARE = Columns({})
+AS_THEY_ARE = ColumnNames({})
 
 
 class Unread:
@@ -106,7 +114,6 @@ class Unread:
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
         self._advice = advice
         self._kinds: dict[str, Kind | None] = {}
-        self._inside: set[str] = set()
         self._known: set[str] = set()
 
     def see(self, row: Row) -> None:
@@ -129,37 +136,23 @@ class Unread:
         ours = {name: self._our_name(name) for name in self._kinds}
         ratings = {name: to for name, to in ours.items() if to and to.startswith("ratings")}
         rest = [name for name, to in ours.items() if not to]
-        return [*self._rating_note(ratings), *self._likely_note(), *_rest_note(rest)]
+        return [*self._note(_RATINGS, ratings), *self._likely_note(), *_rest_note(rest)]
 
     def hint(self) -> str:
-        """For a message that rows lack a field."""
+        """For a message that rows lack a field: what our fields may have been called."""
         return "".join(f". {note}" for note in self._likely_note())
 
-    def _likely(self) -> dict[str, str]:
-        """Names that our fields may have been called; not of ratings, which may have any."""
+    def _likely_note(self) -> list[str]:
+        """Not on ratings, which may have any name."""
         ours = {name: self._our_name(name) for name in self._kinds}
-        return {name: to for name, to in ours.items() if to and not to.startswith("ratings")}
+        likely = {name: to for name, to in ours.items() if to and not to.startswith("ratings")}
+        return self._note(_LIKELY, likely)
 
-    def _rating_note(self, ratings: Mapping[str, str]) -> Iterator[str]:
-        if ratings:
-            one = len(ratings) == 1
-            said = "looks like a rating and is" if one else "look like ratings and are"
-            yield (
-                f"{_named(ratings)} {said} not read: name {'it' if one else 'them'} "
-                f"{_named(ratings.values())}, or give {self._advised(ratings)}"
-            )
-
-    def _likely_note(self) -> Iterator[str]:
-        if likely := self._likely():
-            one = len(likely) == 1
-            yield (
-                f"{_named(likely)} {'is' if one else 'are'} not read: did you mean "
-                f"{_named(likely.values())}? If so, rename {'it' if one else 'them'}, or give "
-                f"{self._advised(likely)}"
-            )
-
-    def _advised(self, ours: Mapping[str, str]) -> str:
-        return self._advice.columns(_one_for_each_field(ours))
+    def _note(self, forms: tuple[str, str], ours: Mapping[str, str]) -> list[str]:
+        """In the form for one name or for several; nothing where there is none."""
+        form, advised = forms[len(ours) > 1], self._advice.columns(_one_for_each_field(ours))
+        note = form.format(theirs=_named(ours), ours=_named(ours.values()), advised=advised)
+        return [note] if ours else []
 
     def _our_name(self, name: str) -> str | None:
         kind, lower = self._kinds[name], name.casefold()
@@ -200,10 +193,10 @@ def _kind(value: Any) -> Kind | None:
     return "number" if -MOST <= number <= MOST else "other"
 
 
-def _rest_note(rest: Sequence[str]) -> Iterator[str]:
-    if rest:
-        more = f" and {len(rest) - 10} more" if len(rest) > 10 else ""
-        yield f"columns that mean nothing here and were not read: {_named(rest[:10])}{more}"
+def _rest_note(rest: Sequence[str]) -> list[str]:
+    more = f" and {len(rest) - 10} more" if len(rest) > 10 else ""
+    said = f"columns that mean nothing here and were not read: {_named(rest[:10])}{more}"
+    return [said] if rest else []
 
 
 def _named(names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evaljudge.corpora.columns import Columns, Unread
+from evaljudge.corpora.columns import ColumnNames, Unread
 from evaljudge.corpora.digest import digests
 from evaljudge.corpora.fragment import Fragment, fragment_of
 from evaljudge.corpora.grouping import Grouped, Grouping
@@ -68,7 +68,7 @@ class _Intake:
 
 
 def gather(
-    rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: Columns, own: bool
+    rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool
 ) -> Corpus:
     """`own`: the form is the user's own, whose names may be slips."""
     grouping, intake = Grouping(index), _Intake(Unread(columns.advice))

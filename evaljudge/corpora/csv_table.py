@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, Any
 
-from evaljudge.corpora.columns import AS_THEY_ARE, Columns
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import (
     DOTTED,
     NOT_UTF8,
@@ -30,7 +30,7 @@ LONGEST_CELL = 1 << 28
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
 
-def read_csv(stream: IO[bytes], name: str, columns: Columns = AS_THEY_ARE) -> Rows:
+def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     csv.field_size_limit(LONGEST_CELL)
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     header: list[str] = []

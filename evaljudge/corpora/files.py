@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import IO
 
-from evaljudge.corpora.columns import AS_THEY_ARE, Columns
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.csv_table import read_csv
 from evaljudge.corpora.jsonl import read_jsonl
 from evaljudge.corpora.parquet import PARQUET, read_parquet
@@ -36,7 +36,7 @@ PACKED = ".gz"
 BUFFER = 1 << 20
 
 
-def read_generic(paths: tuple[str, ...], columns: Columns = AS_THEY_ARE) -> Rows:
+def read_generic(paths: tuple[str, ...], columns: ColumnNames = AS_THEY_ARE) -> Rows:
     readers = {end: partial(read, columns=columns) for end, read in GENERIC_READERS.items()}
     return read_files(paths, readers)
 

@@ -12,11 +12,11 @@ from io import BytesIO
 from itertools import chain
 from typing import IO, Any
 
-from evaljudge.corpora.columns import AS_THEY_ARE, Columns
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import NOT_UTF8, BadRow, RefusedError, Rows, kind, row_of, undotted
 
 
-def read_jsonl(lines: Iterable[bytes], name: str, columns: Columns = AS_THEY_ARE) -> Rows:
+def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     for number, line in enumerate(lines, 1):
         content = line.removeprefix(BOM_UTF8) if number == 1 else line
         if content and not content.isspace():
@@ -43,11 +43,11 @@ def _items(content: bytes, name: str) -> Rows:
             yield row_of(f"{name}: item {number}", _fields, item, AS_THEY_ARE)
 
 
-def _parsed(line: bytes, columns: Columns) -> dict[str, Any]:
+def _parsed(line: bytes, columns: ColumnNames) -> dict[str, Any]:
     return _fields(_decoded(line, "one object a line"), columns)
 
 
-def _fields(item: Any, columns: Columns) -> dict[str, Any]:
+def _fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
     if not isinstance(item, dict):
         raise RefusedError(f"not an object but {kind(item)}")
     return undotted(columns.fields(item))

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
-from evaljudge.corpora.columns import AS_THEY_ARE, Columns
+from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
@@ -42,7 +42,7 @@ def read_parquet(
     stream: IO[bytes],
     name: str,
     wanted: Collection[str] = GENERIC,
-    columns: Columns = AS_THEY_ARE,
+    columns: ColumnNames = AS_THEY_ARE,
 ) -> Rows:
     def read(fields: dict[str, Any], unread: dict[str, Any]) -> dict[str, Any]:
         return undotted(_with_ratings(columns.fields(fields))) | unread
@@ -59,7 +59,7 @@ def read_parquet(
 
 
 def _batches(
-    stream: IO[bytes], name: str, wanted: Collection[str], columns: Columns
+    stream: IO[bytes], name: str, wanted: Collection[str], columns: ColumnNames
 ) -> Iterator[tuple[pa.RecordBatch, dict[str, Any]]]:
     """Each batch, beside the columns left unread and what one value of each is."""
     import pyarrow as pa

@@ -10,7 +10,7 @@ What a file holds of a run's documents, axes and levels is not asked for; the re
 file's digest stands for its path in all that is asked, so that another file is another run.
 """
 
-from evaljudge.runs.references.exporting import Exported, export_references
+from evaljudge.runs.references.exporting import ExportedReferences, export_references
 from evaljudge.runs.references.giving import (
     GivenReferences,
     check_references,
@@ -19,5 +19,5 @@ from evaljudge.runs.references.giving import (
     take_references,
 )
 
-__all__ = ["Exported", "GivenReferences", "check_references", "export_references",
+__all__ = ["ExportedReferences", "GivenReferences", "check_references", "export_references",
            "given_references", "put_references", "take_references"]  # fmt: skip

@@ -1,7 +1,7 @@
 """The references of a run as a file that another run can be given.
 
     export_references("s3://bucket/runs/first", "references.jsonl")
-    -> Exported(references=990, documents=100, unscored=10)
+    -> ExportedReferences(references=990, documents=100, unscored=10)
 
 Shards come one after another, and rows go out as they come: to object storage through a file here.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief
-from evaljudge.runs.references.file import Reference, source_digest
+from evaljudge.runs.references.file import ReferenceRow, source_digest
 from evaljudge.storage import Index, Output, Shard, ahead, index_on_disk, to_write
 from evaljudge.text import shown
 
@@ -38,14 +38,14 @@ FROM seen"""
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedReferences:
     references: int
     documents: int
     unscored: int
     """References that could not be had."""
 
 
-def export_references(out: str, to: str, briefs: str | None = None) -> Exported:
+def export_references(out: str, to: str, briefs: str | None = None) -> ExportedReferences:
     """Write the references of a run's prepared shards to a file; `briefs`: where it keeps them."""
     output, bound = _run(out, briefs)
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
@@ -97,11 +97,11 @@ def _briefs_of(
     return sources, [brief for kind in kinds for brief in output.own_briefs(kind, shard)]
 
 
-def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> Reference:
+def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> ReferenceRow:
     content, made = brief.content, bound["writer"] or bound["model"]
     writer = content.get("writer") or f"{made['name']}@{made['revision']}"
     known = (brief.doc_id, source, brief.axis, float(content["rating"]))
-    return Reference(*known, content["text"], writer, brief.signature)
+    return ReferenceRow(*known, content["text"], writer, brief.signature)
 
 
 class _Seen:
@@ -129,5 +129,5 @@ class _Seen:
             )
         return before is None
 
-    def count(self) -> Exported:
-        return Exported(*self._index.execute(_COUNTS).fetchone())
+    def count(self) -> ExportedReferences:
+        return ExportedReferences(*self._index.execute(_COUNTS).fetchone())

@@ -3,7 +3,7 @@
     with indexed(["references.jsonl"]) as files:
         files.digests -> {"references.jsonl": "5f1c09ab77e2d410"}     of the files' bytes
         files.of("references.jsonl", "d1")
-        -> {1: Reference("d1", "9f86…", "fluency", 3.0, "A …", …)}
+        -> {1: ReferenceRow("d1", "9f86…", "fluency", 3.0, "A …", …)}
 
 Files have many rows: they are read line by line, and kept in an index on disk.
 """
@@ -39,7 +39,7 @@ FROM given WHERE path = ? AND doc_id = ? ORDER BY line"""
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceRow:
     """One row."""
 
     doc_id: str
@@ -69,10 +69,10 @@ class ReferenceFiles:
         self._index = index
         self.digests = {path: self._add(path) for path in dict.fromkeys(paths)}
 
-    def of(self, path: str, doc_id: str) -> dict[int, Reference]:
+    def of(self, path: str, doc_id: str) -> dict[int, ReferenceRow]:
         """By line."""
         rows = self._index.execute(_OF, (path, doc_id))
-        return {line: Reference(*columns) for line, *columns in rows}
+        return {line: ReferenceRow(*columns) for line, *columns in rows}
 
     def axes(self) -> set[str]:
         return {axis for (axis,) in self._index.execute("SELECT DISTINCT axis FROM given")}
@@ -97,14 +97,14 @@ class ReferenceFiles:
         )
 
 
-def _reference(row: Row) -> Reference:
+def _reference(row: Row) -> ReferenceRow:
     level = row.fields.get("level")
     if not is_number(level) or float(level) not in LEVELS:
         first, second, *_, last = LEVELS.values()
         raise UserError(f"{row.place}: `level` must be one of {first}, {second}, … {last}")
     needed = {name: _text(row, name) for name in ("doc_id", "source_sha256", "axis", "text")}
     may_be_empty = {name: _text(row, name, may_be_empty=True) for name in ("writer", "signature")}
-    return Reference(level=float(level), **needed, **may_be_empty)
+    return ReferenceRow(level=float(level), **needed, **may_be_empty)
 
 
 def _text(row: Row, name: str, may_be_empty: bool = False) -> str:

@@ -25,8 +25,8 @@ from evaljudge.judges.protocol import Judge, Part
 from evaljudge.records import Brief, Case, Document
 from evaljudge.runs.references.file import (
     LEVELS,
-    Reference,
     ReferenceFiles,
+    ReferenceRow,
     indexed,
     source_digest,
 )
@@ -98,7 +98,7 @@ class GivenReferences:
                         found[key] = _brief(kind, key, part, reference)
         return found
 
-    def _of(self, path: str, document: Document) -> dict[tuple[str, str], Reference]:
+    def _of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
         """By axis and the level's name."""
         found = self._files.of(path, document.doc_id)
         source = source_digest(document) if found else ""
@@ -111,7 +111,7 @@ class GivenReferences:
         return {(one.axis, LEVELS[one.level]): one for one in found.values()}
 
 
-def _brief(kind: str, key: str, part: Part, given: Reference) -> Brief:
+def _brief(kind: str, key: str, part: Part, given: ReferenceRow) -> Brief:
     content = {"rating": given.level, "text": given.text, "writer": given.writer}
     known = (given.doc_id, key, kind, part.axis, part.name)
     return Brief(*known, content, signature=given.signature)
