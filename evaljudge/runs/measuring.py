@@ -9,10 +9,8 @@ change between reports, and only what changed is measured.
 
 from __future__ import annotations
 
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 from evaljudge.execution.measuring import Counting, Measuring
@@ -20,7 +18,7 @@ from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
 from evaljudge.records import Document
 from evaljudge.runs.job import Job
-from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage import Index, Output, Shard, ahead, index_on_disk
 
 Watch = Callable[[Mapping[str, Any]], None]
 Lacking = dict[Shard, list[str]]
@@ -80,15 +78,14 @@ def _again(output: Output) -> dict[int, frozenset[str]]:
     if len((output.listing() or {}).get("cuts", [0])) < 2:
         return {}
     found: dict[int, frozenset[str]] = {}
-    with closing(sqlite3.connect("")) as base:  # on disk: documents are many
-        base.execute("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID")
+    with index_on_disk("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID;") as index:
         shards = output.shards()
         for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
-            repeated = frozenset(i for i in ids if not _is_new(base, i))
+            repeated = frozenset(i for i in ids if not _is_new(index, i))
             if repeated:
                 found[number] = repeated
     return found
 
 
-def _is_new(base: sqlite3.Connection, doc_id: str) -> bool:
-    return base.execute("INSERT OR IGNORE INTO seen VALUES (?)", (doc_id,)).rowcount == 1
+def _is_new(index: Index, doc_id: str) -> bool:
+    return index.execute("INSERT OR IGNORE INTO seen VALUES (?)", (doc_id,)).rowcount == 1

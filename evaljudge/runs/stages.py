@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from functools import partial
 from typing import Any
 
 from evaljudge.engines import ModelSource
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.runs.job import Job
-from evaljudge.storage import Output, Shard, Stage, ahead
+from evaljudge.storage import Index, Output, Shard, Stage, ahead, index_on_disk
 
 Watch = Callable[[Mapping[str, Any]], None]
 Pool = tuple[ModelSource, list[Order]]
@@ -86,19 +84,18 @@ def _brief_files(
     if not shards or not any(files.values()):
         return found
     by_number = {shard.number: shard for shard in shards}
-    with closing(sqlite3.connect("")) as base:  # on disk: documents are many
-        base.execute("CREATE TABLE home (doc_id TEXT, shard INTEGER)")
+    with index_on_disk("CREATE TABLE home (doc_id TEXT, shard INTEGER);") as index:
         for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
-            base.executemany("INSERT INTO home VALUES (?, ?)", ((i, number) for i in ids))
-        base.execute("CREATE INDEX by_document ON home (doc_id)")
+            index.executemany("INSERT INTO home VALUES (?, ?)", ((i, number) for i in ids))
+        index.execute("CREATE INDEX by_document ON home (doc_id)")
         for kind, names in files.items():
             held = ahead(partial(output.brief_documents, kind), names)
             for name, documents in zip(names, held, strict=True):
-                for number in _homes(base, documents):
+                for number in _homes(index, documents):
                     found[by_number[number]].setdefault(kind, []).append(name)
     return found
 
 
-def _homes(base: sqlite3.Connection, documents: Iterable[str]) -> set[int]:
+def _homes(index: Index, documents: Iterable[str]) -> set[int]:
     find = "SELECT shard FROM home WHERE doc_id = ?"
-    return {number for doc_id in documents for (number,) in base.execute(find, (doc_id,))}
+    return {number for doc_id in documents for (number,) in index.execute(find, (doc_id,))}
