@@ -6,9 +6,9 @@ A lesson is one stem, read once, and several questions about it, each followed b
         Is the target Better, Worse or Similar in fluency?     Worse
         Is the target Better, Worse or Similar in relevance?   Better
 
-Beside the answers every word of a text carries the axes that it is at fault on, which is what the
-network must see before it can count and compare (`faults`), and texts can be foretold from the
-report (`foretell`), which is how it learns to look things up.
+Beside the answers every word of a text carries the axes that it is at fault on, which the network
+must see before it can count and compare (`faults`), and the place in the report that it can be
+looked up at (`looks`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}
 
 WRITERS = 0.3
 """The share of comparisons whose reference is one that a writer would write."""
-FORETOLD = 0.1
+TEXT_WEIGHT = 0.1
 """How much the words of the texts that are compared count, beside the answers."""
 NOWHERE = -1
 LOOKED_UP = frozenset([*NUMBERS, *OBJECTS, *PLACES, *FICTIONS])
@@ -143,7 +143,7 @@ class Teacher:
         where: dict[str, int] = {}
         for part in prompt.parts[:-1]:
             if part in spelt_out:
-                self._write(run, spelt_out[part], FORETOLD, where)
+                self._write(run, spelt_out[part], TEXT_WEIGHT, where)
             elif part == given["source"]:
                 for word in part.split(" "):
                     where[word.rstrip(".")] = len(run.ids)

@@ -1,9 +1,9 @@
 """Training the nano judge: from nothing to a checkpoint, the same way each time.
 
 Three things are learnt at once: the answers and the texts (what is shipped), the axes that each
-word shows a fault on, and where in the report a text's things are told of. The last two are
-scaffolds: without them a network this small does not find out in an hour on two cores that it must
-look things up at all.
+word shows a fault on, and where in the report a text's things are mentioned. The last two only help
+the training: without them a network this small does not find out in an hour on two cores that it
+must look things up at all.
 
 A step's lessons are drawn from the seed and the step's number alone, so a training that was cut
 short goes on with what it would have seen.

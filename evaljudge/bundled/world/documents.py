@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 
 from evaljudge.bundled.world.words import (
@@ -50,7 +49,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a document of the world tells."""
+    """What a document of the world says."""
 
     main: tuple[Fact, ...]
     other: tuple[Fact, ...]
@@ -73,15 +72,10 @@ def read_report(text: str) -> Report | None:
 
 def make_report(random: Random, half: Half) -> Report:
     count = MAIN_FACTS + OTHER_FACTS
-    people = [(random.choice(list(TITLES)), n) for n in random.sample(_names(half), _PEOPLE)]
-    told = zip(*(random.sample(kind, count) for kind in (NUMBERS, OBJECTS, PLACES)), strict=True)
-    facts = [Fact(*random.choice(people), random.choice(VERBS), *what) for what in told]
+    people = [(random.choice(list(TITLES)), n) for n in random.sample(names(half), _PEOPLE)]
+    news = zip(*(random.sample(kind, count) for kind in (NUMBERS, OBJECTS, PLACES)), strict=True)
+    facts = [Fact(*random.choice(people), random.choice(VERBS), *what) for what in news]
     return Report(tuple(facts[:MAIN_FACTS]), tuple(facts[MAIN_FACTS:]))
-
-
-@cache
-def _names(half: Half) -> list[str]:
-    return names(half)
 
 
 def _sentences(facts: Sequence[Fact]) -> str:

@@ -25,8 +25,8 @@ def levels_of(text: str, report: Report) -> dict[Axis, int]:
         "fluency": [not _is_fluent(sentence) for sentence in sentences],
         "relevance": list(_irrelevant(sentences, report)),
     }
-    uncalled = abs(SENTENCES - len(sentences))
-    return {axis: max(LOWEST, HIGHEST - sum(faulty[axis]) - uncalled) for axis in AXES}
+    off = abs(SENTENCES - len(sentences))
+    return {axis: max(LOWEST, HIGHEST - sum(faulty[axis]) - off) for axis in AXES}
 
 
 def _words(sentence: str) -> list[str]:
@@ -75,9 +75,9 @@ def _contradicts(words: list[str], report: Report) -> bool:
 
 
 def _irrelevant(sentences: list[list[str]], report: Report) -> Iterator[bool]:
-    """Not of the main news, or told before."""
-    untold = {fact.things for fact in report.main}
+    """Not of the main news, or a repetition."""
+    missing = {fact.things for fact in report.main}
     for words in sentences:
-        told = untold & set(words)
-        untold -= told
-        yield not told
+        reported = missing & set(words)
+        missing -= reported
+        yield not reported

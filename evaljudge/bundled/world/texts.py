@@ -58,26 +58,26 @@ def graded(report: Report, axis: Axis, level: int) -> Text:
 
 
 def _perfect(report: Report) -> Text:
-    return [_told(order, fact) for order, fact in zip(ORDER, report.main, strict=True)]
+    return _sentences_on(ORDER, report.main)
 
 
 def _worst(report: Report, axis: Axis) -> Text:
-    facts, order = report.main, ORDER
     match axis:
         case "coherence":
-            moved = order[-1:] + order[:-1]
-            return [_told(o, f, coherence="order") for o, f in zip(moved, facts, strict=True)]
+            return _sentences_on(ORDER[-1:] + ORDER[:-1], report.main, coherence="order")
         case "consistency":
-            wrong = [replace(f, place=p) for f, p in zip(facts, FICTIONS, strict=True)]
-            return [_told(o, f, consistency="place") for o, f in zip(order, wrong, strict=True)]
+            wrong = [replace(f, place=p) for f, p in zip(report.main, FICTIONS, strict=True)]
+            return _sentences_on(ORDER, wrong, consistency="place")
         case "relevance":
-            return [
-                _told(o, f, relevance="things") for o, f in zip(order, report.other, strict=True)
-            ]
+            return _sentences_on(ORDER, report.other, relevance="things")
         case "fluency":
             first, second, third, fourth = _perfect(report)
             return [_filled(first, 5, FILLERS[0]), _echoed(second, 7),
                     _filled(third, 3, FILLERS[1]), _echoed(fourth, 5)]  # fmt: skip
+
+
+def _sentences_on(order: Sequence[str], facts: Sequence[Fact], **shown_at: str) -> Text:
+    return [_sentence_on(o, fact, **shown_at) for o, fact in zip(order, facts, strict=True)]
 
 
 # what systems write: the faults of each axis fall on sentences by chance
@@ -104,20 +104,20 @@ def _chosen(random: Random, report: Report, irrelevant: set[int]) -> list[Fact]:
     other = random.sample(report.other, len(irrelevant))
     if random.random() < 0.5:
         main.sort()
-    told = iter(report.main[i] for i in main)
-    aside = iter(other)
-    return [next(aside if place in irrelevant else told) for place in range(SENTENCES)]
+    of_main, of_other = iter(report.main[i] for i in main), iter(other)
+    return [next(of_other if place in irrelevant else of_main) for place in range(SENTENCES)]
 
 
 def _sentence(
     random: Random,
     report: Report,
     place: int,
-    told: tuple[Fact, Fact | None],
+    facts: tuple[Fact, Fact | None],
     at_fault: set[Axis],
 ) -> tuple[Sentence, Fact | None]:
-    """The sentence on this fact, where the text has named that one last; and whom it names now."""
-    fact, named = told
+    """The sentence on the first of these facts, in a text that has last named the person of the
+    second; and the fact whose person is named last now."""
+    fact, named = facts
     shown: dict[str, str] = {"relevance": "things"} if "relevance" in at_fault else {}
     if "consistency" in at_fault:
         fact, shown["consistency"] = _contradicted(random, fact, report)
@@ -129,18 +129,18 @@ def _sentence(
         else:
             who = _nobody(random, named)
             shown["coherence"] = "who"
-    sentence = _told(order, fact, who, **shown)
+    sentence = _sentence_on(order, fact, who, **shown)
     if "fluency" in at_fault:
         sentence = _spoilt(random, sentence)
     return sentence, fact if who[0] in TITLES else named
 
 
 def _contradicted(random: Random, fact: Fact, report: Report) -> tuple[Fact, str]:
-    """Another number or place, which the report does not tell of; and which of the two it is."""
+    """Another number or place, which the report does not have; and which of the two it is."""
     if random.random() < 0.5:
-        known = {told.number for told in report.facts}
+        known = {one.number for one in report.facts}
         return replace(fact, number=_unknown(random, NUMBERS, known)), "number"
-    places = {told.place for told in report.facts}
+    places = {one.place for one in report.facts}
     return replace(fact, place=_unknown(random, (*PLACES, *FICTIONS), places)), "place"
 
 
@@ -179,7 +179,9 @@ def _echoed(sentence: Sentence, at: int) -> Sentence:
     return [*sentence[: at + 1], Word(sentence[at].text, _GARBLED), *sentence[at + 1 :]]
 
 
-def _told(order: str, fact: Fact, subject: Sequence[str] = (), /, **shown_at: str) -> Sentence:
+def _sentence_on(
+    order: str, fact: Fact, subject: Sequence[str] = (), /, **shown_at: str
+) -> Sentence:
     """`shown_at`: the axes that the sentence is at fault on, and the slot that shows it."""
     who = subject or (fact.title, fact.name)
     slots = [("order", f"{order},"), ("", "in"), ("place", fact.place),

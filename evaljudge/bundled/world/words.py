@@ -7,6 +7,7 @@ world are made of known syllables and are yet names that the training half never
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal
 from zlib import crc32
 
@@ -50,6 +51,7 @@ FILLERS = ("um", "er", "hmm", "well", "uh")
 MAIN, OTHER = "Main news:", "Other news:"
 
 
+@cache
 def names(half: Half) -> list[str]:
     """The people of one half of the world; no name lives in both.
 
