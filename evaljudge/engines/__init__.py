@@ -1,4 +1,4 @@
-"""What answers asks with a real language model. Nothing heavy is imported before one is opened."""
+"""Engines, which answer with a real language model; heavy imports happen when one is opened."""
 
 from __future__ import annotations
 
@@ -11,11 +11,4 @@ from evaljudge.engines.opening import (
     identity_bound,
 )
 
-__all__ = [
-    "Engine",
-    "Engines",
-    "Identity",
-    "ModelSource",
-    "VllmEngines",
-    "identity_bound",
-]
+__all__ = ["Engine", "Engines", "Identity", "ModelSource", "VllmEngines", "identity_bound"]

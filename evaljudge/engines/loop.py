@@ -41,8 +41,8 @@ class Steps:
         return list(await asyncio.gather(*futures))
 
     def close(self) -> None:
-        """Ends the engine now: left to the garbage collector, vLLM would tear down what its
-        engines of one process share whenever that comes by, under one opened since."""
+        """End the engine now: the garbage collector could do so later, when another engine of this
+        process uses what vLLM's engines share."""
         self._asked.put(None)
         self._thread.join(timeout=30)
         self._engine.engine_core.shutdown()

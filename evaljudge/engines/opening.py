@@ -1,7 +1,7 @@
 """Which model is meant, which revision of it that is, and how an engine for it is opened.
 
-`Engines` is the seam that tests and scale runs replace: it names a model's revision on the driver
-(no such model: said there, before anything is loaded) and opens it on a worker.
+`Engines` is what tests and scale runs replace: it finds a model's revision on the driver (a model
+that does not exist is refused there, before anything is loaded) and opens it on a worker.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModelSource:
 
     @property
     def path(self) -> str:
-        """Where it is said to lie; of the bundled judge, where this installation has it."""
+        """The path or name to load; of the bundled judge, where this installation has it."""
         return str(CHECKPOINT) if self.is_bundled else self.source
 
     @property
@@ -68,9 +68,9 @@ OPERATIONAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What of a model changes its answers; of a path the name is the last part: it may move.
+    """What of a model changes its answers; of a path only the last part, since folders may move.
 
-    `commit` is the hub's commit to load, so that all workers load what was identified.
+    `commit` is the hub's commit, so that all workers load what was identified.
     """
 
     name: str
@@ -91,7 +91,7 @@ class Identity:
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
-    """The model of a run that was made before, by its fingerprint: its weights may be far away."""
+    """The model of an earlier run, by its fingerprint: its weights may not be on this machine."""
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
         return Identity(known["name"], known["revision"], source.chat, source.engine)
@@ -105,7 +105,7 @@ class Engine(Model, Protocol):
         """Compile options, so that those that cannot be told apart are refused at start-up."""
 
     def prepare_encoder(self, encoder: str) -> None:
-        """Load it, so that one that cannot be had is refused before anything is asked."""
+        """Load it, so that one that cannot be loaded is refused before anything is asked."""
 
     def close(self) -> None: ...
 
@@ -118,7 +118,7 @@ class Engines(Protocol):
     def identify(self, source: ModelSource) -> Identity: ...
 
     def find_encoder(self, encoder: str) -> None:
-        """Refuse one that can be had neither of the disk nor of the hub; loads nothing."""
+        """Refuse one that is neither on the disk nor on the hub; loads nothing."""
 
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         """Counts a prompt's tokens with the model's own tokenizer; loads no weights."""

@@ -4,8 +4,8 @@
     ->  [(0.03, …), (0.05, …)]
 
 By default any that sentence-transformers reads, by its hub name or its folder, on the CPU: engines
-take the GPUs' memory for themselves, and what is embedded here is short and little. A large one may
-be served by vLLM instead, where the engine is: `vllm:` before its name.
+take all of the GPUs' memory, and the texts here are short and few. With `vllm:` before its name an
+encoder is served by vLLM, where the engine is: for large ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SentenceEncoder(Protocol):
 
 
 class Encoders:
-    """Those that one engine's judges have named, each loaded when it is first wanted."""
+    """The encoders that one engine's judges have named, each loaded at its first use."""
 
     def __init__(self) -> None:
         self._opened: dict[str, SentenceEncoder] = {}
@@ -88,7 +88,7 @@ class SentenceTransformers:
 
 
 class Pooling:
-    """An encoder that vLLM serves, in the process of the engine that judges.
+    """An encoder that vLLM serves in the process of the engine that judges.
 
     It takes a small part of a GPU's memory, which the judge's engine must have left
     (`model.engine.gpu_memory_utilization: 0.8`, say). Vectors are computed in float32, so that

@@ -60,7 +60,8 @@ def read_template(
         head, tail_text = _leading_bos(hf), COMPLETION_TAIL
         head_words = ""
     else:
-        unused = [n for n in switches if not re.search(rf"\b{re.escape(n)}\b", _text_of(hf))]
+        text = str(hf.chat_template)
+        unused = [name for name in switches if not re.search(rf"\b{re.escape(name)}\b", text)]
         _refuse_switches(unused, "the model's chat template does not use it")
         turns = [{"role": "user", "content": _STAND_IN}]
         head_text, tail_text = _around(hf, turns, _STAND_IN, True, switches)
@@ -107,10 +108,6 @@ def _end_of_turn(
 def _last_words(text: str, hf: Any) -> str:
     ends = (text.rfind(s) + len(s) for s in hf.all_special_tokens if s in text)
     return text[max(ends, default=0) :]
-
-
-def _text_of(hf: Any) -> str:
-    return str(hf.chat_template)
 
 
 def _refuse_switches(switches: Iterable[str], why: str) -> None:

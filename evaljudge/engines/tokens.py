@@ -1,4 +1,4 @@
-"""Texts to token ids and back, so that no text of a corpus can speak with a special token's voice.
+"""Texts to token ids and back, so that no text of a corpus can contain a special token.
 
 `<pad>` written in a document becomes the ordinary tokens `<`, `pad`, `>`; the same in the
 template's own words is the special token. Parts are tokenised apart and their ids joined, so a
@@ -85,7 +85,7 @@ class Tokeniser:
         return not special or (only_unknown and self._unknown not in text)
 
     def _spelt_out(self, text: str, after: str) -> Ids:
-        """Some vocabularies hold special tokens as plain pieces: break those spellings apart."""
+        """Some vocabularies hold special tokens as plain pieces: cut those spellings in two."""
         cuts = [0, *(found.start() + 1 for found in self._broken_at.finditer(text)), len(text)]
         first, *rest = (text[start:end] for start, end in pairwise(cuts))
         ids = self._continued(first, after) + self._all(rest)

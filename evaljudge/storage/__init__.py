@@ -1,4 +1,4 @@
-"""Where things lie, every path named once; reading and writing them."""
+"""Reading and writing files, on this machine and on object storage; every path named once."""
 
 from evaljudge.storage.claim import Claim, claimed, this_machine
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write

@@ -3,10 +3,10 @@
     with claimed("s3://bucket/runs/first") as claim:
         ...; claim.check()
 
-On this machine the claim is a lock, which the system drops with the process that held it. On object
-storage it is an object that its holder writes anew every few seconds, each time on the condition
-that it is still the one it wrote before. Who finds one takes it over when its holder is seen to be
-dead (a process of this machine) or does not write for a while, as the finder's own clock has it.
+On this machine the claim is a lock, which the system drops with the process that holds it. On
+object storage it is an object that its holder rewrites every few seconds, on the condition that it
+is still the one written before. Another job takes it over when the holder is known to be dead (a
+process of this machine), or has not written for a while by the other job's own clock.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from evaljudge.storage.s3 import SCHEME, Held, Objects
 NAME = ".claim"
 BEAT = 5.0
 LOOK, LOOKS = 2.0, 10
-"""Held no longer when ten looks, two seconds apart, have found it unchanged."""
+"""A claim is given up when ten looks, two seconds apart, have found it unchanged."""
 
 
 class Claim(Protocol):
     def check(self) -> None:
-        """Give up where another job has taken the folder over."""
+        """Raise ClaimLost where another job has taken the folder over."""
 
 
 @contextmanager
@@ -81,7 +81,7 @@ class _Lock:
             return False
 
     def check(self) -> None:
-        """Nobody can take it from a process that lives."""
+        """Nobody can take a lock from a living process."""
 
     def release(self) -> None:
         with suppress(FileNotFoundError):  # gone with its folder
@@ -111,7 +111,7 @@ class _Lease:
             raise ClaimLost(f"{self._uri}: another job has taken it over ({self._lost})")
 
     def release(self) -> None:
-        """In haste, and without a word where it fails: it would hide what ended the work."""
+        """Silent where it fails: an error here would hide the one that ended the work."""
         self._end.set()
         self._beating.join(timeout=2 * BEAT)
         if self._lost is None:
@@ -161,7 +161,7 @@ def _held(uri: str, holder: str) -> str:
 
 
 def _who() -> dict[str, Any]:
-    """This process, so that it can be told whether it still lives."""
+    """This process, so that others can find out whether it still lives."""
     pid = os.getpid()
     name, born = f"process {pid} on {os.uname().nodename}", psutil.Process().create_time()
     return {"name": name, "machine": this_machine(), "pid": pid, "born": born}
@@ -175,7 +175,7 @@ def this_machine() -> str:
 
 
 def _is_dead(there: Held) -> bool:
-    """Whether its holder was seen to be: a process of this machine, that is no more."""
+    """Whether its holder was a process of this machine that has ended."""
     holder = _read(there)
     if holder.get("machine") != this_machine():
         return False

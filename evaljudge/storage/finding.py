@@ -1,4 +1,4 @@
-"""What a user's path names: the files of a corpus, a file to read, a folder to have here."""
+"""What a user's path names: the files of a corpus, a file to read, a folder to copy here."""
 
 from __future__ import annotations
 

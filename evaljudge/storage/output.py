@@ -7,7 +7,7 @@
 
 Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
 readers see committed shards only. A rerun of a shard overwrites its files under the same names.
-Attempts are notes of workers to their successors, and gone when a run is finished.
+Attempts are notes that workers leave for those after them; a finished run has none.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Output:
         self._briefs = Place(briefs or self.place.at("briefs"))
         self.name = run
 
-    # what is bound and listed
+    # run.json and shards.json
 
     def run(self) -> dict[str, Any] | None:
         return self.place.find_json(RUN)
@@ -114,7 +114,7 @@ class Output:
         return not any(asked)
 
     def release(self) -> None:
-        """Let another run have the folder. Briefs stay: their keys say what they are good for."""
+        """Free the folder for another run. Briefs stay: their keys say who can reuse them."""
         self.place.remove(SHARDS)
         self.place.remove(RUN)
         for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
@@ -148,7 +148,7 @@ class Output:
     # attempts
 
     def attempt(self, name: str) -> dict[str, Any]:
-        """What was noted; nothing, where nothing was."""
+        """What was noted; empty where nothing was."""
         return self.place.find_json(f"attempts/{name}.json") or {}
 
     def note_attempt(self, name: str, note: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
-"""What object storage answers when it does not do what it was asked, and what is done about it.
+"""What is done when object storage fails.
 
-Throttling, 5xx, lost connections and outages are waited out, with backoff and jitter. What no
-waiting mends (no such bucket, access denied) is said at once, in one line that names the place.
+After throttling, 5xx, lost connections and outages the request is tried again, with backoff and
+jitter. What waiting cannot mend (no such bucket, access denied) is said at once, in one line that
+names the place.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ _REFUSALS = {
 
 
 def patiently(uri: str, work: Callable[[], R], patience: float | None = None) -> R:
-    """Do it again and again until it is done, refused for good, or has taken too long.
+    """Try until it is done, refused for good, or has taken too long.
 
-    Whatever is done here must bear being done twice: an answer may be lost, not only a request.
+    The work must be safe to do twice: an answer may be lost, not only a request.
     """
     if patience is None:
         patience = float(os.environ.get("EVALJUDGE_STORAGE_PATIENCE", PATIENCE))

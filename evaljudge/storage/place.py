@@ -3,8 +3,8 @@
     place = Place("s3://bucket/runs/first")
     place.write_json("run.json", {…}); place.names("commits/judge")
 
-A file appears whole or not at all (see streams.py), so a reader never meets half a file, whatever
-was killed. Off this machine every operation is patient (see patience.py).
+A file appears whole or not at all (see streams.py), so a reader never finds half a file, even when
+the writer was killed. Operations on other machines are tried again (see patience.py).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Place:
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
     def _refuse_no_bucket(self) -> None:
-        """Where something is missing on S3, see once whether it is not the whole bucket."""
+        """Where something is missing on S3, look once whether the whole bucket is."""
         if self._has_bucket or not self.uri.startswith(SCHEME):
             return
         bucket = self.path.partition("/")[0]
@@ -127,7 +127,7 @@ class Place:
         return pq.read_table(pa.BufferReader(self.read(name)), columns=columns)
 
     def open(self, name: str) -> IO[bytes]:
-        """A file's bytes as they are (a name in .gz is not unpacked), read bit by bit."""
+        """A file's bytes as they are (a name in .gz is not unpacked), read piece by piece."""
         path = self._path(name)
         stream = self._try(name, lambda: self._system.open_input_file(path))
         return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
@@ -156,7 +156,7 @@ class Place:
         return whole_upload(self._system, self._path(name), self.at(name), put)
 
     def create_json(self, name: str, content: Any) -> bool:
-        """Write it, unless such a file is there already: of two who try at once, one does."""
+        """Write it, unless such a file exists: of two writers at the same time one succeeds."""
         text = json_text(content).encode()
         if not self.is_local:
             return self._objects.create(name, text)
@@ -180,7 +180,7 @@ class Place:
                 self.remove(f"{folder}/{name}")
 
     def sweep(self) -> None:
-        """Remove what writers that were killed have left half-written, here and below."""
+        """Remove what killed writers have left half-written, here and below."""
         if self.is_local:
             for folder, _, files in os.walk(self.path):
                 for name in filter(is_part, files):
@@ -207,7 +207,7 @@ class Place:
             self._system.delete_dir(path)
 
     def try_out(self) -> None:
-        """Refuse a place that cannot be written to, before anything is done for its sake."""
+        """Refuse a place that cannot be written to, before any work is done."""
         self.write(".evaljudge", b"")
         self.remove(".evaljudge")
 

@@ -1,4 +1,4 @@
-"""Amazon's S3 and what speaks like it: `s3://bucket/key`.
+"""Amazon's S3 and storage with the same interface: `s3://bucket/key`.
 
 Pyarrow moves the data. Boto3 does what pyarrow cannot: a put in one request (pyarrow begins an
 upload in parts for the smallest file, and leaves it behind when it fails), and a put that holds
@@ -62,7 +62,7 @@ def _said_region() -> str | None:
 
 
 def _endpoint() -> str | None:
-    """Boto3 reads these by itself; pyarrow's filesystem must be told."""
+    """Boto3 reads these by itself; pyarrow's filesystem needs them as arguments."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
 
 
@@ -102,7 +102,7 @@ class Objects:
         return self._put(name, content, IfNoneMatch="*")
 
     def swap(self, name: str, mark: str, content: bytes) -> bool:
-        """Put it in the place of what was read; not if that has changed."""
+        """Replace what was read, unless it has changed since."""
         return self._put(name, content, IfMatch=mark)
 
     def read(self, name: str) -> Held | None:
@@ -120,7 +120,7 @@ class Objects:
         self._do(name, delete, MISSING, None)
 
     def _put(self, name: str, content: bytes, **condition: str) -> bool:
-        """True also where the answer to the put was lost, and what lies there is this content."""
+        """Also true where the answer to the put was lost and this content is there."""
 
         def put() -> bool:
             where = {"Bucket": self._bucket, "Key": self._key(name)}
@@ -167,7 +167,7 @@ class Objects:
 
 
 def _client(bucket: str, patience: float | None) -> Any:
-    """Who is not patient does not wait for a silent connection either."""
+    """With a short patience the timeouts of a connection are short too."""
     try:
         import boto3
         from botocore.config import Config
