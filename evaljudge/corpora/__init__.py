@@ -1,4 +1,4 @@
-"""Reading cases: from tables and lines of any kind, and from benchmarks as their authors publish.
+"""Reading cases from JSON lines, CSV and Parquet, and from benchmarks as they are published.
 
 with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     print(corpus.cases, corpus.digest)
@@ -76,9 +76,9 @@ class CorpusSource:
     sources: str | None = None
     """Where the documents lie that a benchmark's own files leave out."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Which of our fields each of their columns or keys stands for; of the generic form only."""
+    """Which field of ours each column or key of theirs stands for; only in the generic form."""
     advice: Advice = CONFIGURATION
-    """In which words messages advise."""
+    """How messages say what to do."""
 
 
 def source_by_options(
@@ -94,7 +94,7 @@ def source_by_options(
 
 @contextmanager
 def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Corpus]:
-    """Reads everything once; its cases can then be iterated until the block ends."""
+    """Read everything once; the cases can then be iterated until the block ends."""
     columns = ColumnNames(source.columns, source.advice)
     rows = _rows(source, columns)
     with index_on_disk(SCHEMA) as index:

@@ -1,4 +1,4 @@
-"""How one does what a message advises: by a configuration's keys, or by a command's options.
+"""How to follow a message's advice: with a configuration's keys, or with a command's options.
 
 CONFIGURATION.columns({"human": "ratings.tone"})
 ->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
@@ -22,7 +22,7 @@ class Advice:
     column: Callable[[str, str], str]
     """Where one such pair stands, to say what is wrong with it."""
     skip: str
-    """What to do so that bad rows are counted and left out; empty where nothing does that."""
+    """What to do so that bad rows are counted and left out; empty where that is not possible."""
 
 
 def _as_configuration(columns: Mapping[str, str]) -> str:

@@ -31,9 +31,9 @@ NESTED = frozenset(["doc_id", "source", "references", "context", "candidates"])
 FLAT = frozenset(KNOWN_FIELDS)
 CANDIDATE = frozenset(["system", "text", "ratings"])
 MOST = 100
-"""Names that are kept, and the largest number that is taken for a rating."""
+"""How many names are kept, and the largest number that may be a rating."""
 MOST_RATERS = 20
-"""A longer list of numbers is taken for a vector."""
+"""A longer list of numbers is a vector, not one rating a rater."""
 OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "doc_id": ("id", "docid", "document_id", "example_id", "doc"),
     "source": ("document", "article", "input", "dialogue", "prompt", "source_text"),
@@ -63,7 +63,7 @@ Kind = Literal["number", "numbers", "other"]
 
 
 class ColumnNames:
-    """Their names, and which of our fields each stands for."""
+    """The names that the user's files use, and which field of ours each stands for."""
 
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
@@ -75,7 +75,7 @@ class ColumnNames:
         self._unseen, self._seen = dict.fromkeys(names), dict[str, None]()
 
     def header(self, names: Iterable[str], file: str) -> list[str]:
-        """Of a table, in whose rows one of two columns of a name would hide the other."""
+        """A table's columns renamed; of two with the same name one would hide the other."""
         renamed = [self._name(name) for name in names]
         for name in renamed:
             if name and renamed.count(name) > 1:
@@ -83,7 +83,7 @@ class ColumnNames:
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Of an object, and of the candidates in it."""
+        """An object's keys renamed, and those of the candidates in it."""
         renamed = dict[str, Any]()
         for name, value in fields.items():
             ours = self._name(name)
@@ -93,7 +93,7 @@ class ColumnNames:
         return in_candidates(renamed, self.fields)
 
     def refuse_unseen(self) -> None:
-        """A mapping that maps nothing is a slip."""
+        """A name in the mapping that no row has is a mistake."""
         for name in self._unseen:
             said = unknown("column", name, self._seen)
             raise UserError(f"{self.advice.column(name, self._names[name])}: {said}")
@@ -109,7 +109,7 @@ AS_THEY_ARE = ColumnNames({})
 
 
 class Unread:
-    """Names that rows have and nothing reads, with what their values are."""
+    """Names in rows that nothing reads, with the kind of their values."""
 
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
         self._advice = advice
@@ -204,6 +204,6 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _one_for_each_field(ours: Mapping[str, str]) -> dict[str, str]:
-    """Of several names for one field the first: more of them would be refused."""
+    """Of several names for one field the first, since a field can have only one."""
     chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
     return {theirs: to for theirs, to in ours.items() if chosen[to] == theirs}

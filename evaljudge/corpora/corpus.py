@@ -1,4 +1,4 @@
-"""A corpus that is open: its cases, how many, and what was wrong with its rows.
+"""An open corpus: its cases, their number, and what was wrong with its rows.
 
 rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=(), …)
 """
@@ -44,7 +44,7 @@ class Corpus(Grouped):
 
 @dataclass(slots=True)
 class _Intake:
-    """What was noticed on the way in."""
+    """What was noticed while the rows were read."""
 
     unread: Unread
     objects: int = 0
@@ -70,7 +70,7 @@ class _Intake:
 def gather(
     rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool
 ) -> Corpus:
-    """`own`: the form is the user's own, whose names may be slips."""
+    """`own`: the form is the user's own, whose names may be mistakes."""
     grouping, intake = Grouping(index), _Intake(Unread(columns.advice))
     for row in rows:
         _take(row, grouping, intake)

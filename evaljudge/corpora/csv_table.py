@@ -1,4 +1,4 @@
-"""Rows of CSV with a header; every cell is text until something says otherwise.
+"""Rows of CSV with a header; cells are text, but for ratings and lists.
 
 doc_id,source,references,system,text,ratings.coherence
 d1,The river …,"[""A flood came."", ""It rained.""]",A,A flood.,4

@@ -1,4 +1,4 @@
-"""What a corpus holds, as one number that does not depend on any order.
+"""Digests of what a corpus holds, which do not depend on any order.
 
     digests([Case(Document("d1", "The river …"), (Candidate("A", "A flood.", {"fluency": 4.0}),))])
     -> Digests(digest="5c0e…", ratings_digest="91b7…")
@@ -39,7 +39,7 @@ def _content(case: Case) -> int:
 
 
 def _ratings(case: Case) -> int:
-    """Nothing for a case without ratings: an unrated candidate more is no other rating."""
+    """Zero for a case without ratings: one more unrated candidate changes no rating."""
     rated = sorted(_rated(c) for c in case.candidates if c.ratings)
     return _hash([case.document.doc_id, rated]) if rated else 0
 

@@ -27,7 +27,7 @@ from evaljudge.text import shown
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """`None` and `()` say nothing: another row of the document may say it."""
+    """Where a part is `None` or `()`, another row of the document may have it."""
 
     place: str
     doc_id: str
@@ -36,7 +36,7 @@ class Fragment:
     references: tuple[str, ...]
     candidates: tuple[Candidate, ...]
     absent: int
-    """Ratings that are there but no number: null, NaN or infinite."""
+    """Ratings that are null, NaN or infinite."""
 
 
 def fragment_of(row: Row) -> Fragment | BadRow:
@@ -57,7 +57,7 @@ def fragment_of(row: Row) -> Fragment | BadRow:
 
 
 def _candidates(fields: Mapping[str, Any]) -> list[Any]:
-    """A nested row's list, or the flat row itself as the only one."""
+    """A nested row's list, or the flat row itself as the only candidate."""
     nested = fields.get("candidates")
     if nested is None:
         if fields.get("system") is None:
@@ -115,7 +115,7 @@ class Ratings(NamedTuple):
     raters: Mapping[str, tuple[float, ...]]
     """Only of axes that were given as lists; NaN where a later rater rated and this one did not."""
     absent: int
-    """Ratings that are there but no number: null, NaN or infinite; an empty list is one."""
+    """Ratings that are null, NaN or infinite; an empty list counts as one."""
 
 
 def ratings_of(given: Any) -> Ratings:
@@ -144,7 +144,7 @@ def _numbers(axis: str, value: Any) -> tuple[float, ...]:
 
 
 def _number(value: Any) -> float:
-    """An absent one is this very `nan`: so equal lists are equal, as they are not by value."""
+    """Absent is always the object `math.nan`, so that lists with it compare as equal."""
     try:
         number = float(value) if value is not None else nan
     except OverflowError:  # an integer beyond any float
@@ -158,7 +158,7 @@ def _present(numbers: Sequence[float]) -> list[float]:
 
 
 def _until_last(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    """Without the absent ones at the end, which hold nobody's place."""
+    """Without the absent ones at the end, after which no rater comes."""
     last = max(place for place, number in enumerate(numbers) if not isnan(number))
     return numbers[: last + 1]
 

@@ -1,4 +1,4 @@
-"""Rows of one document lying anywhere, brought together on disk.
+"""Rows of one document, which may lie anywhere in the files, brought together on disk.
 
 grouping.add(Fragment("c.jsonl:1", "d1", "The river …", None, (), (a,), 0)) -> None
 grouping.add(Fragment("c.jsonl:9", "d1", "The lake …", None, (), (b,), 0))
@@ -46,7 +46,7 @@ FROM candidate"""
 _RATINGS = "SELECT ratings FROM candidate WHERE ratings <> '{}' ORDER BY number"
 
 Parts = Mapping[str, str | None]
-"""What is said of a document, each part None until a row says it."""
+"""The parts of a document, each None until a row has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Grouped:
         )
 
     def unmarked(self) -> Iterator[Case]:
-        """Documents not marked; and those that are, with the candidates that are not."""
+        """Documents that are not marked, and marked ones with their candidates that are not."""
         for row in self.index.execute(f"{_DOCUMENTS} WHERE {_WITH_NEWS} ORDER BY number"):
             yield self._case(row, f"{_CANDIDATES} AND NOT marked")
 
@@ -105,7 +105,7 @@ class Grouping(Grouped):
     """Cases in the making."""
 
     def add(self, fragment: Fragment) -> str | None:
-        """Keeps it; or says how it contradicts or repeats what was kept before."""
+        """Keep it, or return how it contradicts or repeats what was kept before."""
         said = _said(fragment)
         known = self._one(_FIND, fragment.doc_id)
         if known is None:
@@ -147,7 +147,7 @@ class Grouping(Grouped):
         return None
 
     def _keep(self, number: int, fragment: Fragment) -> str | None:
-        """Of a system twice in this very row, the first is kept."""
+        """Where this row has a system twice, the first is kept."""
         keep = "INSERT OR IGNORE INTO candidate VALUES (NULL, ?, ?, ?, ?, ?, ?, 0)"
         problem = None
         for candidate in fragment.candidates:

@@ -1,4 +1,4 @@
-"""Rows of JSON lines: one object a line, blank lines aside; or of one list of objects.
+"""Rows of JSON lines, one object a line, where blank lines are skipped; or of one list of objects.
 
 {"doc_id": "d1", "source": "The river …", "candidates": [{"system": "A", "text": "A flood."}]}
 """

@@ -31,7 +31,7 @@ PREFIX = "ID_"
 
 
 def read_longdocs(dataset: str, paths: tuple[str, ...], sources: str | None = None) -> Rows:
-    """The part of the benchmark that is of this data set."""
+    """The part of the benchmark on this data set: `arXiv` or `GovReport`."""
     annotated = set()
     for row in read_files(paths, {**JSON, **CSV}):
         summary = turned(row, _summary)

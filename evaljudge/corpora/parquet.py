@@ -1,4 +1,4 @@
-"""Rows of Parquet, a batch at a time: only columns that mean something are read, others are None.
+"""Rows of Parquet, a batch at a time; only columns that mean something here are read.
 
 doc_id: string, source: string, references: list<string>,
 candidates: list<struct<system: string, text: string, ratings: struct<coherence: double>>>
@@ -61,7 +61,7 @@ def read_parquet(
 def _batches(
     stream: IO[bytes], name: str, wanted: Collection[str], columns: ColumnNames
 ) -> Iterator[tuple[pa.RecordBatch, dict[str, Any]]]:
-    """Each batch, beside the columns left unread and what one value of each is."""
+    """Each batch, and the columns left unread with one value of each."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -78,7 +78,7 @@ def _batches(
 
 
 def _examples(table: pq.ParquetFile, columns: Collection[str]) -> dict[str, Any]:
-    """Of each column that is not read, its first value, if that may be a rating."""
+    """The first value of each column that may hold ratings; None for other columns."""
     numeric = [c for c in columns if _holds_numbers(table.schema_arrow.field(c).type)]
     found: dict[str, Any] = dict.fromkeys(columns)
     for batch in islice(table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=numeric), 1):

@@ -1,4 +1,4 @@
-"""What the readers of published forms share: fields that must be there, ratings rater by rater.
+"""What the readers of published forms share: required fields, ratings in a row for each rater.
 
     turned(Row("a.csv:2", {"Story": "A flood.", …}), turn) -> Row("a.csv:2", {"text": "A flood."…})
     turned(Row("a.csv:3", {"Model": "GPT", …}), turn)      -> BadRow("a.csv:3", "no `Story`")
@@ -87,7 +87,7 @@ def rater_by_rater(rows: Iterable[Row | BadRow]) -> Rows:
 
 
 def _added(row: Row, first: Row) -> str | None:
-    """Puts the row's ratings to the first row's lists; or says how their texts differ."""
+    """Add the row's ratings to the first row's lists, or return how their texts differ."""
     for name, said in first.fields.items():
         if name != "ratings" and row.fields[name] != said:
             return f"`{name}` of this candidate is another than in {first.place}"

@@ -1,4 +1,4 @@
-"""A row as a reader hands it over, with the place it lies at; or what made it unreadable.
+"""A row as a reader yields it, with its place in the file; or what made it unreadable.
 
     Row("cases.jsonl:17", {"doc_id": "d1", "source": "The river …", "system": "A", "text": "…"})
     BadRow("cases.jsonl:18", "not valid JSON")

@@ -41,7 +41,7 @@ NUMBER_OF_EXPERTS = 3
 AVERAGE = "average"
 AT_EACH_END = 2
 Keep = Callable[[Sequence[Row]], Iterable[Row]]
-"""Of one document's summaries, those that are read."""
+"""Picks those of one document's summaries that are read."""
 LINES: Readers = dict.fromkeys((".jsonl", ".jsonl.gz"), read_jsonl)
 HIGHLIGHT = "@highlight"
 """What a story file has before each of its reference sentences, after the article."""
@@ -53,7 +53,7 @@ def read_summeval(
     raters: str = EXPERTS,
     rater: int | None = None,
 ) -> Rows:
-    """`rater`: this one's ratings alone, counted from 1."""
+    """`rater`: only the ratings of this one, counted from 1."""
     story = cache(partial(_story, sources)) if sources else None
     turn = partial(_summary, raters, rater, story)
     return (turned(row, turn) for row in read_files(paths, LINES))

@@ -6,8 +6,8 @@
 {"doc_id": "d1", "source_sha256": "9f86…", "axis": "fluency", "level": 3.0, "text": "A flood …",
  "writer": "Qwen/Qwen3-8B@b968…", "signature": "synthetic@3 | Qwen/Qwen3-8B@b968… | …"}
 
-What a file holds of a run's documents, axes and levels is not asked for; the rest is written. The
-file's digest stands for its path in all that is asked, so that another file is another run.
+The model is not asked for references that the file has; it writes the others. The file's digest
+stands in place of its path in the run's fingerprint, so that another file makes another run.
 """
 
 from evaljudge.runs.references.exporting import ExportedReferences, export_references

@@ -3,7 +3,8 @@
     export_references("s3://bucket/runs/first", "references.jsonl")
     -> ExportedReferences(references=990, documents=100, unscored=10)
 
-Shards come one after another, and rows go out as they come: to object storage through a file here.
+Shards are read one after another, and rows are written as they come: to object storage through a
+file on this machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SELECT count(digest), count(DISTINCT CASE WHEN digest NOT NULL THEN doc_id END),
     count(CASE WHEN digest IS NULL AND judge IN (SELECT judge FROM seen WHERE digest NOT NULL)
         THEN 1 END)
 FROM seen"""
-"""What could not be had of a judge that writes no references is none."""
+"""Unscored briefs of a judge that writes no references do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class ExportedReferences:
     references: int
     documents: int
     unscored: int
-    """References that could not be had."""
+    """References that could not be written."""
 
 
 def export_references(out: str, to: str, briefs: str | None = None) -> ExportedReferences:
@@ -111,7 +112,7 @@ class _Seen:
         self._index, self._out = index, out
 
     def is_new(self, brief: Brief) -> bool:
-        """One that could not be had is kept in mind until it is found after all."""
+        """An unscored one counts as missing until another shard has it."""
         at = (brief.doc_id, brief.axis, brief.part)
         if brief.status == "unscored":
             self._index.execute(_MISS, (*at, brief.judge))

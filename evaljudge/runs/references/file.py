@@ -24,7 +24,7 @@ from evaljudge.storage import Index, index_on_disk
 from evaljudge.text import shown
 
 LEVELS = {rating: named(rating) for rating in ratings(9)}
-"""All that there may be: every number of levels has its own among them."""
+"""Every level that a scale of any number of levels can have, with its name."""
 DIGITS = 16
 _SCHEMA = """
 CREATE TABLE given (
@@ -44,7 +44,7 @@ class ReferenceRow:
 
     doc_id: str
     source_sha256: str
-    """Of the document that it was written for, so that it is not taken for another's."""
+    """Digest of the document that it was written for, so that it is not used for another."""
     axis: str
     level: float
     text: str

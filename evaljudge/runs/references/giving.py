@@ -83,7 +83,7 @@ class GivenReferences:
                 raise UserError(f"{path}: was changed since this run was begun")
 
     def check(self, document: Document) -> bool:
-        """Whether there is any of this document; refuses those written for another text."""
+        """Whether the files have a reference of this document; one for another text is refused."""
         return any(self._of(path, document) for path in dict.fromkeys(self._paths.values()))
 
     def briefs(self, kind: str, document: Document, writer: Identity) -> Briefs:
@@ -162,14 +162,14 @@ def _missing(
 def _there(
     output: Output, kinds: Iterable[str], shard: Shard
 ) -> tuple[list[Case], dict[str, Briefs]]:
-    """A shard's cases, and the briefs that it has; one that could not be had is none."""
+    """A shard's cases, and its briefs that are there and not unscored."""
     own = {kind: output.own_briefs(kind, shard) for kind in kinds}
     whole = {kind: {b.key: b for b in own[kind] if b.status == "ok"} for kind in own}
     return output.cases(shard), whole
 
 
 def _put(output: Output, marked: set[int], kind: str, shard: Shard, briefs: Briefs) -> None:
-    """A marker whose briefs were lost goes first: beside some of them it would stand for all."""
+    """A marker whose briefs were lost is removed first: these briefs alone are not all."""
     if shard.number in marked:
         output.place.remove(f"commits/prepare/{shard.number:05d}.json")
     output.write_briefs(kind, shard, briefs.values())
