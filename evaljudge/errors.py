@@ -1,4 +1,4 @@
-"""The user's mistakes, what had to be given up, and how a name that is nearly right is answered."""
+"""The user's mistakes, what had to be given up, and advice on a misspelt name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pydantic import ValidationError
 
 
 class UserError(Exception):
-    """Something the user can put right: said in one line, exit code 2, never a traceback."""
+    """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
 
 class GivenUp(Exception):
-    """Nobody's mistake, and tried long enough: said in one line, exit code 1."""
+    """A failure that is not the user's, after enough tries: said in one line, exit code 1."""
 
 
 class StorageLost(GivenUp):
-    """Where the run lies could not be reached for too long: nothing can be noted there either."""
+    """The run's storage could not be reached for too long; nothing can be noted there either."""
 
 
 class ClaimLost(GivenUp):
-    """Another job works on the folder now: what is noted there is no longer ours."""
+    """Another job works on the folder now, so this one must not write there."""
 
 
 class Crashed(GivenUp):
@@ -29,7 +29,7 @@ class Crashed(GivenUp):
 
 
 class EngineDead(Exception):
-    """The engine itself failed, not a reply: its cases must be done by another."""
+    """The engine itself failed, not a reply: another must do its cases."""
 
 
 def first_words(error: Exception) -> str:

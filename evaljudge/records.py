@@ -1,4 +1,4 @@
-"""The frozen records that every layer speaks in; the only module that everyone imports.
+"""The frozen records that all layers exchange.
 
 A case is a document with its candidates. A judge turns the document into briefs, the case into
 verdicts, and verdicts into scores:
@@ -21,7 +21,7 @@ ANY_AXIS = "*"
 ANY_SYSTEM = "*"
 """In place of a system, where a verdict is on a document's own references."""
 HUMAN = "human"
-"""What people go by among scorers."""
+"""The name under which people's ratings stand among the scorers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class Axis:
     description: str
     context: bool = False
     phrase: str = ""
-    """What prompts call it (`overall quality`); empty: its name, in words."""
+    """What prompts call it (`overall quality`); empty for its name, in words."""
 
     @property
     def told(self) -> dict[str, str]:
-        """What prompts say of it."""
+        """Its words for the slots of prompts."""
         phrase = self.phrase or self.name.replace("_", " ")
         return {"axis": phrase, "description": self.description}
 
@@ -55,7 +55,7 @@ class Candidate:
     text: str
     ratings: Mapping[str, float] = field(default_factory=dict)
     raters: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Of axes rated by several, each rating, NaN where one gave none; `ratings` has the mean."""
+    """For axes rated by several, each rating, NaN where one gave none; `ratings` has the mean."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the checkpoint of a small Llama says of itself, in Hugging Face's layout."""
+"""The configuration files of a small Llama's checkpoint, in Hugging Face's layout."""
 
 from __future__ import annotations
 

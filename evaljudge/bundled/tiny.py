@@ -20,9 +20,9 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
 )
 _EAGER_TO_STOP = 4.0
-"""How much louder the end of a turn is than a word, so that its replies end."""
+"""How much larger the weights of the end of a turn are than a word's, so that replies end."""
 _ANSWERS = [w for a in ("Better", "Worse", "Similar") for w in (a, a.lower(), a.upper())]
-"""Learnt as whole tokens, as every real tokenizer has them."""
+"""Whole tokens, as in every real tokenizer."""
 _WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 2, 128
 
 Pieces = Literal["bytes", "words"]

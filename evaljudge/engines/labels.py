@@ -20,9 +20,9 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
 NEGLIGIBLE = log(1e-5)
-"""A spelling that could add less than this share to what an option has is not stepped down."""
+"""A spelling that could add less than this share to an option's probability is not asked for."""
 MOST_IDS = 128
-"""What the engine gives for one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
+"""The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
 
 
 @dataclass(frozen=True, slots=True)

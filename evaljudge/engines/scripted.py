@@ -1,7 +1,7 @@
-"""A model that is scripted: callables answer in place of an engine, for tests and scale runs.
+"""A scripted model: callables answer in place of an engine, for tests and scale runs.
 
-Unscripted, it answers at random but always alike: what it says depends on the prompt alone, so a
-run that is killed and resumed must end like one that was not.
+Without a script its answers are random but fixed: they depend on the prompt alone, so a run that is
+killed and resumed must end like one that was not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model's chat template as token ids: what stands before our words, what after, what ends a turn.
+"""A model's chat template as token ids: those before our words, those after, the end of a turn.
 
 The model's own template is rendered around a stand-in, so its special tokens are its own and BOS
 comes once. A model without a template gets a plain completion prompt that ends in `Answer:`.

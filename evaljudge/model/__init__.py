@@ -1,4 +1,4 @@
-"""The one small protocol between judges and everything that answers them.
+"""The protocol between judges and whatever answers them.
 
 Engines are models. Other models stand around a model: one that remembers (nothing is asked twice)
 and one that counts (asks and tokens). Others need none: one that imagines (for `plan`), one that is
@@ -27,7 +27,7 @@ class Model(Protocol):
     ) -> list[Weighed | Failed]: ...
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
-        """Unit vectors, by an encoder of sentences that stands beside the model; not an ask."""
+        """Unit vectors, from a sentence encoder beside the model; not counted as an ask."""
 
 
 class ModelAround:

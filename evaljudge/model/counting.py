@@ -28,7 +28,7 @@ class Masses:
 
 
 class CountingModel(ModelAround):
-    """Counts the asks of one judge on one case that reach the model beneath.
+    """Counts the asks of one judge on one case that reach the inner model.
 
     The floor of prefilled tokens: the template heads' blocks once per worker (`heads`, shared by
     all cases), every further distinct full block once per case (`blocks`, shared by all judges),
@@ -79,7 +79,7 @@ class CountingModel(ModelAround):
 
 
 def cost(replies: Iterable[Reply]) -> Tokens:
-    """What these replies cost together, the floor apart."""
+    """What these replies cost together, without the floor."""
     total = Tokens()
     for reply in replies:
         total += Tokens(

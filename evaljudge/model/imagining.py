@@ -30,13 +30,13 @@ Gauge = Callable[[Prompt], Spent]
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
 LEAST_ROOM = 2
-"""For an option of one token; those of several need more, which only the engine's labels tell."""
+"""For an option of one token; longer ones need more, which only the engine's options know."""
 MARK = "#" * 6
-"""As long as what tells one imagined text from another."""
+"""As long as the part in which imagined texts differ."""
 
 
 def imagined(prompt: Prompt, texts: Sequence[str] = ()) -> str:
-    """Another text for every prompt, or what is asked of them would be asked once."""
+    """A different text for every prompt, since questions about equal texts would be asked once."""
     digest = hashlib.blake2b(prompt.text.encode(), digest_size=4)
     like = texts[int.from_bytes(digest.digest()) % len(texts)] if texts else IMAGINED * 4
     return f"{like[: -len(MARK)]}{digest.hexdigest()[: len(MARK)]}"
@@ -62,7 +62,7 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
 
 
 class Imagining:
-    """What it writes is as long as the texts that it is given to imagine by, if there are any."""
+    """What it writes is as long as the texts that it is given as examples, if there are any."""
 
     def __init__(self, gauge: Gauge, texts: Sequence[str] = (), context: int | None = None) -> None:
         """`context`: how many tokens the model holds, where that is known."""

@@ -16,7 +16,7 @@ Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""
 Find = Callable[[str], Mapping[str, Any] | None]
 Keep = Callable[[str, Mapping[str, Any]], bool]
-"""Whether it was kept: not, where another answer was there first."""
+"""Whether it was kept; False where another answer was there first."""
 Name = Callable[[Prompt, Writing], str]
 
 
@@ -83,7 +83,7 @@ class Remembering(ModelAround):
         try:
             replies = await ask(list(new.values()))
         except BaseException:
-            for key in new:  # whoever waits for these belongs to this case, which ends here
+            for key in new:  # only this case waits for these, and it ends here
                 self._memory.pop(key).cancel()
             raise
         for key, reply in zip(new, replies, strict=True):

@@ -35,7 +35,7 @@ COMMON = "common"
 """The pack that serves every task, which its nouns fit to it."""
 BUILT_IN = ("summary", "dialogue", "story")
 NANO = "nano"
-"""The pack that the bundled judge was taught in; it serves every task."""
+"""The pack that the bundled judge was trained with; it serves every task."""
 _TASK_KEYS = {"name", "axes", "prompts", "nouns", "roles"}
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""

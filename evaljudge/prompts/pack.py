@@ -1,4 +1,4 @@
-"""Prompt packs: templates by name, rendered so that no document can leave its fence.
+"""Prompt packs: templates by name, rendered so that no document can leave its markers.
 
     pack.render("synthetic.compare", {"source": "The river …", "target": "A <flood>."}, axis="…")
 
@@ -152,7 +152,7 @@ def _environment(templates: Mapping[str, str]) -> Environment:
 
 @cache
 def _markers(family: Family) -> re.Pattern[str]:
-    """Whatever stands between angle brackets in a template, or in its comments, is its marker."""
+    """Every word in angle brackets in a template, or in its comments, is one of its markers."""
     found = {marker for _, source in family for marker in _TAG.findall(source)}
     names = "|".join(sorted(found)) or "(?!)"
     return re.compile(rf"<(?=\s*/?\s*(?:{names})\s*/?\s*>)", re.IGNORECASE)

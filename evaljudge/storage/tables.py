@@ -66,13 +66,13 @@ def read_cases(table: pa.Table) -> Iterator[Case]:
 
 
 def _candidate(columns: Mapping[str, Any]) -> Candidate:
-    """Runs of before raters were kept have no such column."""
+    """Older runs have no column of raters."""
     raters = {axis: _with_nan(numbers) for axis, numbers in columns.get("raters") or ()}
     return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)
 
 
 def _with_nan(numbers: Iterable[float | None]) -> tuple[float, ...]:
-    """Null is a rater's absent rating: always this very `nan`, so that equal cases are equal."""
+    """Null is an absent rating: always the object `math.nan`, so that equal cases are equal."""
     return tuple(nan if number is None else number for number in numbers)
 
 
@@ -81,15 +81,15 @@ def _with_null(numbers: Iterable[float]) -> list[float | None]:
 
 
 def read_briefs(table: pa.Table) -> Iterator[Brief]:
-    for row in table.to_pylist():
-        row["content"] = json.loads(row["content"])
-        yield Brief(**row | {"tokens": Tokens(**row["tokens"])})
+    return (Brief(**_with_json(row, "content")) for row in table.to_pylist())
 
 
 def read_verdicts(table: pa.Table) -> Iterator[Verdict]:
-    for row in table.to_pylist():
-        row["evidence"] = json.loads(row["evidence"])
-        yield Verdict(**row | {"tokens": Tokens(**row["tokens"])})
+    return (Verdict(**_with_json(row, "evidence")) for row in table.to_pylist())
+
+
+def _with_json(row: dict[str, Any], name: str) -> dict[str, Any]:
+    return row | {name: json.loads(row[name]), "tokens": Tokens(**row["tokens"])}
 
 
 def read_scores(table: pa.Table) -> Iterator[Score]:

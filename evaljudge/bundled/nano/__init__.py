@@ -1,4 +1,4 @@
-"""The judge in the box: a very small Llama that knows the world of `bundled.world`.
+"""The bundled judge: a very small Llama that knows the world of `bundled.world`.
 
 `model: nano` with `prompts: nano` is this one.
 

@@ -1,4 +1,4 @@
-"""What a network has learnt, on people it has never heard of: the test half of the world."""
+"""What a network has learnt, measured on people that it was not trained on: the test half."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_ONCE = 20
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Shares: of comparisons answered rightly, of texts written word for word as taught."""
+    """Shares of comparisons answered correctly, and of texts written word for word as taught."""
 
     compared: dict[str, float]
     extremes: float

@@ -44,7 +44,7 @@ PLACES = (
     "Seaview"
 ).split()
 FICTIONS = ("Erewhon", "Utopia", "Arcadia", "Camelot")
-"""Places that no report tells of."""
+"""Places that no report mentions."""
 ORDER = ("First", "Then", "Next", "Finally")
 """The word that a text's first, second, third and fourth sentence begins with."""
 FILLERS = ("um", "er", "hmm", "well", "uh")
