@@ -103,7 +103,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "agreement/williams.py": ("agreement/test_significance_exchange.py",),
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
-    "storage/whole.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
+    "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
     "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/crashes.py": ("execution/test_local.py",),
     "execution/deaths.py": ("execution/test_deaths.py", "execution/test_local.py"),

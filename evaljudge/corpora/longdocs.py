@@ -45,10 +45,8 @@ def read_longdocs(dataset: str, paths: tuple[str, ...], sources: str | None = No
 
 
 def _summary(fields: Fields) -> dict[str, Any]:
-    return _by_raters(fields) if FIRST_RATER in fields else _by_means(fields)
-
-
-def _by_means(fields: Fields) -> dict[str, Any]:
+    if FIRST_RATER in fields:
+        return _by_raters(fields)
     return {
         "dataset": _dataset(fields),
         "doc_id": given(fields, "dataset_id", str),

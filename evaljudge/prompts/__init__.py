@@ -65,7 +65,7 @@ def load_task(
     layout: Layout = "paper",
 ) -> Task:
     """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
-    file = PACKS / f"{name}.yaml" if name in BUILT_IN else Path(name)
+    file = HERE / f"{name}.yaml" if name in BUILT_IN else Path(name)
     if not file.is_file():
         raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
     spec = _read(file)

@@ -5,8 +5,9 @@ For `fluency`, told its phrase and description alone, the writer replies
     1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
 
 and every candidate is to be rated by them. The steps are a brief of every document although they
-say nothing of it; as the question holds no text of a document it is asked once (model/common.py),
-so all documents are rated by the same steps, and judges that ask for them alike share them.
+say nothing of it; as the question holds no text of a document it is asked once (see
+model/remembering.py), so all documents are rated by the same steps, and judges that ask for them
+alike share them.
 """
 
 from __future__ import annotations
