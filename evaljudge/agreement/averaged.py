@@ -33,12 +33,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bootstrap import estimated, on_one_thread
+from .bootstrap import estimated, on_one_thread, replicated
 from .coefficients import Correlation
 from .compare import EQUAL
-from .pairs import Floats
+from .levels import group_correlations
+from .pairs import Codes, Floats, paired
+from .sample import weighted_means
 from .significance import Challenger, challengers
-from .trials import Trial, correlations_of, means, over_trials, replicates_of
+
+Trial = Mapping[str, ArrayLike]
+"""axis -> scores, NaN where unscored; an axis that is not there is unscored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +90,20 @@ def averaged(
     if not human:
         raise ValueError("there is no axis to average over")
     trials = {name: _trials(name, given) for name, given in methods.items()}
-    found = correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
+    found = _correlations_of(np.asarray(documents), np.asarray(systems), trials, human, coefficient)
     cubes = list(found.values())
-    replicates = replicates_of(cubes, resamples, seed)
     shared = _shared(cubes)
+
+    def replicate(draws: Floats) -> Floats:
+        """(methods, columns, resamples)"""
+        return np.stack([_means(cube, draws).mean(axis=0) for cube in cubes])
+
+    replicates = replicated(replicate, shared.shape[1], resamples, seed)
     measured = tuple(
-        AveragedMethod(name, len(cube), _values(cube, replicate, shared))
-        for (name, cube), replicate in zip(found.items(), replicates, strict=True)
+        AveragedMethod(name, len(cube), _values(cube, drawn, shared))
+        for (name, cube), drawn in zip(found.items(), replicates, strict=True)
     )
-    pooled = {name: over_trials(cube) for name, cube in found.items()}
+    pooled = {name: _over_trials(cube) for name, cube in found.items()}
     return Averaged(
         coefficient=coefficient,
         axes=tuple(human),
@@ -115,6 +124,50 @@ def _trials(name: str, given: Trial | Sequence[Trial]) -> list[Trial]:
     return trials
 
 
+def _correlations_of(
+    documents: Codes,
+    systems: Codes,
+    methods: Mapping[str, Sequence[Trial]],
+    human: Mapping[str, ArrayLike],
+    coefficient: Correlation,
+) -> dict[str, Floats]:
+    """(trials, axes, documents) of each method; documents without any pair are no documents."""
+    names, codes = np.unique(documents, return_inverse=True)
+    used = np.zeros(names.size, dtype=bool)
+    ratings = {axis: np.asarray(column, dtype=np.float64) for axis, column in human.items()}
+
+    def by_document(trial: Trial, axis: str) -> Floats:
+        found = np.full(names.size, np.nan)
+        if axis in trial:
+            scores = np.asarray(trial[axis], dtype=np.float64)
+            pairs = paired(codes, systems, scores, ratings[axis])
+            present = np.unique(codes[np.isfinite(scores) & np.isfinite(ratings[axis])])
+            found[present] = group_correlations(pairs, "sample", coefficient)
+            used[present] = True
+        return found
+
+    cubes = {
+        name: np.array([[by_document(trial, axis) for axis in human] for trial in trials])
+        for name, trials in methods.items()
+    }
+    return {name: cube[:, :, used] for name, cube in cubes.items()}
+
+
+def _means(cube: Floats, weights: Floats) -> Floats:
+    """(trials, columns, resamples): of each axis and, where all have one, of the average."""
+    trials, axes, documents = cube.shape
+    flat = weighted_means(cube.reshape(trials * axes, documents), weights)
+    found = flat.reshape(trials, axes, len(weights))
+    return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
+
+
+def _over_trials(cube: Floats) -> Floats:
+    """(axes, documents): each document's mean over the trials that have a correlation."""
+    trials, axes, documents = cube.shape
+    flat = weighted_means(cube.reshape(trials, -1).T, np.ones((1, trials)))
+    return flat.reshape(axes, documents)
+
+
 def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
     """(axes, documents): where every method that has a value on the axis is defined."""
     defined = [np.isfinite(cube) for cube in cubes]
@@ -132,7 +185,7 @@ def _column_counts(defined: NDArray[np.bool_]) -> list[int]:
 
 def _by_trial(cube: Floats) -> Floats:
     """(trials, columns)."""
-    found: Floats = means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
+    found: Floats = _means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
     return found
 
 

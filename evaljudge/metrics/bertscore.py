@@ -27,11 +27,11 @@ from evaljudge.metrics.encoder import Embedded
 from evaljudge.metrics.layers import own_layer
 from evaljudge.settings import read_settings
 
-Part = Literal["f1", "precision", "recall"]
+Statistic = Literal["f1", "precision", "recall"]
 
 
 class BertScoreSettings(EncoderSettings):
-    part: Part = "f1"
+    part: Statistic = "f1"
 
 
 def bertscore(name: str, given: Mapping[str, Any]) -> Embeddings:
@@ -62,7 +62,7 @@ def _caution(settings: BertScoreSettings, own: int | None) -> str:
     )
 
 
-def matched(part: Part, text: Embedded, other: Embedded) -> float:
+def matched(part: Statistic, text: Embedded, other: Embedded) -> float:
     cosines = text.vectors @ other.vectors.T
     precision = float(cosines.max(axis=1)[text.own].mean())
     recall = float(cosines.max(axis=0)[other.own].mean())

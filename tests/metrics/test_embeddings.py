@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import linprog
 
-from evaljudge.metrics.bertscore import Part, matched
+from evaljudge.metrics.bertscore import Statistic, matched
 from evaljudge.metrics.encoder import Embedded
 from evaljudge.metrics.mover import grams, moved
 
 # POT's docstrings hold escapes that Python warns of when it first compiles them.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")
 
-PARTS: list[Part] = ["precision", "recall", "f1"]
+PARTS: list[Statistic] = ["precision", "recall", "f1"]
 EAST, NORTH, WEST, BETWEEN = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.6, 0.8)
 Vector = tuple[float, ...]
 
@@ -68,7 +68,7 @@ def test_opposites_have_no_harmonic_mean() -> None:
     assert matched("f1", embedded(EAST), embedded(WEST)) == 0
 
 
-def bertscore_by_definition(part: Part, text: Embedded, other: Embedded) -> float:
+def bertscore_by_definition(part: Statistic, text: Embedded, other: Embedded) -> float:
     if part == "f1":
         p, r = (bertscore_by_definition(part, text, other) for part in PARTS[:2])
         return 0 if min(p, r) <= 0 else 2 / (1 / p + 1 / r)
@@ -85,7 +85,7 @@ def bertscore_by_definition(part: Part, text: Embedded, other: Embedded) -> floa
 
 
 @given(texts(marks=True), texts(marks=True), st.sampled_from(PARTS))
-def test_bertscore_by_definition(text: Embedded, other: Embedded, part: Part) -> None:
+def test_bertscore_by_definition(text: Embedded, other: Embedded, part: Statistic) -> None:
     wanted = bertscore_by_definition(part, text, other)
     # Near zero a rounded cosine decides whether there is a harmonic mean; it is tiny either way.
     assert matched(part, text, other) == pytest.approx(wanted, abs=1e-5)
