@@ -78,10 +78,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "agreement/test_significance_best.py",
         "agreement/test_significance_exchange.py",
     ),
-    "agreement/flips.py": (
-        "agreement/test_averaged.py",
-        "agreement/test_significance_exchange.py",
-    ),
     "agreement/krippendorff.py": ("agreement/test_labels_by_definition.py",),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
     "agreement/precision.py": ("agreement/test_calibration_precision.py",),
@@ -94,13 +90,13 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "agreement/significance.py": (
         "agreement/test_significance_best.py",
         "agreement/test_averaged.py",
+        "agreement/test_significance_exchange.py",
     ),
     "agreement/system.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_by_definition.py",
     ),
     "agreement/voters.py": ("agreement/test_voters.py",),
-    "agreement/williams.py": ("agreement/test_significance_exchange.py",),
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
@@ -174,13 +170,13 @@ EXPLAINED: dict[str, str] = {
     "agreement/compare.py _p: off by one: np.abs(by_chance) > difference - EQUAL -> "
     "np.abs(by_chance) >= difference - EQUAL":
         "EQUAL stands far from any difference that occurs",
-    "agreement/flips.py _ps: off by one: 1 -> 2 (2)":
+    "agreement/significance.py _ps: off by one: 1 -> 2 (2)":
         "how many draws are done at once is a matter of memory",
-    "agreement/flips.py _ps: off by one: np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) > least "
-    "-> np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) >= least":
+    "agreement/significance.py _ps: off by one: np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) > "
+    "least -> np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) >= least":
         "EQUAL stands far from any difference that occurs",
-    "agreement/system.py _settled: off by one: np.abs(means) < np.ldexp(typical, -ROUNDING_BITS) "
-    "-> np.abs(means) <= np.ldexp(typical, -ROUNDING_BITS)":
+    "agreement/system.py settled_means: off by one: np.abs(means) < np.ldexp(typical, "
+    "-ROUNDING_BITS) -> np.abs(means) <= np.ldexp(typical, -ROUNDING_BITS)":
         "a mean that equals the limit of rounding to the last bit does not occur",
     "agreement/voters.py dawid_skene: off by one: 1 -> 2 (2)":
         "a step more before it may end, by less than the tolerance",
