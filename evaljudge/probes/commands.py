@@ -196,8 +196,8 @@ def _data(
     cases: str, format: str, sources: str | None, column: list[str] | None,
     scores: list[str] | None, metrics: str | None, seed: int,
 ) -> ProbeData:  # fmt: skip
+    from evaljudge.corpora import source_by_options
     from evaljudge.corpora.advice import PROBE_OPTIONS
-    from evaljudge.corpora.by_options import source_by_options
     from evaljudge.probes.source import ProbeData
 
     source = source_by_options(cases, format, sources, column, PROBE_OPTIONS)

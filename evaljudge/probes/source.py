@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from evaljudge.analysis.mixes import Mix, mix_of
-from evaljudge.corpora import CorpusSource, open_corpus, source_by_options
-from evaljudge.corpora.advice import PROBE_OPTIONS
+from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.corpora.scores import read_all_given
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics, read_metrics
