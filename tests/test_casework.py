@@ -16,7 +16,7 @@ import pytest
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, Writes, any_text
 from evaljudge.execution.attempts import Here
-from evaljudge.execution.case import Asked, case_models, judged
+from evaljudge.execution.case import Asked, case_models
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.judges import make_judges
@@ -242,7 +242,7 @@ def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
             for judge in made:
                 view = models[judge.name].remembering
                 briefs = await judge.brief(CASES[0].document, [], view)
-                verdicts, checks = await judged(judge, CASES[0], briefs, view)
+                verdicts, checks = await judge.verdicts(CASES[0], briefs, view)
                 assert (len(verdicts), len(checks)) == (2, 1)
             found.append({name: view.counting.tokens.asks for name, view in models.items()})
         return found
@@ -256,7 +256,7 @@ def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
 def test_a_judge_without_references_has_no_checks() -> None:
     (judge,) = made = judges({"direct": {}})
     models = case_models(Listening(), made, set(), set())
-    verdicts, checks = asyncio.run(judged(judge, CASES[0], [], models["direct"].remembering))
+    verdicts, checks = asyncio.run(judge.verdicts(CASES[0], [], models["direct"].remembering))
     assert (len(verdicts), checks) == (2, [])
 
 
@@ -268,7 +268,7 @@ def test_what_was_asked_adds_up_by_axis() -> None:
         view = models["synthetic"].remembering
         briefs = await judge.brief(CASES[0].document, [], view)
         asked.add_axes(briefs)
-        for told in await judged(judge, CASES[0], briefs, view):
+        for told in await judge.verdicts(CASES[0], briefs, view):
             asked.add_axes(told)
 
     asyncio.run(ask())

@@ -16,7 +16,7 @@ import yaml
 from evaljudge.commands.demo import demo_config
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.judges import Anchored, make_judges
+from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import HIGHEST, ratings
 from evaljudge.judges.synthetic.anchored import answer_chances
 from evaljudge.judges.synthetic.judge import Synthetic
@@ -75,7 +75,7 @@ def test_no_shown_threshold_is_passed_by_a_judge_that_cannot_decide(
     seen = 0
     for where, judges, scorer, least in conditions():
         for judge in make_judges(judges, load_task("summary", ["fluency"])):
-            if not isinstance(judge, Anchored) or scorer not in judge.scorers:
+            if not isinstance(judge, Synthetic) or scorer not in judge.scorers:
                 continue
             made = Synthetic({"levels": levels}, load_task("summary", ["fluency"]), judge.name)
             scale, seen = ratings(levels), seen + 1

@@ -12,7 +12,7 @@ from evaljudge.engines import Identity
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key, fingerprint, score_signature
-from evaljudge.judges import JUDGES, Anchored, make_judges
+from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.protocol import Judge
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document
@@ -42,7 +42,7 @@ def test_one_judge_twice() -> None:
     assert len(judges["finer"].parts()) == 9
 
 
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize("kind", kinds())
 def test_a_judge_of_every_kind_may_go_by_another_name(kind: str) -> None:
     usual, other = made({kind: {}})[kind], made({"other_1": {"judge": kind}})["other_1"]
     assert (usual.name, usual.kind, other.name, other.kind) == (kind, kind, "other_1", kind)
@@ -52,7 +52,7 @@ def test_a_judge_of_every_kind_may_go_by_another_name(kind: str) -> None:
     assert made({kind: {"judge": kind}})[kind].scorers == usual.scorers
 
 
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize("kind", kinds())
 def test_everything_that_a_named_judge_says_bears_its_name(kind: str) -> None:
     """Its briefs alone are its kind's, as others of the kind may use them."""
     (judge,) = make_judges({"mine": {"judge": kind}}, TASK)
@@ -62,8 +62,8 @@ def test_everything_that_a_named_judge_says_bears_its_name(kind: str) -> None:
     async def all_of_it() -> None:
         briefs = await judge.brief(DOCUMENT, [], model)
         assert {brief.judge for brief in briefs} <= {kind}
-        verdicts = await judge.verdicts(case, briefs, model)
-        checks = await judge.checks(case, briefs, model) if isinstance(judge, Anchored) else []
+        verdicts, checks = await judge.verdicts(case, briefs, model)
+        assert bool(checks) == judge.has_checks
         assert {verdict.judge for verdict in [*verdicts, *checks]} == {"mine"}
         scores = [score for verdict in verdicts for score in judge.score(verdict)]
         assert [score.scorer for score in scores] == list(judge.scorers)

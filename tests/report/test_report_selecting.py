@@ -18,7 +18,7 @@ from evaljudge.analysis.selection import select
 from evaljudge.analysis.sieve import Aim
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Document, Score
-from evaljudge.report import figures
+from evaljudge.report import lines as report_lines
 from evaljudge.storage import Output, Shard
 
 Row = tuple[str, str, str, float | None, float | None]  # doc, system, text, fluency, rouge
@@ -151,7 +151,7 @@ def test_a_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
             },
         }
     ]
-    assert figures.rule(selected) == [
+    assert report_lines.rule(selected) == [
         "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
         "(at least 4.25; cross-fitted 0.667 [0.500, 1.000])"
     ]
@@ -167,7 +167,7 @@ def test_a_precision_stands_with_other_conditions(tmp_path: Path) -> None:
     assert lines(output, "some") == [("d1", "A"), ("d1", "B"), ("d3", "B")]
     asked_for = [{"top_fraction", "precision"} & told.keys() for told in selected.thresholds]
     assert asked_for == [{"top_fraction"}, {"precision"}]
-    (told,) = figures.rule(selected)
+    (told,) = report_lines.rule(selected)
     assert told.startswith(
         "synthetic.level on fluency: at most 4.5, in the top 80% (at least 3.5), precision 0.7 of "
         "ratings ≥ 4 (at least 3.5; cross-fitted "
@@ -182,7 +182,7 @@ def test_a_precision_that_nothing_reaches_selects_nothing(tmp_path: Path) -> Non
     assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
     assert lines(output, "none") == []
     assert (selected.thresholds[0]["value"], selected.thresholds[0]["best"]) == (None, 0.5)
-    assert figures.rule(selected) == [
+    assert report_lines.rule(selected) == [
         "synthetic.level on fluency: precision 0.9 of ratings ≥ 5 "
         "(no threshold reaches it; the best is 0.500)"
     ]
@@ -194,7 +194,7 @@ def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
     asked = [rule("none", fluency(precision=0.9, good=4))]
     (selected,) = select(output, shards, asked, unknown)
     assert (selected.selected, selected.thresholds[0]["cross_fitted"]) == (0, None)
-    assert figures.rule(selected) == [
+    assert report_lines.rule(selected) == [
         "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
         "(too few ratings to find a threshold)"
     ]

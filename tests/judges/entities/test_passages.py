@@ -272,7 +272,7 @@ def test_long_texts_are_read_once(text: str, count: int) -> None:
 
 def test_agrees_with_the_rule_that_draws_sentences_of_a_source() -> None:
     """A second rule of ours, written apart, without positions: they agree on plain prose."""
-    lines = (Path(__file__).parents[1] / "prose.jsonl").read_text().splitlines()
+    lines = (Path(__file__).parents[2] / "prose.jsonl").read_text().splitlines()
     cases = [json.loads(line) for line in lines]
     texts = [text for case in cases for text in [case["source"], *case["references"]]]
     assert sum(len(told(text)) > 1 for text in texts) >= 6

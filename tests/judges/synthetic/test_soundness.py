@@ -11,10 +11,13 @@ from typing import Any
 import pytest
 
 from evaljudge.engines.scripted import Scripted
-from evaljudge.execution.case import case_models, judged
-from evaljudge.judges.protocol import Anchored
+from evaljudge.execution.case import case_models
+from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.comparing import Comparing
+from evaljudge.judges.synthetic.forms import COMPARE, YES_NO
 from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
@@ -66,10 +69,28 @@ def listening(asked: list[Question], says: Says = even) -> Scripted:
     return Scripted(chooses=choose)
 
 
+def sound(
+    neighbours: float,
+    exchanged: float,
+    levels: int = 5,
+    predict: str = "probabilities",
+    axes: Sequence[str] = ("fluency",),
+) -> Soundness:
+    """The part of such a judge that makes its checks."""
+    form = YES_NO if predict == "yes-no" else COMPARE
+    comparing = Comparing(load_task("summary", list(axes)), form, ratings(levels))
+    return Soundness("synthetic", comparing, neighbours, exchanged)
+
+
 def checks_of(
-    judge: Synthetic, model: Scripted, told: list[Brief], case: Case = CASE
+    soundness: Soundness, model: Scripted, told: list[Brief], case: Case = CASE
 ) -> list[Verdict]:
-    return asyncio.run(judge.checks(case, told, model))
+    by_axis = {
+        axis: {float(brief.part): text_of(brief) for brief in told if brief.axis == axis.name}
+        for axis in load_task("summary").axes
+    }
+    levels = {axis: mine for axis, mine in by_axis.items() if mine}
+    return asyncio.run(soundness.checks(case, levels, model))
 
 
 # neighbours
@@ -79,7 +100,7 @@ def checks_of(
 def test_each_reference_is_judged_against_the_one_below_it(levels: int) -> None:
     asked: list[Question] = []
     model = listening(asked, lambda *q: {"Better": 0.35, "Worse": 0.05, "Similar": 0.1})
-    (check,) = checks_of(looking(1, 0, levels=levels), model, briefs(levels))
+    (check,) = checks_of(sound(1, 0, levels=levels), model, briefs(levels))
     steps = list(zip(ratings(levels)[1:], ratings(levels), strict=False))
     assert asked == [(f"level {named(up)}", f"level {named(low)}", "") for up, low in steps]
     p = {"Better": pytest.approx(0.7), "Worse": pytest.approx(0.1), "Similar": pytest.approx(0.2)}
@@ -98,7 +119,7 @@ def test_neighbours_are_asked_about_in_the_form_s_own_questions() -> None:
     model = listening(asked, lambda t, r, relation: (
         {"Yes": 0.9, "No": 0.1} if relation == "better" else {"Yes": 0.2, "No": 0.8}
     ))  # fmt: skip
-    (check,) = checks_of(looking(1, 0, predict="yes-no", levels=3), model, briefs(3))
+    (check,) = checks_of(sound(1, 0, predict="yes-no", levels=3), model, briefs(3))
     assert asked == [
         ("level 3", "level 1", "better"), ("level 3", "level 1", "worse"),
         ("level 5", "level 3", "better"), ("level 5", "level 3", "worse"),
@@ -111,7 +132,7 @@ def test_neighbours_are_asked_about_in_the_form_s_own_questions() -> None:
 def test_a_reference_that_is_missing_is_nobody_s_neighbour() -> None:
     """Nor are the levels above and below it each other's."""
     asked: list[Question] = []
-    (check,) = checks_of(looking(1, 1), listening(asked), briefs(missing=[3.0]))
+    (check,) = checks_of(sound(1, 1), listening(asked), briefs(missing=[3.0]))
     assert asked == [("level 2", "level 1", ""), ("level 5", "level 4", "")]
     assert check.evidence["exchanged"] == []  # no candidate could be placed at all
 
@@ -119,7 +140,7 @@ def test_a_reference_that_is_missing_is_nobody_s_neighbour() -> None:
 def test_each_axis_has_a_check_of_its_own() -> None:
     axes = ("coherence", "fluency")
     told = [*briefs(3, axis="coherence"), *briefs(3, [5.0], axis="fluency")]
-    found = checks_of(looking(1, 0, axes=axes, levels=3), listening([]), told)
+    found = checks_of(sound(1, 0, axes=axes, levels=3), listening([]), told)
     assert [(v.axis, len(v.evidence["neighbours"])) for v in found] == [
         ("coherence", 2), ("fluency", 1),
     ]  # fmt: skip
@@ -137,7 +158,7 @@ def test_a_comparison_is_read_in_both_places() -> None:
             "Better": 0.1, "Worse": 0.6, "Similar": 0.3,
         }  # fmt: skip
 
-    (check,) = checks_of(looking(0, 1, levels=2), listening(asked, says), briefs(2))
+    (check,) = checks_of(sound(0, 1, levels=2), listening(asked, says), briefs(2))
     told = {"p": pytest.approx({"Better": 0.5, "Worse": 0.2, "Similar": 0.3}),
             "exchanged": pytest.approx({"Better": 0.6, "Worse": 0.1, "Similar": 0.3})}  # fmt: skip
     assert check.evidence == {
@@ -159,7 +180,7 @@ def test_yes_and_no_are_read_back_to_the_usual_order() -> None:
         yes = {"better": 0.0, "worse": 0.5}[relation] if target.startswith("level") else 0.5
         return {"Yes": yes, "No": 1 - yes}
 
-    one = looking(0, 1, levels=2, predict="yes-no")
+    one = sound(0, 1, levels=2, predict="yes-no")
     (check,) = checks_of(one, listening([], says), briefs(2))
     assert len(check.evidence["exchanged"]) == 4
     for told in check.evidence["exchanged"]:
@@ -173,7 +194,7 @@ def test_what_is_asked_in_both_orders_is_looked_at_for_nothing(predict: str) -> 
     asked: list[Question] = []
     models = case_models(listening(asked), [one], set(), set())
     model = models[one.name].remembering
-    verdicts, (check,) = asyncio.run(judged(one, CASE, briefs(), model))
+    verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
     assert [(t["system"], t["rating"]) for t in check.evidence["exchanged"]] == [
         (system, rating) for system in "AB" for rating in ratings(5)
     ]
@@ -187,7 +208,7 @@ def test_the_usual_order_is_not_asked_again() -> None:
     one, asked = looking(1, 1), list[Question]()
     models = case_models(listening(asked), [one], set(), set())
     model = models[one.name].remembering
-    verdicts, (check,) = asyncio.run(judged(one, CASE, briefs(), model))
+    verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
     assert len(asked) == len(set(asked)) == 10 + 4 + 10
     assert check.tokens.asks == 14
     evidence = {v.system: v.evidence for v in verdicts if v.status == "ok"}
@@ -214,7 +235,7 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
         return even(target, reference, relation)
 
     for predict in ("probabilities", "yes-no"):
-        (check,) = checks_of(looking(1, 1, predict=predict), listening([], says), briefs())
+        (check,) = checks_of(sound(1, 1, predict=predict), listening([], says), briefs())
         assert check.status == "ok"
         pairs = [(told["worse"], told["better"]) for told in check.evidence["neighbours"]]
         assert pairs == [(1, 2), (3, 4), (4, 5)]
@@ -225,13 +246,13 @@ def test_a_reply_that_failed_leaves_its_entry_out() -> None:
 def test_an_empty_source_has_no_check() -> None:
     asked: list[Question] = []
     case = Case(Document("d1", " \n"), CASE.candidates)
-    assert checks_of(looking(1, 1), listening(asked), briefs(), case) == []
+    assert checks_of(sound(1, 1), listening(asked), briefs(), case) == []
     assert asked == []
 
 
 def test_no_shares_ask_nothing() -> None:
     asked: list[Question] = []
-    (check,) = checks_of(looking(0, 0), listening(asked), briefs())
+    (check,) = checks_of(sound(0, 0), listening(asked), briefs())
     assert check.evidence == {"neighbours": [], "exchanged": []}
     assert (asked, check.tokens.asks) == ([], 0)
 
@@ -248,7 +269,8 @@ def drawn(judge: Synthetic) -> tuple[set[str], set[tuple[str, str, float]]]:
         found: list[Verdict] = []
         for number in range(DOCUMENTS):
             document = Document(f"d{number}", "The river rose.")
-            found += await judge.checks(Case(document, CASE.candidates[:1]), briefs(), Scripted())
+            case = Case(document, CASE.candidates[:1])
+            found += (await judge.verdicts(case, briefs(), Scripted())).checks
         return found
 
     checks = asyncio.run(look())
@@ -286,7 +308,7 @@ def test_the_draw_is_by_names_alone_and_a_larger_one_holds_the_smaller() -> None
 
 
 def test_the_order_of_candidates_changes_no_draw() -> None:
-    one = looking(1, 0.5)
+    one = sound(1, 0.5)
     turned = Case(CASE.document, CASE.candidates[::-1])
     (here,), (there,) = (checks_of(one, Scripted(), briefs(), case) for case in (CASE, turned))
     looked = [
@@ -298,5 +320,5 @@ def test_the_order_of_candidates_changes_no_draw() -> None:
 
 
 def test_the_judge_says_that_it_can_look_at_itself() -> None:
-    assert isinstance(judge(), Anchored)
+    assert judge().has_checks
     assert judge().asking["checks"] == {"neighbours": 1.0, "exchanged": 0.1}

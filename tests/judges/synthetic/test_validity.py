@@ -16,8 +16,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evaljudge.agreement.rated import Rated
-from evaljudge.judges.protocol import Compared
-from evaljudge.judges.synthetic.validity import AxisSums, Judged, Sums, shard_sums, validity_rows
+from evaljudge.judges.synthetic.validity import (
+    AxisSums,
+    Compared,
+    Judged,
+    Sums,
+    shard_sums,
+    validity_rows,
+)
 from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Verdict
 
 Answers = dict[str, float]
