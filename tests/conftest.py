@@ -300,6 +300,29 @@ def s3_proxy(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield proxy
 
 
+@pytest.fixture
+def findings() -> Any:
+    """An ordinary run's, to be reported (see report/findings.py)."""
+    return _load("report/findings").made()
+
+
+@pytest.fixture
+def hostile() -> Any:
+    """Those of a corpus that means harm."""
+    return _load("report/findings").made_hostile()
+
+
+@pytest.fixture
+def with_statistics() -> Any:
+    """An ordinary run's, with every statistic."""
+    return _load("report/findings").made_with_statistics()
+
+
+@pytest.fixture
+def hostile_with_statistics() -> Any:
+    return _load("report/findings").hostile_with_statistics()
+
+
 def _bucket(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     module = _load("s3/bucket")
     bucket = module.Bucket(server)

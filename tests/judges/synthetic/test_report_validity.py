@@ -10,7 +10,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.judges.synthetic.section import OWN_AXES, VALIDITY, validity, validity_warnings
+from evaljudge.judges.collector import JudgeFindings
+from evaljudge.judges.synthetic.section import VALIDITY, validity, validity_warnings
 from evaljudge.judges.synthetic.validity import ValidityRow
 from evaljudge.report import agreement_markdown, agreement_text, page
 
@@ -45,6 +46,10 @@ EMPTY = ValidityRow(
 )  # fmt: skip
 
 
+def told(findings: Findings, *rows: ValidityRow) -> Findings:
+    return replace(findings, judged=JudgeFindings([validity(rows)]))
+
+
 HEADS = (
     "checked / inverted / of pairs / agreement / without inverted",
     "comparisons / entropy / certain / mass / candidates / below / above",
@@ -52,8 +57,8 @@ HEADS = (
 )
 
 
-def test_rows_of_figures(findings: Findings) -> None:
-    tables = validity(replace(findings, validity=[SOUND])).tables
+def test_rows_of_figures() -> None:
+    tables = validity([SOUND]).tables
     assert [" / ".join(table.heads[2:]) for table in tables] == list(HEADS)
     named = ["synthetic", "fluency"]
     references, placing, leanings = (table.rows for table in tables)
@@ -62,30 +67,23 @@ def test_rows_of_figures(findings: Findings) -> None:
     assert leanings == [[*named, "500", "9.0%", "-0.123 [-0.200, 0.000]", "1,099", "–", "–", "0"]]
 
 
-def test_what_cannot_be_told_has_no_figure(findings: Findings) -> None:
-    references, placing, leanings = validity(replace(findings, validity=[EMPTY])).tables
+def test_what_cannot_be_told_has_no_figure() -> None:
+    references, placing, leanings = validity([EMPTY]).tables
     assert references.rows == [["other", "*", "0", "–", "–", "–", "–"]]
     assert placing.rows == [["other", "*", "0", "–", "–", "–", "0", "–", "–"]]
     assert leanings.rows == [["other", "*", "0", "–", "–", "0", "–", "–", "0"]]
 
 
-def test_every_column_is_explained(findings: Findings) -> None:
-    section = validity(replace(findings, validity=[SOUND]))
+def test_every_column_is_explained() -> None:
+    section = validity([SOUND])
     said = " ".join(section.notes).lower()
     for table in section.tables:
         for head in table.heads[2:]:
             assert re.search(rf"\b{head}\b", said), head
 
 
-def test_the_axes_are_referred_to_where_they_are_shown(
-    findings: Findings, with_statistics: Findings
-) -> None:
-    assert OWN_AXES not in validity(findings).notes
-    assert OWN_AXES in validity(with_statistics).notes
-
-
 def test_every_report_shows_it_only_where_there_is_one(findings: Findings) -> None:
-    without, with_it = findings, replace(findings, validity=[SOUND])
+    without, with_it = told(findings), told(findings, SOUND)
     for write in (page, agreement_markdown, agreement_text):
         assert VALIDITY not in write(without)
         assert VALIDITY in write(with_it)
@@ -106,13 +104,13 @@ Checked: documents whose references"""
 
 
 def test_each_table_fits_a_terminal(findings: Findings) -> None:
-    assert IN_A_TERMINAL in agreement_text(replace(findings, validity=[SOUND]))
+    assert IN_A_TERMINAL in agreement_text(told(findings, SOUND))
 
 
 def test_hostile_names_stay_names(hostile: Findings) -> None:
     words = hostile.warnings
     rows = [replace(SOUND, judge=word, axis=" ".join(words)) for word in words]
-    found = replace(hostile, validity=rows)
+    found = told(hostile, *rows)
     assert "<script>alert" not in page(found)
     said = agreement_markdown(found)
     assert "<" not in said

@@ -6,8 +6,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from evaljudge.agreement.rated import AgreementRow
 from evaljudge.analysis.findings import (
     AxisRow,
@@ -214,21 +212,5 @@ def made_hostile() -> Findings:
     )
 
 
-@pytest.fixture
-def findings() -> Findings:
-    return made()
-
-
-@pytest.fixture
-def hostile() -> Findings:
-    return made_hostile()
-
-
-@pytest.fixture
-def with_statistics() -> Findings:
-    return made_with_statistics()
-
-
-@pytest.fixture
 def hostile_with_statistics() -> Findings:
     return replace(made_hostile(), **hostile_statistics())
