@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.scoring import FILE, score_shards
+from evaljudge.analysis.scoring import FILE, Scored, Scoring, fit
 from evaljudge.analysis.statistics import with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig, load_config
@@ -23,7 +23,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.identity import short
 from evaljudge.judges import make_judges
 from evaljudge.judges.direct.judge import Direct
-from evaljudge.judges.protocol import Fitted, Fitting, Judge
+from evaljudge.judges.protocol import Fitted, Judge
 from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
 from evaljudge.runs.binding import bind_and_cut
@@ -169,19 +169,7 @@ class Unneeding(Centred):
     wanted = False
 
 
-class Counting(Output):
-    """Notes which verdicts are read."""
-
-    def __init__(self, uri: str) -> None:
-        super().__init__(uri)
-        self.read: Counter[tuple[str, int]] = Counter()
-
-    def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
-        self.read[judge, shard.number] += 1
-        return super().verdicts(judge, shard)
-
-
-def judged(folder: Path, **kinds: type[Direct]) -> tuple[Job, Counting]:
+def judged(folder: Path, **kinds: type[Direct]) -> tuple[Job, Output]:
     """A run of such judges by their names."""
 
     def made(task: Task) -> list[Judge]:
@@ -195,7 +183,7 @@ def stored(
     axes: list[str],
     judges: Callable[[Task], list[Judge]],
     verdict: Callable[[str, str, str], Verdict],
-) -> tuple[Job, Counting]:
+) -> tuple[Job, Output]:
     """A run whose every case is judged, a shard for each document of VALUES."""
     cases = [
         {"doc_id": doc_id, "source": doc_id, "candidates": [
@@ -209,7 +197,7 @@ def stored(
     job = replace(one, judges=judges(one.task))
     with claimed(job.config.out) as claim:
         bind_and_cut(job, claim)
-    output = Counting(job.config.out)
+    output = Output(job.config.out)
     for shard in output.shards():
         (case,) = output.cases(shard)
         of = [(case.document.doc_id, candidate.system) for candidate in case.candidates]
@@ -218,6 +206,28 @@ def stored(
         told = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
         output.commit("judge", shard, told)
     return job, output
+
+
+def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Scoring, Scored]:
+    """What scored them, and what came of it."""
+    unfitted = Scoring(
+        out=job.config.out,
+        briefs=None,
+        run=output.name,
+        judges=job.judges,
+        collecting=job.collecting(),
+        metrics=[],
+        mixes={},
+        scorers=job.scorers,
+        signatures=job.judge_signatures(),
+        shown={},
+        fitted={},
+    )
+    scoring = fit(unfitted, output, shards)
+    scored = scoring.nothing()
+    for shard in shards:
+        scored += scoring(shard)
+    return scoring, scored
 
 
 def verdict(doc_id: str, system: str, judge: str) -> Verdict:
@@ -242,7 +252,7 @@ LESS_MEAN = [-2.0, -1.0, 1.0, None, 2.0, 0.0]
 
 def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path: Path) -> None:
     job, output = judged(tmp_path, centred=Centred, plain=Direct)
-    scored = score_shards(job, output, output.shards())
+    _, scored = score_shards(job, output, output.shards())
     centred, plain = written(output, "centred"), written(output, "plain")
     assert values(centred) == LESS_MEAN  # the mean is 3
     assert values(plain) == AS_RATED
@@ -256,21 +266,30 @@ def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path: Path) -> Non
 
 def test_signatures_end_with_what_was_fitted(tmp_path: Path) -> None:
     job, output = judged(tmp_path, centred=Centred, plain=Direct)
-    scored = score_shards(job, output, output.shards())
+    scoring, _ = score_shards(job, output, output.shards())
     as_asked = job.judge_signatures()
     end = " | fitted " + hashlib.sha256(b'{"mean": 3.0}').hexdigest()[:12]
-    assert scored.signatures == {"centred": as_asked["centred"] + end, "plain": as_asked["plain"]}
-    for scorer, line in scored.signatures.items():
+    assert scoring.signatures == {"centred": as_asked["centred"] + end, "plain": as_asked["plain"]}
+    for scorer, line in scoring.signatures.items():
         assert {score.signature for score in written(output, scorer).values()} == {line}
 
 
-def test_each_is_read_once_more_than_it_is_scored(tmp_path: Path) -> None:
+def test_each_is_read_once_more_than_it_is_scored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job, output = judged(tmp_path, centred=Centred, unneeding=Unneeding, plain=Direct)
+    read, verdicts = Counter[tuple[str, int]](), Output.verdicts
+
+    def counted(output: Output, judge: str, shard: Shard) -> Iterator[Verdict]:
+        read[judge, shard.number] += 1
+        return verdicts(output, judge, shard)
+
+    monkeypatch.setattr(Output, "verdicts", counted)
     score_shards(job, output, output.shards())
     expected = {"centred": 2, "unneeding": 1, "plain": 1}
     numbers = [shard.number for shard in output.shards()]
     assert len(numbers) == 3
-    assert output.read == {(name, n): times for name, times in expected.items() for n in numbers}
+    assert read == {(name, n): times for name, times in expected.items() for n in numbers}
 
 
 def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None:
@@ -279,16 +298,16 @@ def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None
     assert output.place.find_json(FILE)
     assert values(written(output, "direct")) == LESS_MEAN
     plain = replace(job, judges=[Unneeding({}, job.task, "direct")])
-    scored = score_shards(plain, output, output.shards())
+    scoring, _ = score_shards(plain, output, output.shards())
     assert values(written(output, "direct")) == AS_RATED
-    assert scored.signatures == plain.judge_signatures()
+    assert scoring.signatures == plain.judge_signatures()
     assert output.place.find_json(FILE) is None  # an earlier report's is gone
 
 
 def test_only_the_shards_that_are_scored_are_fitted(tmp_path: Path) -> None:
     job, output = judged(tmp_path, centred=Centred)
     first, *_ = output.shards()
-    scored = score_shards(job, output, [first])
+    _, scored = score_shards(job, output, [first])
     assert output.place.read_json(FILE) == {"centred": {"mean": 1.5}}
     assert [s.value for s in output.scores(first)] == [-0.5, 0.5]
     assert scored.tables.cases == 1
@@ -307,7 +326,8 @@ def test_a_second_report_is_the_first(tmp_path: Path) -> None:
 
 def test_a_fitting_judge_is_known_by_its_fit(tmp_path: Path) -> None:
     job, _ = judged(tmp_path, centred=Centred, plain=Direct)
-    assert [isinstance(judge, Fitting) for judge in job.judges] == [True, False]
+    seen = [verdict("d1", "A", "centred")]
+    assert [judge.fit(seen) is not None for judge in job.judges] == [True, False]
 
 
 def with_votes(doc_id: str, system: str, judge: str) -> Verdict:
@@ -335,9 +355,8 @@ def of_entities(task: Task) -> list[Judge]:
 
 def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
     job, output = stored(tmp_path, ["relevance"], of_entities, with_votes)
-    scored = score_shards(job, output, output.shards())
+    scoring, _ = score_shards(job, output, output.shards())
     (judge,) = job.judges
-    assert isinstance(judge, Fitting)
     all_of_them = [
         with_votes(doc_id, system, "entities") for doc_id in VALUES for system in VALUES[doc_id]
     ]
@@ -352,8 +371,8 @@ def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
     # Two of three that say `partially` make a whole for the ballots, because `support` says yes.
     assert values(written(output, name)) == [1.0] * 6
     assert modelled == pytest.approx([0.6, 0.7, 0.9, 0.5, 1.0, 0.8])
-    assert set(scored.signatures) == set(judge.scorers)
-    (end,) = {line.rpartition(" | ")[2] for line in scored.signatures.values()}
+    assert set(scoring.signatures) == set(judge.scorers)
+    (end,) = {line.rpartition(" | ")[2] for line in scoring.signatures.values()}
     assert end == f"fitted {short(fitted.told)[:12]}"
 
 
