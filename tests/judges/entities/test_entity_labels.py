@@ -1,4 +1,4 @@
-"""Labels of entities: out of a run and back into its report, over a folder that is laid by hand."""
+"""Labels of entities: out of a run and back into its report, from verdicts by hand."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+import evaljudge
 from evaljudge.cli import main
 from evaljudge.config import Config, load_config
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities.ballots import KINDS, OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.findings import (
-    Exported,
-    export_entities,
-    labels_given,
-    with_entities,
-)
+from evaljudge.judges.entities.commands import Exported, export_entities
+from evaljudge.judges.entities.label_files import LABELS
 from evaljudge.judges.entities.labels import (
     Answered,
     EntityAgreementRow,
@@ -27,9 +26,11 @@ from evaljudge.judges.entities.labels import (
     Matching,
     read_labels,
 )
-from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.report.page import text_size
-from evaljudge.storage import Output
+from evaljudge.judges.entities.view import ShownText
+from evaljudge.records import Verdict
+from evaljudge.runs.binding import bind_and_cut
+from evaljudge.runs.job import make_job
+from evaljudge.storage import Output, claimed
 
 TEXT = "The river rose. It rain."
 Row = dict[str, Any]
@@ -78,30 +79,43 @@ ROWS: list[Row] = [
 """What is asked of every candidate of the run."""
 
 
-def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 2) -> Output:
-    """Of each document a shard with two candidates, all with the same evidence."""
-    output = Output(str(folder))
-    told = {name: {} if name == "entities" else {"judge": "entities"} for name in judges}
-    output.write_run({"id": "x", "fingerprint": {"judges": {"synthetic": {}} | told}})
-    output.write_listing({"shards": [[n, 1, 2] for n in range(documents)]})
-    for shard in output.shards():
-        doc_id = f"d{shard.number}"
-        candidates = tuple(Candidate(system, TEXT) for system in "AB")
-        output.write_cases(shard, [Case(Document(doc_id, "source"), candidates)])
-        for judge in judges:
-            found = [Verdict(doc_id, system, judge, "*", EVIDENCE) for system in "AB"]
-            output.write_verdicts(judge, shard, found)
-        output.commit("judge", shard, {})
-    return output
-
-
 def config(**changes: Any) -> Config:
     least = {"corpus": "c", "out": "o", "model": "m", "judges": {"entities": {}}}
     return load_config(least | changes)
 
 
-def found_in(output: Output, **changes: Any) -> dict[str, Any]:
-    return with_entities(config(**changes), output, output.shards())
+def config_of(folder: Path | str, judges: Sequence[str], **changes: Any) -> Config:
+    """Of a run with such judges of entities, or with another where there are none."""
+    named = {name: {} if name == "entities" else {"judge": "entities"} for name in judges}
+    told = {"judges": named or {"synthetic": {}}, "agreement": {"resamples": 20}}
+    return config(corpus=f"{folder}.jsonl", out=str(folder), **told | changes)
+
+
+def a_run(folder: Path, judges: Sequence[str] = ("entities",), documents: int = 2) -> Output:
+    """Of each document a shard with two candidates, all with the same evidence."""
+    cases = [
+        {"doc_id": f"d{number}", "source": f"source {number}", "candidates": [
+            {"system": system, "text": TEXT} for system in "AB"]}
+        for number in range(documents)
+    ]  # fmt: skip
+    write(Path(f"{folder}.jsonl"), cases)
+    with claimed(str(folder)) as claim:
+        output = bind_and_cut(make_job(config_of(folder, judges), ScriptedEngines()), claim)
+    for shard in output.shards():
+        (case,) = output.cases(shard)
+        for judge in judges:
+            found = [Verdict(case.document.doc_id, s, judge, "*", EVIDENCE) for s in "AB"]
+            output.write_verdicts(judge, shard, found)
+        told = {"stage": "judge", "worker": "w", "worker_seconds": 1, "gpus": 0, "asked": {}}
+        output.commit("judge", shard, told)
+    return output
+
+
+def found_in(
+    output: Output, judges: Sequence[str] = ("entities",), **changes: Any
+) -> JudgeFindings:
+    given = config_of(output.uri, judges, **changes)
+    return evaljudge.make_report(given, engines=ScriptedEngines()).findings.judged
 
 
 def write(file: Path, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -175,7 +189,7 @@ def test_an_export_that_is_filled_in_agrees_with_itself(tmp_path: Path) -> None:
     file = tmp_path / "e.jsonl"
     export_entities(output.uri, str(file))
     filled = [row | {"label": row["verdict"]} for row in read(file)]
-    found = found_in(output, entity_labels=write(file, filled))["entity_agreement"]
+    found = found_in(output, entity_labels=write(file, filled)).files["entity_agreement"]
     told = {one.aspect: (one.same, one.n, one.unscored, one.unmet, one.blank) for one in found}
     assert told == {
         "completeness": (1.0, 6, 0, 0, 6),
@@ -199,7 +213,7 @@ def test_labels_by_hand(tmp_path: Path) -> None:
     output = a_run(tmp_path / "run")
     file = write(tmp_path / "l.jsonl", rows)
     for given in (file, {"entities": file}):
-        completeness, correctness = found_in(output, entity_labels=given)["entity_agreement"]
+        completeness, correctness = found_in(output, entity_labels=given).files["entity_agreement"]
         assert (correctness.n, correctness.same) == (2, 0.5)
         assert (correctness.unmet, correctness.blank, correctness.unscored) == (3, 1, 0)
         assert (completeness.n, completeness.same, completeness.unscored) == (1, 0.0, 1)
@@ -284,7 +298,7 @@ def test_a_file_that_is_not_there_or_empty(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no row"):
         read_labels(str(tmp_path / "empty"))
     with pytest.raises(UserError, match="no such file"):
-        labels_given(config(entity_labels=str(tmp_path / "none")))
+        make_job(config(entity_labels=str(tmp_path / "none")), ScriptedEngines()).collecting()
 
 
 # the configuration
@@ -310,56 +324,48 @@ def test_what_a_configuration_cannot_say(changes: dict[str, Any], said: str) -> 
 def test_which_file_is_whose() -> None:
     judges = {"facts": {"judge": "entities"}, "entities": {}, "synthetic": {}}
     told = config(judges=judges, entity_labels={"facts": "f"})
-    assert told.entity_judges == ["facts", "entities"]
-    assert told.label_files == {"facts": "f"}
-    assert config(entity_labels="l").label_files == {"entities": "l"}
-    assert config().label_files == {} and config().view == 30
+    assert told.keys_of("facts", "entities") == {LABELS: "f"}
+    assert told.keys_of("entities", "entities") == told.keys_of("synthetic", "synthetic") == {}
+    assert config(entity_labels="l").keys_of("entities", "entities") == {LABELS: "l"}
+    assert config().keys_of("entities", "entities") == {} and config().view == 30
 
 
 # the pass over a run
 
 
-def test_nothing_of_a_run_without_such_a_judge(tmp_path: Path) -> None:
-    output = a_run(tmp_path / "run", judges=[])
-    assert found_in(output, judges={"synthetic": {}}) == {}
+def texts_of(shown: Sequence[ShownText]) -> list[tuple[str, str, str]]:
+    return [(one.doc_id, one.system, "".join(p.text for p in one.pieces)) for one in shown]
 
 
 def test_counts_and_texts_of_every_shard(tmp_path: Path) -> None:
     judges = ["facts", "finer"]
     output = a_run(tmp_path / "run", judges, documents=3)
-    told = found_in(output, judges={name: {"judge": "entities"} for name in judges}, view=3)
-    assert [(row.judge, row.candidates, row.structured) for row in told["entities"]] == [
+    told = found_in(output, judges, view=3)
+    assert [(row.judge, row.candidates, row.structured) for row in told.files["entities"]] == [
         ("facts", 6, 18),
         ("finer", 6, 18),
     ]
-    assert told["entity_agreement"] == []
-    for view in told["entity_views"]:
-        shown = [(one.doc_id, one.system, one.text) for one in view.shown]
-        assert shown == [("d0", "A", TEXT), ("d0", "B", TEXT), ("d1", "A", TEXT)]
-        assert (view.left_out, view.full) == (3, False)
+    assert told.files["entity_agreement"] == []
+    assert [view.title.rpartition(": ")[2] for view in told.views] == judges
+    for view in told.views:
+        assert texts_of(view.texts) == [("d0", "A", TEXT), ("d0", "B", TEXT), ("d1", "A", TEXT)]
+        assert view.candidates == 6
 
 
 def test_a_view_of_none_and_of_all(tmp_path: Path) -> None:
     output = a_run(tmp_path / "run")
-    assert found_in(output, view=0)["entity_views"] == []
-    (view,) = found_in(output)["entity_views"]
-    assert (len(view.shown), view.left_out, view.full) == (4, 0, False)
+    assert found_in(output, view=0).views == []
+    (view,) = found_in(output).views
+    assert (len(view.texts), view.candidates) == (4, 4)
 
 
-def test_texts_are_read_of_those_shards_alone_that_are_shown(tmp_path: Path) -> None:
-    output = a_run(tmp_path / "run", documents=4)
-    for number in (2, 3):
-        (tmp_path / f"run/cases/0000{number}.parquet").unlink()
-    told = found_in(output, view=4)
-    assert told["entities"][0].candidates == 8
-    assert len(told["entity_views"][0].shown) == 4
-
-
-def test_the_view_stops_at_a_size(tmp_path: Path) -> None:
+def test_files_of_the_report_hold_the_rows_and_go_with_them(tmp_path: Path) -> None:
     output = a_run(tmp_path / "run")
-    (view,) = found_in(output)["entity_views"]
-    size = text_size(view.shown[0])
-    told = with_entities(config(), output, output.shards(), most_shown=3 * size)
-    (stopped,) = told["entity_views"]
-    assert (len(stopped.shown), stopped.left_out, stopped.full) == (3, 1, True)
-    assert stopped.shown == view.shown[:3]
+    file = write(tmp_path / "l.jsonl", [label("d0", "alignment", "A river rose", "no")])
+    found_in(output, entity_labels=file)
+    (row,) = output.place.read_json("report/entity_agreement.json")
+    assert (row["judge"], row["aspect"], row["n"], row["same"]) == ("entities", "alignment", 1, 1.0)
+    found_in(output)
+    assert output.place.find_json("report/entity_agreement.json") is None
+    (row,) = output.place.read_json("report/entities.json")
+    assert (row["judge"], row["candidates"]) == ("entities", 4)
