@@ -16,18 +16,21 @@ from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
+from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities.ballots import KINDS, WORTH
 from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
+from evaljudge.judges.entities.findings import TEMPLATE
 from evaljudge.judges.entities.labels import EntityAgreementRow
 from evaljudge.judges.entities.marking import MOST_NAMED, pieces
 from evaljudge.judges.entities.section import AGREEMENT, ENTITIES, TEXTS, entities, entity_agreement
 from evaljudge.judges.entities.sums import EntitySums, entity_row, shard_sums
-from evaljudge.judges.entities.view import about, shown_text
+from evaljudge.judges.entities.view import shown_text
 from evaljudge.judges.shared.counting import Sizes
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
-from evaljudge.report import EntityView, agreement_markdown, agreement_text, page
-from evaljudge.report.page import text_size
+from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.report.page import MOST_SHOWN
+from evaljudge.sections import View
 
 TEXT = "The river rose and fell. It rain."
 HOSTILE = [
@@ -129,9 +132,16 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append("".join(self._open.pop()))
 
 
-def viewed(findings: Findings, *texts: JudgedText, left_out: int = 0, full: bool = False) -> str:
-    view = EntityView("entities", texts, left_out, full)
-    return page(replace(findings, entity_views=[view]))
+def viewed(findings: Findings, *texts: JudgedText, candidates: int = 1) -> str:
+    shown = [shown_text(text) for text in texts]
+    view = View("Texts and their entities: entities", TEMPLATE, shown, candidates)
+    return page(replace(findings, judged=JudgeFindings(views=[view])))
+
+
+def added(findings: Findings, text: JudgedText) -> int:
+    """The bytes that a text adds to the page, but for the view's own frame."""
+    once, twice = (len(viewed(findings, *[text] * times).encode()) for times in (1, 2))
+    return twice - once
 
 
 # pieces of a text
@@ -300,13 +310,25 @@ def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
     assert "Nothing of the rubric" not in failed
 
 
-def test_the_page_says_how_many_are_not_shown() -> None:
+def test_the_page_says_how_many_are_not_shown(findings: Findings) -> None:
     text = judged_text()
-    assert about(EntityView("e", [text], 0, False)) == ["1 of 1 candidates are shown."]
-    assert about(EntityView("e", [text], 1599, False)) == [
-        "1 of 1,600 candidates are shown; how many is set by “view” in the configuration."
-    ]
-    assert len(about(EntityView("e", [text], 3, True))) == 2
+    assert "1 of 1 candidates are shown." in viewed(findings, text)
+    some = viewed(findings, text, candidates=1600)
+    assert (
+        "1 of 1,600 candidates are shown; how many is set by “view” in the configuration." in some
+    )
+    assert "more would make the page too large" not in some
+
+
+def test_a_view_stops_at_a_size(findings: Findings) -> None:
+    """That of all texts together, as they are on the page."""
+    large = judged_text("x" * (MOST_SHOWN // 3 - 10_000))
+    assert 3 * added(findings, large) < MOST_SHOWN < 4 * added(findings, large)
+    full = viewed(findings, *[large] * 5, candidates=5)
+    assert full.count("<article") == 3
+    assert "3 of 5 candidates are shown; how many is set by “view”" in full
+    assert "more would make the page too large" in full
+    assert "too large" not in viewed(findings, *[large] * 3, candidates=3)
 
 
 def test_nothing_is_added_without_a_view(findings: Findings) -> None:
@@ -344,13 +366,6 @@ def test_hostile_texts_stay_texts(findings: Findings) -> None:
     assert not any(character in shown for character in "\u202e\u2066\x7f\x9b\u2028")
     assert "&lt;script&gt;" in shown and "{{ 7 * 7 }} {% raw %}" in shown
     assert not re.search(r"<(script|img)", shown)
-
-
-def test_the_size_is_that_of_the_page(findings: Findings) -> None:
-    """What a text adds but for the view's own frame, which does not grow."""
-    for one in (judged_text(**SAMPLE), hostile_text()):
-        sizes = [len(viewed(findings, *[one] * times).encode()) for times in (1, 2)]
-        assert sizes[1] - sizes[0] == pytest.approx(text_size(one), abs=20)
 
 
 # the section
@@ -418,9 +433,9 @@ def test_a_document_without_a_rubric_says_why() -> None:
     assert entity_row("e", shard_sums([unscored])).without_rubric == {"empty source": 1}
 
 
-def test_tables_of_the_section(findings: Findings) -> None:
-    told = replace(findings, entities=[entity_row("entities", sums())])
-    sizes, without, verdicts, rules, replies = (table.rows for table in entities(told).tables)
+def test_tables_of_the_section() -> None:
+    section = entities(entity_row("entities", sums()), with_texts=False)
+    sizes, without, verdicts, rules, replies = (table.rows for table in section.tables)
     assert sizes == [["entities", "5", "1.5", "0", "3", "3", "2", "5.0", "5", "5"]]
     assert without == [["entities", "too few references", "1"]]
     assert verdicts == [
@@ -437,9 +452,9 @@ def test_tables_of_the_section(findings: Findings) -> None:
     assert replies == [["entities", "10", "1", "10.0%", "2", "20.0%"]]
 
 
-def test_a_run_of_nothing_divides_by_nothing(findings: Findings) -> None:
-    told = replace(findings, entities=[entity_row("entities", EntitySums())])
-    sizes, verdicts, _, replies = entities(told).tables
+def test_a_run_of_nothing_divides_by_nothing() -> None:
+    told = entities(entity_row("entities", EntitySums()), with_texts=False)
+    sizes, verdicts, _, replies = told.tables
     assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]
     assert verdicts.rows[0][2:] == ["0", "–", "–", "–", "–", "–", "0"]
     assert replies.rows == [["entities", "0", "0", "–", "0", "–"]]
@@ -451,9 +466,8 @@ LABELLED = EntityAgreementRow(
 UNDEFINED = EntityAgreementRow("facts", "readability", "l", None, None, None, None, 0, 0, 0, 7)
 
 
-def test_rows_of_labels(findings: Findings) -> None:
-    told = replace(findings, entity_agreement=[LABELLED, UNDEFINED])
-    (table,) = entity_agreement(told).tables
+def test_rows_of_labels() -> None:
+    (table,) = entity_agreement([LABELLED, UNDEFINED]).tables
     assert [row[3:] for row in table.rows] == [
         ["0.500 [0.250, 1.000]", "75.5%", "200", "3", "2", "1"],
         ["–", "–", "0", "0", "0", "7"],
@@ -462,13 +476,17 @@ def test_rows_of_labels(findings: Findings) -> None:
 
 def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
     row = entity_row("<b>judge</b>", sums())
-    told = replace(findings, entities=[row], entity_agreement=[LABELLED])
+    told, with_texts = (
+        replace(
+            findings, judged=JudgeFindings([entities(row, shows), entity_agreement([LABELLED])])
+        )
+        for shows in (False, True)
+    )
     for text in (agreement_markdown(told), agreement_text(told), page(told)):
         for title in (ENTITIES, AGREEMENT):
             assert text.count(title) == 1 and title not in agreement_markdown(findings)
         assert "0.500 [0.250, 1.000]" in text
-    viewed = replace(told, entity_views=[EntityView("entities", [judged_text()], 0, False)])
-    assert [TEXTS in agreement_markdown(one) for one in (told, viewed)] == [False, True]
+    assert [TEXTS in agreement_markdown(one) for one in (told, with_texts)] == [False, True]
     rendered = MarkdownIt().enable("table").render(agreement_markdown(told))
     assert rendered.count("<h3>") == 6 and "<b>judge</b>" not in rendered
     assert max(map(len, agreement_text(told).splitlines())) <= 100

@@ -8,41 +8,39 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement.rated import AgreementRow, Rated
 from evaljudge.analysis.findings import Findings
-from evaljudge.config import Config, load_config
 from evaljudge.judges import make_judges
+from evaljudge.judges.collector import Found, JudgeFindings, SeenShard, Wanted
 from evaljudge.judges.roles.evidence import PolledText, read_polled
-from evaljudge.judges.roles.findings import role_judges, with_roles
+from evaljudge.judges.roles.findings import TEMPLATE
 from evaljudge.judges.roles.section import (
     ABSOLUTE,
     BOTH,
-    OTHERS,
     QUOTED,
     ROLES,
     TEXTS,
     UNEQUAL,
-    absolute_pearson,
     folded,
     roles,
 )
 from evaljudge.judges.roles.sums import OrderRow, RoleRow, RoleSums, role_row, shard_sums
 from evaljudge.judges.roles.view import Ballot, shown_polled
-from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, Sizes, add, sizes
+from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
 from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
-from evaljudge.report import RoleView, agreement_markdown, agreement_text, page
-from evaljudge.report.page import polled_size
-from evaljudge.storage import Output
+from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.report.page import MOST_SHOWN
+from evaljudge.sections import Section, View
 from evaljudge.text import one_line
 
 TEXT = "The river rose and fell."
@@ -133,8 +131,20 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append(" ".join("".join(words).split()))
 
 
-def viewed(findings: Findings, *texts: PolledText, left_out: int = 0, full: bool = False) -> str:
-    return page(replace(findings, role_views=[RoleView("roles", texts, left_out, full)]))
+def view_of(*texts: PolledText, judge: str = "roles", candidates: int = 1) -> View:
+    shown = [shown_polled(text) for text in texts]
+    return View(f"Texts and their role-players: {judge}", TEMPLATE, shown, candidates)
+
+
+def viewed(findings: Findings, *texts: PolledText, candidates: int = 1) -> str:
+    view = view_of(*texts, candidates=candidates)
+    return page(replace(findings, judged=JudgeFindings(views=[view])))
+
+
+def added(findings: Findings, text: PolledText) -> int:
+    """The bytes that a text adds to the page, but for the view's own frame."""
+    once, twice = (len(viewed(findings, *[text] * times).encode()) for times in (1, 2))
+    return twice - once
 
 
 # one text on the page
@@ -225,9 +235,9 @@ def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
 
 
 def test_the_page_says_how_many_are_not_shown(findings: Findings) -> None:
-    text = viewed(findings, polled_text(**SAMPLE), left_out=1599, full=True)
+    text = viewed(findings, polled_text(**SAMPLE), candidates=1600)
     assert "1 of 1,600 candidates are shown; how many is set by “view”" in text
-    assert "more would make the page too large" in text
+    assert "more would make the page too large" not in text
 
 
 def test_nothing_is_added_without_a_view(findings: Findings) -> None:
@@ -275,11 +285,17 @@ def test_a_reason_is_bounded_and_a_page_too(findings: Findings) -> None:
     assert len(viewed(findings, endless)) - len(viewed(findings)) < 6000
 
 
-def test_the_size_is_that_of_the_page(findings: Findings) -> None:
-    """What a text adds but for the view's own frame, which does not grow."""
-    for one in (polled_text(**SAMPLE), hostile_text()):
-        sized = [len(viewed(findings, *[one] * times).encode()) for times in (1, 2)]
-        assert sized[1] - sized[0] == pytest.approx(polled_size(one), abs=20)
+def test_the_page_is_full_when_its_bytes_are(findings: Findings) -> None:
+    """Those of all judges of the kind together."""
+    large = polled_text("x" * (MOST_SHOWN // 2 - 20_000), **SAMPLE)
+    assert 2 * added(findings, large) < MOST_SHOWN < 3 * added(findings, large)
+    views = [view_of(*[large] * 3, judge=judge, candidates=6) for judge in ("alone", "roles")]
+    text = page(replace(findings, judged=JudgeFindings(views=views)))
+    first, second = text.split("Texts and their role-players: ")[1:]
+    for part, shown in ((first, 2), (second, 0)):
+        assert part.count("<article") == shown
+        assert f"{shown} of 6 candidates are shown; how many is set by “view”" in part
+        assert "more would make the page too large" in part
 
 
 # counts
@@ -422,70 +438,50 @@ def test_votes_are_those_that_the_judge_scores() -> None:
     assert polled.plain == {"fixed": 0.64, "swapped": Failed("the engine gave no p")}
 
 
-# a run's folder
+# a run
 
 
-def config(**more: Any) -> Config:
-    ordinary = {"corpus": "c.jsonl", "out": "o", "model": "m", "judges": {"roles": {}}}
-    return load_config(ordinary | more)
-
-
-def a_run(folder: Path, judges: Sequence[str] = ("roles",), documents: int = 3) -> Output:
-    """Of each document a shard with two candidates, all with the same evidence."""
-    output = Output(str(folder))
-    output.write_listing({"shards": [[n, 1, 2] for n in range(documents)]})
-    for shard in output.shards():
-        doc_id = f"d{shard.number}"
+def found_in(
+    shown: Sequence[int], judge: str = "roles", agreement: Sequence[AgreementRow] = ()
+) -> JudgeFindings:
+    """Of shards with two candidates of one document, all with the same evidence."""
+    (one,) = make_judges(
+        {judge: {"judge": "roles", "exact": True, "plain": True}}, load_task("summary")
+    )
+    collector = one.collecting(Wanted())()
+    for number, most in enumerate(shown):
+        doc_id = f"d{number}"
         candidates = tuple(Candidate(system, f"{TEXT} {system}") for system in "AB")
-        output.write_cases(shard, [Case(Document(doc_id, "source"), candidates)])
-        for judge in judges:
-            mine = [replace(verdict(doc_id, s, **SAMPLE), judge=judge) for s in "AB"]
-            output.write_verdicts(judge, shard, mine)
-        output.commit("judge", shard, {})
-    return output
+        mine = [replace(verdict(doc_id, s, **SAMPLE), judge=judge) for s in "AB"]
+        cases = [Case(Document(doc_id, "source"), candidates)]
+        collector.see(SeenShard(cases, mine, shown=most))
+    nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
+    return collector.findings(Found(nobody, {}, agreement))
 
 
-def test_a_run_is_read_by_shards(tmp_path: Path) -> None:
-    output = a_run(tmp_path)
-    told = with_roles(config(view=3), output, output.shards())
-    (row,), (view,) = told["roles"], told["role_views"]
+def test_a_run_is_read_by_shards() -> None:
+    told = found_in([3, 1, 0])
+    (row,), (view,) = told.files["roles"], told.views
     assert (row.judge, row.candidates, row.documents, row.both) == ("roles", 6, 3, 24)
-    assert [(one.doc_id, one.system) for one in view.shown] == [
+    assert [(one.doc_id, one.system) for one in view.texts] == [
         *(("d0", "A"), ("d0", "B")), ("d1", "A"),
     ]  # fmt: skip
-    assert [one.text[-1] for one in view.shown] == ["A", "B", "A"]
-    assert (view.left_out, view.full) == (3, False)
-    assert view.shown[0].polled == read_polled(verdict(**SAMPLE))
+    assert [one.text[-1] for one in view.texts] == ["A", "B", "A"]
+    assert view.candidates == 6
+    assert replace(view.texts[0], text=TEXT, doc_id="d1") == shown_polled(polled_text(**SAMPLE))
 
 
-def test_judges_of_other_names_are_met_and_others_are_not(tmp_path: Path) -> None:
-    judges = {"alone": {"judge": "roles", "batch": False}, "synthetic": {}, "roles": {}}
-    assert role_judges(config(judges=judges)) == ["alone", "roles"]
-    output = a_run(tmp_path, ["alone", "roles"])
-    told = with_roles(config(judges=judges, view=0), output, output.shards())
-    assert [row.judge for row in told["roles"]] == ["alone", "roles"]
-    assert told["role_views"] == []
-    assert with_roles(config(judges={"synthetic": {}}), output, output.shards()) == {}
+def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
+    of = [agreed("sample", 0.2, 0.1, 0.3, scorer=scorer) for scorer in ("roles", "alone")]
+    told = found_in([0, 0, 0], "alone", of)
+    assert [row.judge for row in told.files["roles"]] == ["alone"]
+    assert told.views == []
+    (section,) = told.sections
+    assert section.tables[-1].rows == [["alone", "fluency", "0.200 [0.100, 0.300]", "100"]]
 
 
-def test_the_page_is_full_when_its_bytes_are(tmp_path: Path) -> None:
-    judges = {"alone": {"judge": "roles"}, "roles": {}}
-    output = a_run(tmp_path, list(judges))
-    (first, *_), _ = (
-        view.shown
-        for view in with_roles(config(judges=judges), output, output.shards())["role_views"]
-    )
-    size = polled_size(first)
-    told = with_roles(config(judges=judges), output, output.shards(), most_shown=2 * size + 9)
-    views = told["role_views"]
-    assert [(len(view.shown), view.left_out, view.full) for view in views] == [
-        *((2, 4, True), (0, 6, True)),
-    ]  # fmt: skip
-
-
-def test_rows_are_plain_enough_for_json(tmp_path: Path) -> None:
-    output = a_run(tmp_path)
-    (row,) = with_roles(config(), output, output.shards())["roles"]
+def test_rows_are_plain_enough_for_json() -> None:
+    (row,) = found_in([30] * 3).files["roles"]
     told = json.loads(json.dumps(asdict(row)))
     assert told["votes"][0] | {"confidence": None} == {
         **{"order": "fixed", "candidate": 12, "reference": 12, "failed": 6, "confidence": None}
@@ -505,12 +501,18 @@ def agreed(
     return AgreementRow(scorer, axis, level, coefficient, value, low, high, n, 0, sampled)
 
 
-def told(findings: Findings, *agreement: AgreementRow, judge: str = "roles") -> Findings:
-    return replace(findings, roles=[role_row(judge, sums())], agreement=agreement)
+def section(
+    *agreement: AgreementRow, row: RoleRow | None = None, with_texts: bool = False
+) -> Section:
+    return roles(row or role_row("roles", sums()), agreement, with_texts)
 
 
-def test_tables_of_the_section(findings: Findings) -> None:
-    tables = {table.title: table.rows for table in roles(told(findings)).tables}
+def told(findings: Findings, section: Section) -> Findings:
+    return replace(findings, judged=JudgeFindings([section]))
+
+
+def test_tables_of_the_section() -> None:
+    tables = {table.title: table.rows for table in section().tables}
     assert tables == {
         "How many roles": [["roles", "3", "6", "3", "3.0", "1", "3", "2.0", "0", "2"]],
         "Where the number of roles differs": [["roles", "2", "1", "50.0%", "1", "5"]],
@@ -535,22 +537,21 @@ def test_tables_of_the_section(findings: Findings) -> None:
     }
 
 
-def test_the_most_frequent_reasons_and_the_rest(findings: Findings) -> None:
+def test_the_most_frequent_reasons_and_the_rest() -> None:
     failed = {f"why {n}": n for n in range(1, 8)} | {OTHERS: 100}
     row = replace(role_row("roles", sums()), failed=failed)
-    tables = {table.title: table.rows for table in roles(replace(findings, roles=[row])).tables}
+    tables = {table.title: table.rows for table in section(row=row).tables}
     assert [cells[1:] for cells in tables["Without a vote"]] == [
         *(["why 7", "7"], ["why 6", "6"], ["why 5", "5"], ["why 4", "4"], ["why 3", "3"]),
         [OTHERS, "103"],
     ]
 
 
-def test_a_run_of_nothing_divides_by_nothing(findings: Findings) -> None:
-    empty = replace(findings, roles=[role_row("roles", RoleSums())])
-    (only,) = roles(empty).tables
+def test_a_run_of_nothing_divides_by_nothing() -> None:
+    (only,) = section(row=role_row("roles", RoleSums())).tables
     assert only.rows == [["roles", "0", "0", "0", "–", "–", "–", "–", "–", "–"]]
     silent = role_row("r", shard_sums([verdict(roles=[role("a", fixed=vote("!x"))])]))
-    votes = roles(replace(findings, roles=[silent])).tables[1]
+    votes = section(row=silent).tables[1]
     assert votes.rows == [["r", "fixed", "0", "–", "–", "1", "–"]]
 
 
@@ -588,9 +589,8 @@ def test_a_folded_interval_holds_the_size_of_all_that_it_held(
     assert (least == 0) == (low <= 0 <= high)
 
 
-def test_the_absolute_pearson_correlation(findings: Findings) -> None:
-    found = told(
-        findings,
+def test_the_absolute_pearson_correlation() -> None:
+    found = [
         agreed("sample", 0.21, 0.1, 0.3),
         agreed("sample", 0.9, 0.8, 0.95, coefficient="spearman"),
         agreed("system", -0.6, -0.8, -0.4, n=16),
@@ -602,8 +602,9 @@ def test_the_absolute_pearson_correlation(findings: Findings) -> None:
         agreed("sample", 0.25, None, None, scorer="roles.mean"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
-    )
-    table = absolute_pearson(found)
+    ]
+    (of_judge,) = found_in([0], agreement=found).sections
+    table = of_judge.tables[-1]
     assert table.heads[2:] == ["|Pearson| sample", "|Pearson| system", "|Pearson| summary", "n"]
     assert table.rows == [
         [
@@ -615,28 +616,28 @@ def test_the_absolute_pearson_correlation(findings: Findings) -> None:
         ["roles.plain", "fluency", "0.500 negative", "–", "–", "100"],
         ["roles.mean", "fluency", "0.250", "–", "–", "100"],
     ]
-    assert sum(note.startswith("†") for note in roles(found).notes) == 1
-    assert ABSOLUTE in roles(found).notes and ABSOLUTE not in roles(told(findings)).notes
+    assert sum(note.startswith("†") for note in of_judge.notes) == 1
+    assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
 
 
 def test_all_three_outputs_have_the_section(findings: Findings) -> None:
-    found = told(findings, agreed("sample", -0.21, -0.3, 0.1))
+    low = agreed("sample", -0.21, -0.3, 0.1)
+    found, with_texts = (told(findings, section(low, with_texts=shows)) for shows in (False, True))
     for text in (agreement_markdown(found), agreement_text(found), page(found)):
         assert text.count(ROLES) == 1
         assert "0.210 [0.000, 0.300] negative" in text and "55.5%" in text
     assert ROLES not in agreement_markdown(findings) + agreement_text(findings) + page(findings)
-    view = replace(found, role_views=[RoleView("roles", [polled_text(**SAMPLE)], 0, False)])
-    assert [TEXTS in agreement_markdown(one) for one in (found, view)] == [False, True]
+    assert [TEXTS in agreement_markdown(one) for one in (found, with_texts)] == [False, True]
     assert max(map(len, agreement_text(found).splitlines())) <= 100
-    assert page(view) == page(view)
+    assert viewed(findings, polled_text(**SAMPLE)) == viewed(findings, polled_text(**SAMPLE))
 
 
-def test_notes_speak_of_tables_that_are_there(findings: Findings) -> None:
+def test_notes_speak_of_tables_that_are_there() -> None:
     fixed = [verdict(roles=[role("a", fixed=vote("candidate")), role("b", False)])]
-    plain = roles(replace(findings, roles=[role_row("r", shard_sums(fixed))]))
+    plain = section(row=role_row("r", shard_sums(fixed)))
     assert BOTH not in plain.notes and QUOTED not in plain.notes
     assert UNEQUAL not in plain.notes
-    assert {BOTH, QUOTED, UNEQUAL} <= set(roles(told(findings)).notes)
+    assert {BOTH, QUOTED, UNEQUAL} <= set(section().notes)
 
 
 def test_hostile_words_break_no_table(findings: Findings) -> None:
@@ -644,11 +645,11 @@ def test_hostile_words_break_no_table(findings: Findings) -> None:
     row = replace(
         role_row("roles", sums()), failed=words, without_readers=words, dropped=words, notes=words
     )
-    found = replace(findings, roles=[row])
+    found = told(findings, section(row=row))
     rendered = MarkdownIt().enable("table").render(agreement_markdown(found))
     assert rendered.count("<h3>") == 8
     assert not re.search(r"<(script|img)", rendered)
-    ordinary = Reader(page(told(findings)))
+    ordinary = Reader(page(told(findings, section())))
     assert set(Reader(page(found)).elements) <= set(ordinary.elements)
     for text in (agreement_text(found), page(found)):
         assert not any(ord(character) < 32 and character != "\n" for character in text)
