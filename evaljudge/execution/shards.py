@@ -33,7 +33,6 @@ Briefs = dict[str, Brief]
 """By key."""
 Known = Mapping[str, Briefs]
 """By the judges' kind."""
-"""By judge: a case's verdicts, and the checks of its references."""
 
 
 class ShardWork:
