@@ -1,0 +1,383 @@
+"""What judges collect of shards adds up to what one pass over all of them would say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.scoring import by_document
+from evaljudge.analysis.tables import Tables
+from evaljudge.bundled.world import graded, make_report, spelt
+from evaljudge.judges import kinds, make_judges
+from evaljudge.judges.collector import Collector, Found, JudgeFindings, SeenShard, Wanted
+from evaljudge.judges.entities.ballots import KINDS
+from evaljudge.judges.entities.evidence import JudgedText, read_judged
+from evaljudge.judges.entities.label_files import LABELS
+from evaljudge.judges.entities.labels import question_rows
+from evaljudge.judges.protocol import Judge
+from evaljudge.judges.synthetic.section import GRADED
+from evaljudge.prompts import load_task
+from evaljudge.records import ANY_AXIS, ANY_SYSTEM, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.sections import Section, Table, merged
+
+AXES = ["fluency", "coherence"]
+SYSTEMS = ["A", "B", "C", "D", "E"]
+COLLECTING = ["synthetic", "entities", "roles"]
+Kept = tuple[list[Verdict], list[Verdict], list[Brief]]
+"""Of a judge's shard: verdicts, checks and briefs."""
+
+
+def judge_of(kind: str) -> Judge:
+    settings = {"synthetic": {"levels": 3}, "roles": {"order": "both"}}.get(kind, {})
+    (judge,) = make_judges({"mine": {"judge": kind, **settings}}, load_task("summary", AXES))
+    return judge
+
+
+# evidence that is drawn
+
+
+def drawn_cases(draw: Random, shard: int, of_the_world: bool) -> list[Case]:
+    """Of three documents; most candidates are rated, and systems differ from one to the next."""
+
+    def candidate(system: str) -> Candidate:
+        ratings = {axis: float(draw.randint(1, 5)) for axis in AXES if draw.random() < 0.8}
+        return Candidate(system, f"The river rose. {system}" * draw.randint(1, 4), ratings)
+
+    def document(number: int) -> Document:
+        source = make_report(draw, "test").text if of_the_world else "A flood."
+        return Document(f"d{shard}{number}", source)
+
+    return [Case(document(n), tuple(map(candidate, draw.sample(SYSTEMS, 4)))) for n in range(3)]
+
+
+def answers(draw: Random, *names: str) -> dict[str, float]:
+    weights = [draw.random() for _ in names]
+    return {name: weight / sum(weights) for name, weight in zip(names, weights, strict=True)}
+
+
+def of_synthetic(draw: Random, cases: Sequence[Case]) -> Kept:
+    """Every fifth candidate is unscored."""
+
+    def p() -> dict[str, float]:
+        return answers(draw, "Better", "Worse", "Similar")
+
+    verdicts, checks, briefs = list[Verdict](), list[Verdict](), list[Brief]()
+    for case in cases:
+        doc_id = case.document.doc_id
+        for axis in AXES:
+            pairs = [{"worse": float(n), "better": n + 2.0, "p": p()} for n in (1, 3)]
+            turned = [{"system": "A", "rating": 3.0, "p": p(), "exchanged": p()}]
+            evidence = {"neighbours": pairs, "exchanged": turned}
+            checks.append(Verdict(doc_id, ANY_SYSTEM, "mine", axis, evidence))
+            for rating in (1.0, 3.0, 5.0):
+                true = graded(make_report(draw, "test"), "fluency", draw.randint(1, 5))
+                content = {"rating": rating, "text": spelt(true)}
+                key = f"{doc_id}{axis}{rating}"
+                briefs.append(Brief(doc_id, key, "synthetic", axis, f"{rating:g}", content))
+            for candidate in case.candidates:
+                at = (doc_id, candidate.system, "mine", axis)
+                levels = [
+                    {"rating": rating, "p": p(), "mass": draw.random()}
+                    for rating in (1.0, 3.0, 5.0)
+                ]
+                verdicts.append(
+                    Verdict(*at, {"levels": levels})
+                    if draw.random() < 0.8
+                    else Verdict(*at, {}, "unscored", "empty text")
+                )
+    return verdicts, checks, briefs
+
+
+def votes(draw: Random, names: Sequence[str], replies: Sequence[str]) -> dict[str, Any]:
+    return {
+        name: {"answer": draw.choice(replies)} if draw.random() < 0.9 else {"failed": "cut"}
+        for name in names
+    }
+
+
+def of_entities(draw: Random, cases: Sequence[Case]) -> Kept:
+    three, verdicts = ("one", "two", "three"), list[Verdict]()
+    for case in cases:
+        named = [f"fact {n}" for n in range(draw.randint(0, 4))]
+        for candidate in case.candidates:
+            all_of_it = [0, len(candidate.text)]
+            wanted = [
+                {"entity": name, "votes": votes(draw, three, ["yes", "no", "partially"])}
+                for name in named
+            ]
+            evidence = {
+                "rubric": wanted,
+                "entities": [
+                    {
+                        "entity": f"entity {n}",
+                        "span": [n, n + 5],
+                        "heading": None,
+                        "correctness": votes(draw, three, ["yes", "no", "unknown"]),
+                        "alignment": votes(draw, three, ["yes", "no"]),
+                    }
+                    for n in range(draw.randint(0, 3))
+                ],
+                "sentences": [{"span": all_of_it, "votes": votes(draw, KINDS, ["yes", "no"])}],
+                "dropped": ["a moon landing"] * draw.randint(0, 2),
+                "failed": {},
+                "replies": {"structured": draw.randint(1, 9), "cut": 1, "malformed": 0},
+            }
+            at = (case.document.doc_id, candidate.system, "mine", ANY_AXIS)
+            verdicts.append(Verdict(*at, evidence))
+    return verdicts, [], []
+
+
+def of_roles(draw: Random, cases: Sequence[Case]) -> Kept:
+    def vote() -> dict[str, Any]:
+        choice = draw.choice(["candidate", "reference", None])
+        if choice is None:
+            return {"failed": f"no choice in “{draw.random()}”"}
+        return {"choice": choice, "confidence": draw.random(), "reason": "It is clear."}
+
+    def role(type_: str, static: bool) -> dict[str, Any]:
+        told = {"type": type_, "description": f"What {type_} want.", "static": static}
+        return told | {"votes": {"fixed": vote(), "swapped": vote()}}
+
+    verdicts = []
+    for case in cases:
+        readers = draw.sample(["Fans", "Farmers", "Locals"], draw.randint(0, 3))
+        for candidate in case.candidates:
+            evidence = {
+                "roles": [role("Public", True), *(role(one, False) for one in readers)],
+                "reference": {"from": "human", "text": "A flood."},
+                "dropped": [["Readers", "the same as “Public”"]],
+                "notes": ["the list was cut at the token limit"],
+            }
+            at = (case.document.doc_id, candidate.system, "mine", ANY_AXIS)
+            verdicts.append(Verdict(*at, evidence))
+    return verdicts, [], []
+
+
+EVIDENCE: Mapping[str, Callable[[Random, Sequence[Case]], Kept]] = {
+    "synthetic": of_synthetic,
+    "entities": of_entities,
+    "roles": of_roles,
+}
+
+
+def shards_of(kind: str, seed: int, worlds: Sequence[bool] = (True, True)) -> list[SeenShard]:
+    """As many as there are `worlds`; the page may show five candidates of the first and one more
+    of each other shard."""
+    draw, judge, shards = Random(seed), judge_of(kind), list[SeenShard]()
+    for number, of_the_world in enumerate(worlds):
+        cases = drawn_cases(draw, number, of_the_world)
+        verdicts, checks, briefs = EVIDENCE[kind](draw, cases)
+        scores = [score for verdict in verdicts for score in judge.score(verdict)]
+        shown = 1 if number else 5
+        shards.append(
+            SeenShard(cases, verdicts, checks, scores, lambda briefs=briefs: briefs, shown)  # type: ignore[misc]
+        )
+    return shards
+
+
+def found_of(judge: Judge, shards: Sequence[SeenShard]) -> Found:
+    """With an agreement, so that every section has what it may show."""
+    tables = Tables((scorer, axis) for scorer in judge.scorers for axis in judge.axes_of(scorer))
+    for shard in shards:
+        by = by_document(shard.scores)
+        for case in shard.cases:
+            tables.add(case, by[case.document.doc_id])
+    rows = [AgreementRow("mine", "fluency", "sample", "pearson", 0.2, 0.1, 0.3, 9, 0, False)]
+    return Found(tables.as_rated(), tables.documents, rows)
+
+
+def seen(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collector:
+    collector = make()
+    for shard in shards:
+        collector.see(shard)
+    return collector
+
+
+def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collector:
+    """A collector for each shard, as workers make them."""
+    total = make()
+    for shard in shards:
+        total += seen(make, [shard])
+    return total
+
+
+def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> Wanted:
+    """People's labels of every third question that a judge of entities asked."""
+    texts = [
+        JudgedText(one.doc_id, one.system, shard.texts[one.doc_id, one.system], read_judged(one))
+        for shard in shards
+        for one in shard.verdicts
+    ]
+    rows = [row for text in texts for row in question_rows(text)][::3]
+    told = [json.dumps(row | {"label": draw.choice(["yes", "no", None])}) for row in rows]
+    (folder / "labels.jsonl").write_text("\n".join(told))
+    return Wanted(resamples=20, keys={LABELS: str(folder / "labels.jsonl")})
+
+
+# each judge's
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", COLLECTING)
+def test_collectors_of_shards_add_up_to_one_of_them_all(
+    kind: str, seed: int, tmp_path: Path
+) -> None:
+    judge, shards = judge_of(kind), shards_of(kind, seed, [True] * 3)
+    is_labelled = kind == "entities"
+    wanted = labelled(tmp_path, shards, Random(seed)) if is_labelled else Wanted(resamples=20)
+    make, found = judge.collecting(wanted), found_of(judge, shards)
+    at_once, together = (way(make, shards).findings(found) for way in (seen, added))
+    assert together == at_once
+    assert all(table.rows for section in at_once.sections for table in section.tables)
+    assert all(at_once.files.values())
+    assert [(len(view.texts), view.candidates) for view in at_once.views] == (
+        [] if kind == "synthetic" else [(5 + 1 + 1, 3 * 3 * 4)]
+    )
+
+
+@pytest.mark.parametrize("kind", COLLECTING)
+def test_a_fresh_collector_adds_nothing(kind: str) -> None:
+    judge, shards = judge_of(kind), shards_of(kind, 0)
+    make, found = judge.collecting(Wanted()), found_of(judge, shards)
+    more = seen(make, shards)
+    more += make()
+    assert more.findings(found) == seen(make, shards).findings(found)
+
+
+@pytest.mark.parametrize("worlds", [(True, False), (False, True), (False, False)])
+def test_where_a_shard_s_true_levels_are_unknown_nothing_is_said_of_them(
+    worlds: tuple[bool, bool],
+) -> None:
+    judge, shards = judge_of("synthetic"), shards_of("synthetic", 1, worlds)
+    make, found = judge.collecting(Wanted()), found_of(judge, shards)
+    at_once, together = (way(make, shards).findings(found) for way in (seen, added))
+    assert together == at_once
+    tables = {section.title: section.tables for section in at_once.sections}
+    assert [table.rows for table in tables[GRADED]] == [[]]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in COLLECTING])
+def test_other_judges_say_nothing_beyond_their_scores(kind: str) -> None:
+    make = judge_of(kind).collecting(Wanted())
+    cases = drawn_cases(Random(0), 0, False)
+    shard = SeenShard(cases, [Verdict("d00", "A", "mine", "fluency", {}, "unscored", "x")])
+    found = Found(Tables([]).as_rated(), {}, [])
+    assert added(make, [shard, shard]).findings(found) == JudgeFindings()
+
+
+# tables
+
+KEYS = [("mine", "fluency"), ("words", ANY_AXIS)]
+RATINGS = st.dictionaries(st.sampled_from([*AXES, "late"]), st.floats(1, 5), max_size=2)
+RATERS = st.dictionaries(
+    st.sampled_from(AXES), st.lists(st.floats(1, 5), max_size=2).map(tuple), max_size=2
+)
+VALUE = st.none() | st.floats(-1e3, 1e3)
+CANDIDATE = st.tuples(st.sampled_from(SYSTEMS), RATINGS, RATERS, VALUE, VALUE)
+CASE = st.tuples(
+    st.sampled_from(["d2", "d0", "d1"]), st.lists(CANDIDATE, max_size=3, unique_by=lambda c: c[0])
+)
+
+
+def filled(rows: Sequence[tuple[str, Sequence[Any]]]) -> Tables:
+    tables = Tables(KEYS)
+    for doc_id, told in rows:
+        candidates = tuple(Candidate(s, "text", ratings, raters) for s, ratings, raters, *_ in told)
+        scores = {
+            (system, *key): Score(doc_id, system, *key, value, "" if value else "empty text")
+            for system, _, _, *values in told
+            for key, value in zip(KEYS, values, strict=True)
+        }
+        tables.add(Case(Document(doc_id, "source"), candidates), scores)
+    return tables
+
+
+@given(st.lists(st.lists(CASE, max_size=3), max_size=4))
+def test_tables_of_shards_add_up_to_one_of_all_cases(shards: list[list[Any]]) -> None:
+    whole, total = filled([case for shard in shards for case in shard]), Tables(KEYS)
+    for shard in shards:
+        total += filled(shard)
+    assert (total.cases, total.candidates, total.rated) == (
+        (whole.cases, whole.candidates, whole.rated)
+    )
+    assert total.coverage() == whole.coverage()
+    assert total.documents == whole.documents
+    assert list(total.doc_ids()) == list(whole.doc_ids())
+    means, expected = total.systems(), whole.systems()
+    assert [replace(one, mean=0) for one in means] == [replace(one, mean=0) for one in expected]
+    assert [one.mean for one in means] == pytest.approx([one.mean for one in expected])
+    mine, others = total.as_rated(), whole.as_rated()
+    np.testing.assert_array_equal(mine.documents, others.documents)
+    np.testing.assert_array_equal(mine.systems, others.systems)
+    for arrays, known in ((mine.scores, others.scores), (mine.human, others.human)):
+        assert list(arrays) == list(known)
+        for key in known:
+            np.testing.assert_array_equal(arrays[key], known[key])
+    assert list(mine.raters.items()) == list(others.raters.items())
+
+
+def test_an_axis_and_a_system_that_appear_late_leave_gaps_before_them() -> None:
+    total = filled([("d1", [("B", {"fluency": 2.0}, {}, 1.0, None)])])
+    total += filled([("d0", [("A", {"coherence": 4.0}, {"coherence": (4.0, 5.0)}, 3.0, 2.0)])])
+    found = total.as_rated()
+    assert found.documents.tolist() == [1, 0] and found.systems.tolist() == [1, 0]
+    np.testing.assert_array_equal(found.human["fluency"], [2.0, np.nan])
+    np.testing.assert_array_equal(found.human["coherence"], [np.nan, 4.0])
+    np.testing.assert_array_equal(found.scores["words", ANY_AXIS], [np.nan, 2.0])
+    assert found.raters == {"coherence": [(), (4.0, 5.0)]}
+
+
+# sections of several judges
+
+
+def table(title: str, heads: Sequence[str], *rows: Sequence[str]) -> Table:
+    return Table(title, heads, list(rows), "l" + "r" * (len(heads) - 1))
+
+
+def test_tables_of_one_title_and_the_same_columns_become_one() -> None:
+    heads = ["judge", "n"]
+    found = merged(
+        [
+            Section("S", ["about"], [table("T", heads, ["a", "1"])], ["first", "both"]),
+            Section("other", [], [table("T", heads, ["z", "9"])]),
+            Section("S", ["about"], [table("T", heads, ["b", "1"])], ["both", "second"]),
+        ]
+    )
+    assert found == [
+        Section(
+            "S", ["about"], [table("T", heads, ["a", "1"], ["b", "1"])], ["first", "both", "second"]
+        ),
+        Section("other", [], [table("T", heads, ["z", "9"])]),
+    ]
+
+
+def test_identical_rows_stand_once() -> None:
+    """As two judges say them that read the same references."""
+    same, own = ["fluency", "40"], ["fluency", "38"]
+    (found,) = merged(
+        Section("S", [], [table("T", ["axis", "n"], *rows)]) for rows in ([same], [own, same])
+    )
+    assert found.tables == [table("T", ["axis", "n"], same, own)]
+
+
+def test_tables_of_other_columns_stay_apart() -> None:
+    five = table("T", ["axis", "true 1", "true 5"], ["fluency", "1.2", "4.9"])
+    two = table("T", ["axis", "true 1"], ["fluency", "1.2"])
+    titled = table("U", ["axis", "true 1"], ["fluency", "1.2"])
+    (found,) = merged([Section("S", [], [five]), Section("S", [], [two, titled])])
+    assert found.tables == [five, two, titled]
+
+
+def test_one_judge_s_sections_stay_as_they_are() -> None:
+    sections = [Section(t, ["about"], [table("T", ["judge"], ["a"])], ["note"]) for t in "SR"]
+    assert merged(sections) == sections
