@@ -1,0 +1,160 @@
+"""One piece of work on every shard, here or by Ray's workers: results come in the shards' order."""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evaljudge
+from evaljudge.analysis.scoring import Scored, Scoring
+from evaljudge.config import WorkersConfig, load_config
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.execution import Executor, make_executor
+from evaljudge.judges.collector import Found, JudgeFindings
+from evaljudge.runs.job import Job, make_job
+from evaljudge.storage import Output, Shard
+
+SHARDS = [Shard(n, 1, 2) for n in range(20)]
+SAID = "cases.jsonl:3: no such axis"
+DOCUMENTS = 6
+EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
+
+
+@pytest.fixture(params=EXECUTORS)
+def chosen(request: pytest.FixtureRequest) -> Executor:
+    if request.param == "ray":
+        request.getfixturevalue("local_ray")
+    return make_executor(WorkersConfig(executor=request.param))
+
+
+def test_results_come_in_the_order_of_the_shards(chosen: Executor) -> None:
+    def work(shard: Shard) -> int:
+        """Later ones are done sooner."""
+        time.sleep(0.01 * (shard.number % 4 == 0))
+        return shard.number**2
+
+    assert list(chosen.in_order(work, SHARDS)) == [n**2 for n in range(20)]
+    assert list(chosen.in_order(work, [])) == []
+
+
+def test_a_user_s_mistake_comes_out_as_it_was_said(chosen: Executor) -> None:
+    said = SAID
+
+    def work(shard: Shard) -> int:
+        if shard.number == 3:
+            raise UserError(said)
+        return shard.number
+
+    results, done = chosen.in_order(work, SHARDS), list[int]()
+    with pytest.raises(UserError) as refused:
+        done += results
+    assert (type(refused.value), str(refused.value)) == (UserError, SAID)
+    shown = "".join(traceback.format_exception_only(refused.value))
+    assert shown == f"evaljudge.errors.UserError: {SAID}\n"
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+def test_results_before_a_mistake_are_given(chosen: Executor) -> None:
+    said = SAID
+
+    def work(shard: Shard) -> int:
+        if shard.number == 3:
+            raise UserError(said)
+        return shard.number
+
+    results = chosen.in_order(work, SHARDS)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(UserError, match=SAID):
+        next(results)
+
+
+# a run's scores
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    for number in range(DOCUMENTS):
+        rated = {"ratings": {"fluency": number % 5, "coherence": 2}}
+        yield {
+            "doc_id": f"d{number}",
+            "source": f"This is number {number}. The river rose.",
+            "references": ["A flood."],
+            "candidates": [
+                {"system": system, "text": f"{system} of {number}"} | (rated if number % 2 else {})
+                for system in "ABC"
+            ],
+        }
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Job:
+    """A run of each judge that collects, all of it judged."""
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows())))
+    spec = {
+        "corpus": str(tmp_path / "cases.jsonl"),
+        "out": str(tmp_path / "out"),
+        "model": "scripted",
+        "axes": ["fluency", "coherence"],
+        "judges": {"synthetic": {"checks": {"exchanged": 1}}, "entities": {}, "roles": {}},
+        "workers": {"executor": "local"},
+        "agreement": {"resamples": 5, "permutations": 5},
+        "coverage_floor": 0,
+    }
+    evaljudge.run(spec, engines=ScriptedEngines())
+    return make_job(load_config(spec), ScriptedEngines())
+
+
+def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings], list[bytes]]:
+    """What came of all shards, what judges find in it, and the files of scores."""
+    output = Output(job.config.out)
+    shards = output.shards()
+    scoring = Scoring(
+        out=job.config.out,
+        briefs=None,
+        run=output.name,
+        judges=job.judges,
+        collecting=job.collecting(),
+        metrics=[],
+        mixes={},
+        scorers=job.scorers,
+        signatures=job.judge_signatures(),
+        shown={shards[0].number: 2},
+        fitted={},
+    )
+    scored = scoring.nothing()
+    for one in executor.in_order(scoring, shards):
+        scored += one
+    found = Found(scored.tables.as_rated(), scored.tables.documents, [])
+    findings = [collector.findings(found) for collector in scored.collected.values()]
+    files = [(Path(job.config.out) / "scores" / shard.file).read_bytes() for shard in shards]
+    return scored, findings, files
+
+
+@pytest.mark.ray
+def test_scores_do_not_depend_on_how_many_workers_did_them(
+    asked: Job, start_ray: Callable[..., AbstractContextManager[None]]
+) -> None:
+    here, *others = scored_by(make_executor(WorkersConfig(executor="local")), asked)
+    assert here.tables.rated == 9 and len(others[1]) == DOCUMENTS
+    for workers in (1, 2):
+        with start_ray(num_cpus=workers):
+            executor = make_executor(WorkersConfig(executor="ray", max=workers))
+            there, *again = scored_by(executor, asked)
+        assert again == others
+        assert there.tables.coverage() == here.tables.coverage()
+        assert there.tables.systems() == here.tables.systems()
+        mine, theirs = there.tables.as_rated(), here.tables.as_rated()
+        for name in ("scores", "human"):
+            arrays, known = getattr(mine, name), getattr(theirs, name)
+            assert list(arrays) == list(known)
+            for key in known:
+                np.testing.assert_array_equal(arrays[key], known[key])
+        np.testing.assert_array_equal(mine.documents, theirs.documents)
