@@ -155,7 +155,7 @@ def agree(
     ] = False,
 ) -> None:
     """How far scores and metrics agree with human ratings, and people with each other."""
-    from evaljudge.commands.agree import Wanted, agree_with
+    from evaljudge.commands.agree import AgreeOptions, agree_with
     from evaljudge.config import AgreementConfig
     from evaljudge.corpora import source_by_options
     from evaljudge.metrics import read_metrics
@@ -163,7 +163,7 @@ def agree(
 
     how = {"resample": resample, "coefficient": coefficient}
     numbers = {"resamples": resamples, "permutations": permutations}
-    wanted = Wanted(
+    wanted = AgreeOptions(
         source_by_options(cases, form, sources, column),
         scores or (),
         read_metrics(metrics) if metrics else {},
@@ -227,10 +227,10 @@ def calibrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print calibration.json.")] = False,
 ) -> None:
     """Scores on the scale of human ratings, and thresholds that reach a precision."""
-    from evaljudge.commands.calibrate import Calibrating, calibrate_with
+    from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
     from evaljudge.corpora import source_by_options
 
-    wanted = Calibrating(
+    wanted = CalibrateOptions(
         source_by_options(cases, form, sources, column),
         scores,
         scorer or (),

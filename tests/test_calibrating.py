@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from evaljudge.commands.agree import Wanted, agreement_of
-from evaljudge.commands.calibrate import Calibrating, calibrate_with
+from evaljudge.commands.agree import AgreeOptions, agreement_of
+from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
@@ -50,12 +50,14 @@ def lines(file: Path) -> Rows:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def small(folder: Path, cases: Rows = CASES, scores: Rows = SCORES, **more: Any) -> Calibrating:
+def small(
+    folder: Path, cases: Rows = CASES, scores: Rows = SCORES, **more: Any
+) -> CalibrateOptions:
     source = CorpusSource(written(folder / "cases.jsonl", cases))
-    return Calibrating(source, [written(folder / "scores.jsonl", scores)], **more)
+    return CalibrateOptions(source, [written(folder / "scores.jsonl", scores)], **more)
 
 
-def found(wanted: Calibrating, out: Path | None = None) -> Rows:
+def found(wanted: CalibrateOptions, out: Path | None = None) -> Rows:
     rows: Rows = json.loads(calibrate_with(wanted, str(out) if out else None, True))
     return rows
 
@@ -157,7 +159,7 @@ def test_a_scorer_without_axes_is_calibrated_to_each(tmp_path: Path) -> None:
     assert selected[0]["values"] == {"mine": {"*": 1}, "mine.calibrated": {"fluency": 2}}
     axes = [row["axis"] for row in found(small(tmp_path, cases, bare, axes=["ease"]))]
     assert axes == ["ease"]
-    again = agreement_of(Wanted(wanted.cases, [str(out / "calibrated.jsonl")]))
+    again = agreement_of(AgreeOptions(wanted.cases, [str(out / "calibrated.jsonl")]))
     assert {(c.scorer, c.axis, c.scored) for c in again.coverage} == {
         ("mine.calibrated", "ease", 4),
         ("mine.calibrated", "fluency", 4),
@@ -236,7 +238,7 @@ def test_nothing_to_calibrate_is_said(tmp_path: Path, more: dict[str, Any], said
 
 def test_no_scores_are_nothing_to_calibrate() -> None:
     with pytest.raises(UserError, match="--scores: name a file of scores"):
-        calibrate_with(Calibrating(CorpusSource("cases.jsonl"), []), None, False)
+        calibrate_with(CalibrateOptions(CorpusSource("cases.jsonl"), []), None, False)
 
 
 def test_what_is_strange_or_few_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,7 +290,7 @@ def test_shared_judgements_a_second_time(
     """Cross-fitting with scikit-learn, and selection by trying every score, from the files."""
     source = CorpusSource(str(SHARED / f"{cases}.jsonl"))
     given = [str(SHARED / f"{scores}.jsonl")]
-    wanted = Calibrating(source, given, [scorer], [axis], good, precision, resamples=200)
+    wanted = CalibrateOptions(source, given, [scorer], [axis], good, precision, resamples=200)
     (row,) = found(wanted, tmp_path)
     ratings, values = read(cases, scores, scorer, axis)
     folds_of = row["folds_of"]
@@ -371,12 +373,12 @@ def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
     """`agree` reads what is written; before and after it finds what the calibration tells."""
     source = CorpusSource(str(SHARED / "topicalchat.jsonl"))
     given = str(SHARED / "topicalchat_unieval.jsonl")
-    rows = {r["axis"]: r for r in found(Calibrating(source, [given], resamples=50), tmp_path)}
+    rows = {r["axis"]: r for r in found(CalibrateOptions(source, [given], resamples=50), tmp_path)}
     how = AgreementConfig(resamples=50, permutations=0)
     both = [given, str(tmp_path / "calibrated.jsonl")]
     agreed = {
         (row.scorer, row.axis): (row.value, row.low, row.high, row.n)
-        for row in agreement_of(Wanted(source, both, how=how)).agreement
+        for row in agreement_of(AgreeOptions(source, both, how=how)).agreement
         if (row.level, row.coefficient) == ("sample", "spearman")
     }
     assert len(rows) == 6
@@ -395,7 +397,7 @@ def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
 def test_hannas_odd_values_are_calibrated_onto_its_scale(tmp_path: Path) -> None:
     source = CorpusSource(str(SHARED / "hanna.jsonl"))
     given = str(SHARED / "hanna_llm_scores.jsonl")
-    rows = found(Calibrating(source, [given], axes=["surprise"], resamples=20), tmp_path)
+    rows = found(CalibrateOptions(source, [given], axes=["surprise"], resamples=20), tmp_path)
     assert [row["of"] for row in rows] == [
         "Beluga-13B", "OrcaPlatypus", "Mistral-7B", "Llama-13B", "ChatGPT"
     ]  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 import evaljudge
 from evaljudge.agreement import cross_fitted
 from evaljudge.analysis.calibration import NOT_FINITE, Fit
-from evaljudge.commands.calibrate import Calibrating, calibrate_with
+from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines.scripted import ScriptedEngines
@@ -286,7 +286,7 @@ def test_is_what_the_command_finds_of_the_same_scores(tmp_path: Path) -> None:
     ]
     (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, given)))
     source = CorpusSource(str(tmp_path / "cases.jsonl"))
-    wanted = Calibrating(source, [str(tmp_path / "scores.jsonl")], resamples=5)
+    wanted = CalibrateOptions(source, [str(tmp_path / "scores.jsonl")], resamples=5)
     (told,) = json.loads(calibrate_with(wanted, str(tmp_path / "command"), True))
     (mine,) = maps(tmp_path)
     assert mine["documents"] == 12

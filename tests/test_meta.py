@@ -13,7 +13,7 @@ import pytest
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.cli import main
-from evaljudge.commands.agree import Wanted, agree_with, agreement_of
+from evaljudge.commands.agree import AgreeOptions, agree_with, agreement_of
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
@@ -58,7 +58,7 @@ def written(folder: Path, rows: list[dict[str, Any]], kind: str) -> str:
 
 
 def agreed(cases: str, *scores: str, **more: Any) -> Findings:
-    return agreement_of(Wanted(CorpusSource(cases), scores, **more))
+    return agreement_of(AgreeOptions(CorpusSource(cases), scores, **more))
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
@@ -123,7 +123,7 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
 
 def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
     scores = written(tmp_path, SCORES, "jsonl")
-    wanted = Wanted(CorpusSource(cases), [scores])
+    wanted = AgreeOptions(CorpusSource(cases), [scores])
     rows = json.loads(agree_with(wanted, str(tmp_path / "out"), True))
     assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
     contract = "scorer axis level coefficient value low high n skipped"
@@ -136,7 +136,9 @@ def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
 
 def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
-    said = agree_with(Wanted(CorpusSource(cases), [written(tmp_path, rows, "jsonl")]), None, False)
+    said = agree_with(
+        AgreeOptions(CorpusSource(cases), [written(tmp_path, rows, "jsonl")]), None, False
+    )
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 candidates rated by people",
         "unscored   mine on fluency: 1 of 6 (null × 1)",
@@ -218,7 +220,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
     file = tmp_path / "cases.jsonl"
     file.write_text(json.dumps(case | {"candidates": candidates}))
     metrics: dict[str, Any] = {"rouge1": {}, "words": {}}
-    wanted = Wanted(CorpusSource(str(file)), metrics=metrics)
+    wanted = AgreeOptions(CorpusSource(str(file)), metrics=metrics)
     covered = {row.scorer: (row.scored, row.reasons) for row in agreement_of(wanted).coverage}
     assert covered == {"rouge1": (3, {"is the reference": 1}), "words": (4, {})}
     assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in agree_with(wanted, None, False)
@@ -227,7 +229,7 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")
 def test_the_human_stories_of_hanna_are_not_compared_with_themselves() -> None:
     """Scored, they lifted ROUGE-1 with coherence from 0.357 to 0.494."""
-    wanted = Wanted(CorpusSource(str(SHARED / "hanna.jsonl")), metrics={"rouge1": {}})
+    wanted = AgreeOptions(CorpusSource(str(SHARED / "hanna.jsonl")), metrics={"rouge1": {}})
     findings = agreement_of(replace(wanted, how=AgreementConfig(resamples=0, permutations=0)))
     assert [row.reasons for row in findings.coverage] == [{"is the reference": 48}]
     (found,) = [row for row in findings.agreement if (row.axis, row.level, row.coefficient)
@@ -356,7 +358,7 @@ def test_skipped_documents_are_said() -> None:
     pair = (str(SHARED / "topicalchat.jsonl"), str(SHARED / "topicalchat_unieval.jsonl"))
     how = AgreementConfig(resamples=10, permutations=10)
     said = agree_with(
-        Wanted(CorpusSource(pair[0]), [pair[1]], axes=["groundedness"], how=how), None, False
+        AgreeOptions(CorpusSource(pair[0]), [pair[1]], axes=["groundedness"], how=how), None, False
     )
     line = (
         "skipped    6 of 60 documents at sample level, for unieval on groundedness: nothing to rank"

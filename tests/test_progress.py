@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from evaljudge.runs.progress import Log, Tally, _clock
+from evaljudge.runs.progress import Log, ProgressTally, _clock
 
 
 def receipt(stage: str, cases: int, **more: Any) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def receipt(stage: str, cases: int, **more: Any) -> dict[str, Any]:
 
 
 def test_a_tally_in_words() -> None:
-    tally = Tally({"prepare": (4, 10), "judge": (8, 10)})
+    tally = ProgressTally({"prepare": (4, 10), "judge": (8, 10)})
     assert str(tally).startswith("prepared 6/10, judged 2/10 cases; 0 a minute, 0 unscored")
     tally.add(receipt("prepare", 4, unscored=3))
     tally.add(receipt("judge", 2, unscored=5, gpus=100))

@@ -81,7 +81,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class CalibrationFits:
     fits: Sequence[Fit] = ()
     warnings: Sequence[str] = ()
 
@@ -106,12 +106,12 @@ def calibrate_shards(
     output: Output,
     shards: Sequence[Shard],
     tables: Tables,
-) -> Fitted:
+) -> CalibrationFits:
     """Adds the calibrated scores to the score files and the tables of shards that are scored.
 
     `wanted`: the scorers to be calibrated, and the axes of each.
     """
-    fitted = _fitted(wanted, seed, tables) if wanted else Fitted()
+    fitted = _fitted(wanted, seed, tables) if wanted else CalibrationFits()
     if not fitted.fits:
         output.place.remove(FILE)  # an earlier report may have had one
         return fitted
@@ -141,7 +141,7 @@ def _calibrated(fits: Sequence[Fit], scores: Iterable[Score]) -> Iterator[Score]
             yield fit.of(score)
 
 
-def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> Fitted:
+def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> CalibrationFits:
     rated, documents = tables.as_rated(), tables.doc_ids()
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():
@@ -152,7 +152,7 @@ def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> F
         }
         fits += [fit for fit in tried.values() if fit is not None]
         warnings += _doubts(scorer, tried)
-    return Fitted(fits, warnings)
+    return CalibrationFits(fits, warnings)
 
 
 def _fit(scorer: str, own: str, axis: str, rated: Rated, documents: Ids, seed: int) -> Fit | None:

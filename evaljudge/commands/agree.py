@@ -1,6 +1,6 @@
 """`evaljudge agree`: scores from anywhere, and metrics, against the human ratings of a corpus.
 
-    agreement_of(Wanted(cases="cases.jsonl", scores=["scores.jsonl"], metrics={"importance": {}}))
+    agreement_of(AgreeOptions(cases="cases.jsonl", metrics={"importance": {}}))
 
 Without scores or metrics it tells how far the ratings agree among themselves.
 """
@@ -35,7 +35,7 @@ Axes = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AgreeOptions:
     """What is to be compared, and how."""
 
     cases: CorpusSource
@@ -49,7 +49,7 @@ class Wanted:
     bad_rows: BadRows = "fail"
 
 
-def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
+def agree_with(wanted: AgreeOptions, out: str | None, as_json: bool) -> str:
     findings = agreement_of(wanted)
     if out:
         write_report(Place(out), findings)
@@ -61,7 +61,7 @@ def agree_with(wanted: Wanted, out: str | None, as_json: bool) -> str:
     return f"{coverage_text(findings)}{warnings}\n{agreement_text(findings)}"
 
 
-def agreement_of(wanted: Wanted) -> Findings:
+def agreement_of(wanted: AgreeOptions) -> Findings:
     given = read_all_given(wanted.scores)
     with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
         cases = list(corpus)
@@ -112,7 +112,7 @@ def agreement_of(wanted: Wanted) -> Findings:
     )
 
 
-def _looked_at(rated: Rated, wanted: Wanted) -> Rated:
+def _looked_at(rated: Rated, wanted: AgreeOptions) -> Rated:
     for axis in wanted.axes:
         if axis not in rated.human:
             raise UserError(f"--axis: {unknown('human axis', axis, rated.human)}")
@@ -178,7 +178,7 @@ def _strangers(given: Given, cases: Sequence[Case]) -> int:
     return sum(at not in known for values in given.values() for at in values)
 
 
-def _signatures(wanted: Wanted, digest: str) -> dict[str, str]:
+def _signatures(wanted: AgreeOptions, digest: str) -> dict[str, str]:
     return {
         metric.name: metric_signature(
             metric, wanted.metrics[metric.name].get("metric", metric.name), digest, wanted.seed

@@ -1,6 +1,6 @@
 """`evaljudge calibrate`: given scores as the ratings people would give, and what to select by.
 
-    wanted = Calibrating(CorpusSource("cases.jsonl"), ["scores.jsonl"], good=4, precision=0.8)
+    wanted = CalibrateOptions(CorpusSource("cases.jsonl"), ["scores.jsonl"], good=4, precision=0.8)
     calibrate_with(wanted, out="calibrated", as_json=False)
 
 A scorer's axis meets the human axis of the same name; a scorer without axes is calibrated to each.
@@ -37,7 +37,7 @@ from evaljudge.text import one_line
 
 
 @dataclass(frozen=True)
-class Calibrating:
+class CalibrateOptions:
     """What is to be calibrated, and how."""
 
     cases: CorpusSource
@@ -56,7 +56,7 @@ class Calibrating:
     bad_rows: BadRows = "fail"
 
 
-def calibrate_with(wanted: Calibrating, out: str | None, as_json: bool) -> str:
+def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
     found = calibrated(wanted)
     if out:
         write_calibrated(Place(out), found)
@@ -67,7 +67,7 @@ def calibrate_with(wanted: Calibrating, out: str | None, as_json: bool) -> str:
     return calibrated_text(found)
 
 
-def calibrated(wanted: Calibrating) -> Calibrated:
+def calibrated(wanted: CalibrateOptions) -> Calibrated:
     _check(wanted)
     given = read_all_given(wanted.scores)
     with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
@@ -94,7 +94,7 @@ def calibrated(wanted: Calibrating) -> Calibrated:
 
 
 def _rows(
-    wanted: Calibrating, candidates: Candidates, given: Given, warnings: list[str]
+    wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
 ) -> Iterator[CalibratedRow]:
     """Those of the wanted scorers and axes; what stands in the way of one is a warning."""
     met = _met(wanted, candidates, given, warnings)
@@ -113,7 +113,7 @@ def _rows(
         raise UserError(f"nothing can be calibrated: {'; '.join(warnings)}")
 
 
-def _check(wanted: Calibrating) -> None:
+def _check(wanted: CalibrateOptions) -> None:
     if not wanted.scores:
         raise UserError("--scores: name a file of scores to calibrate")
     if (wanted.good is None) != (wanted.precision is None):
@@ -147,7 +147,7 @@ def _candidates(cases: Sequence[Case]) -> Candidates:
 
 
 def _met(
-    wanted: Calibrating, candidates: Candidates, given: Given, warnings: list[str]
+    wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
 ) -> list[tuple[Key, str]]:
     """The scorers that are wanted, each with the human axes that it meets."""
     known, human = {scorer for scorer, _ in given}, candidates.human
@@ -171,7 +171,7 @@ def _met(
 
 
 def _refuse_good_above_all(
-    wanted: Calibrating, candidates: Candidates, axes: Iterable[str]
+    wanted: CalibrateOptions, candidates: Candidates, axes: Iterable[str]
 ) -> None:
     highest = max(float(np.nanmax(candidates.human[axis])) for axis in axes)
     if wanted.good is not None and wanted.good > highest:
@@ -180,7 +180,7 @@ def _refuse_good_above_all(
 
 
 def _row(
-    wanted: Calibrating,
+    wanted: CalibrateOptions,
     candidates: Candidates,
     key: Key,
     axis: str,
@@ -201,7 +201,7 @@ def _row(
     return CalibratedRow(*key, axis, scores, unscored, found, selection)
 
 
-def _doubts(wanted: Calibrating, row: CalibratedRow) -> Iterator[str]:
+def _doubts(wanted: CalibrateOptions, row: CalibratedRow) -> Iterator[str]:
     fitted = row.calibration.fitted
     if fitted.folds < wanted.folds:
         yield f"{row.told}: {fitted.documents} documents, so as many folds"

@@ -22,7 +22,7 @@ from evaljudge.sections import Section, View, merged
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CollectorOptions:
     """What a run asks of a judge's collector."""
 
     resamples: int = 1000

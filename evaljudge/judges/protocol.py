@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from evaljudge.judges.collector import Collector, NothingCollected, Wanted
+from evaljudge.judges.collector import Collector, CollectorOptions, NothingCollected
 from evaljudge.model import Model
 from evaljudge.model.asks import Options
 from evaljudge.records import Brief, Case, Document, Score, Verdict
@@ -128,6 +128,6 @@ class Judge(ABC):
         """
         return None
 
-    def collecting(self, wanted: Wanted) -> Callable[[], Collector]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         """What makes a fresh collector; the files that it needs are read here, once."""
         return NothingCollected

@@ -17,7 +17,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.execution import Executor, make_executor
 from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import Collector, Wanted
+from evaljudge.judges.collector import Collector, CollectorOptions
 from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric, cautions_of, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
@@ -83,7 +83,7 @@ class Job:
         how, seed = self.config.agreement, self.config.seed
         return {
             judge.name: judge.collecting(
-                Wanted(how.resamples, seed, self.config.keys_of(judge.name, judge.kind))
+                CollectorOptions(how.resamples, seed, self.config.keys_of(judge.name, judge.kind))
             )
             for judge in self.judges
         }

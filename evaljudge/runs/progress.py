@@ -22,7 +22,7 @@ A_MINUTE = 60.0
 DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"}
 
 
-class Tally:
+class ProgressTally:
     """What is done of each stage, and what may be said of it."""
 
     def __init__(self, todo: Todo) -> None:
@@ -61,7 +61,7 @@ class Log(Watcher):
 
     def __init__(self, stream: TextIO, every: float = A_MINUTE) -> None:
         self._stream, self._every = stream, every
-        self._tally: Tally | None = None
+        self._tally: ProgressTally | None = None
         self._now: object = "beginning"
         self._any, self._end = False, threading.Event()
 
@@ -81,7 +81,7 @@ class Log(Watcher):
         self._say(f"warning: {one_line(line, LONG)}")
 
     def starting(self, todo: Todo) -> None:
-        self._tally = Tally(todo)
+        self._tally = ProgressTally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
         self._say(f"to {left} cases{_first(todo)}" if left else "nothing left to ask")
         self._now = self._tally
@@ -127,7 +127,7 @@ class Bar(Watcher):
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
         self._stop_status()
-        self._tally = Tally(todo)
+        self._tally = ProgressTally(todo)
         columns = (SpinnerColumn(), BarColumn(24), TextColumn("{task.description}"))
         self._bar: Progress = Progress(*columns, console=self._console)
         self._bar.start()

@@ -60,7 +60,7 @@ def bracketed(
     return f"{correlation(value)} [{correlation(low)}, {correlation(high)}]{mark}"
 
 
-class Estimate(Protocol):
+class HasInterval(Protocol):
     """A value at a level with its interval, of n units: None where it is undefined."""
 
     @property
@@ -77,7 +77,7 @@ class Estimate(Protocol):
     def sampled(self) -> bool: ...
 
 
-def estimate(row: Estimate | None) -> str:
+def estimate(row: HasInterval | None) -> str:
     if row is None:
         return NONE
     few = only(row.level, row.n)

@@ -10,7 +10,7 @@ import pytest
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
 from evaljudge.execution.ray.nodes import groups_of
-from evaljudge.execution.ray.placement import Cluster, Group, Placement, place
+from evaljudge.execution.ray.placement import Cluster, NodeGroup, Placement, place
 
 HEAD = {"node:__internal_head__": 1.0, "CPU": 4.0}
 L4 = {"CPU": 8.0, "GPU": 1.0, "accelerator_type:L4": 1.0}
@@ -38,12 +38,12 @@ def test_auto_is_the_engines_size_where_there_is_a_gpu() -> None:
 
 
 def test_auto_counts_what_an_autoscaler_could_add() -> None:
-    cluster = Cluster([HEAD], [Group({"CPU": 4}), Group(L4, most=2)])
+    cluster = Cluster([HEAD], [NodeGroup({"CPU": 4}), NodeGroup(L4, most=2)])
     assert place(WorkersConfig(), 1, cluster).gpus == 1
 
 
 def test_auto_does_not_count_a_group_that_may_have_no_nodes() -> None:
-    assert place(WorkersConfig(), 1, Cluster([HEAD], [Group(L4, most=0)])).gpus == 0
+    assert place(WorkersConfig(), 1, Cluster([HEAD], [NodeGroup(L4, most=0)])).gpus == 0
 
 
 def test_a_number_is_taken_at_its_word() -> None:
@@ -93,7 +93,7 @@ def test_no_gpu_anywhere_is_said_with_its_key() -> None:
 
 
 def test_gpus_of_several_nodes_are_not_those_of_one() -> None:
-    cluster = Cluster([HEAD, TWO_A100, TWO_A100], [Group(TWO_A100, most=8)])
+    cluster = Cluster([HEAD, TWO_A100, TWO_A100], [NodeGroup(TWO_A100, most=8)])
     said = refusal(cluster, per_engine=4)
     assert said.startswith("workers.gpus: each worker needs 4 on one node")
     assert said.endswith("has 2")
@@ -110,7 +110,7 @@ def test_too_many_cpus_are_said_where_no_gpu_is_wanted() -> None:
 
 
 def test_a_strange_accelerator_is_said_with_those_there_are() -> None:
-    said = refusal(Cluster([HEAD, TWO_A100], [Group(L4)]), accelerator_type="H100")
+    said = refusal(Cluster([HEAD, TWO_A100], [NodeGroup(L4)]), accelerator_type="H100")
     assert said.startswith("workers.accelerator_type: each worker needs a node with H100")
     assert said.endswith("A100, L4")
     said = refusal(Cluster([HEAD]), accelerator_type="H100")
@@ -149,7 +149,7 @@ def test_max_may_be_more_than_ever_runs() -> None:
 def test_nodes_that_an_autoscaler_started_are_not_counted_twice(
     there: int, least: int, fits: bool
 ) -> None:
-    cluster = Cluster([HEAD, *[L4] * there], [Group(L4, most=2)])
+    cluster = Cluster([HEAD, *[L4] * there], [NodeGroup(L4, most=2)])
     if fits:
         assert place(WorkersConfig(min=least), 1, cluster).gpus == 1
     else:
@@ -157,17 +157,17 @@ def test_nodes_that_an_autoscaler_started_are_not_counted_twice(
 
 
 def test_groups_share_the_most_that_may_be_added() -> None:
-    cluster = Cluster([HEAD], [Group(L4, most=5), Group(TWO_A100, most=2)], most_added=3)
+    cluster = Cluster([HEAD], [NodeGroup(L4, most=5), NodeGroup(TWO_A100, most=2)], most_added=3)
     assert place(WorkersConfig(min=5), 1, cluster).gpus == 1  # two of the larger, one L4
     assert refusal(cluster, min=6).endswith("room for 5")
 
 
 def test_groups_without_a_limit_have_room_for_any_number() -> None:
-    assert place(WorkersConfig(min=10**6), 1, Cluster([HEAD], [Group(L4)])).gpus == 1
+    assert place(WorkersConfig(min=10**6), 1, Cluster([HEAD], [NodeGroup(L4)])).gpus == 1
 
 
 def test_the_head_is_not_one_of_a_groups_nodes() -> None:
-    cluster = Cluster([{**HEAD, "CPU": 1.0}], [Group({"CPU": 1.0}, most=2)])
+    cluster = Cluster([{**HEAD, "CPU": 1.0}], [NodeGroup({"CPU": 1.0}, most=2)])
     assert place(WorkersConfig(min=3), 1, cluster) == Placement(0, 1)
     assert refusal(cluster, min=4).endswith("room for 3")
 
@@ -197,7 +197,7 @@ def test_an_autoscalers_file_says_what_it_may_start() -> None:
         },
     }
     assert groups_of(config) == (
-        [Group({"CPU": 8, "GPU": 1}, 4), Group({"CPU": 2}, 6), Group({}, 6)],
+        [NodeGroup({"CPU": 8, "GPU": 1}, 4), NodeGroup({"CPU": 2}, 6), NodeGroup({}, 6)],
         6,
     )
     assert groups_of({}) == ([], inf)

@@ -19,7 +19,7 @@ from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.bundled.world import graded, make_report, spelt
 from evaljudge.judges import kinds, make_judges
-from evaljudge.judges.collector import Collector, Found, JudgeFindings, SeenShard, Wanted
+from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities.ballots import KINDS
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.label_files import LABELS
@@ -211,7 +211,7 @@ def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collect
     return total
 
 
-def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> Wanted:
+def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> CollectorOptions:
     """People's labels of every third question that a judge of entities asked."""
     texts = [
         JudgedText(one.doc_id, one.system, shard.texts[one.doc_id, one.system], read_judged(one))
@@ -221,7 +221,7 @@ def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> Wanted:
     rows = [row for text in texts for row in question_rows(text)][::3]
     told = [json.dumps(row | {"label": draw.choice(["yes", "no", None])}) for row in rows]
     (folder / "labels.jsonl").write_text("\n".join(told))
-    return Wanted(resamples=20, keys={LABELS: str(folder / "labels.jsonl")})
+    return CollectorOptions(resamples=20, keys={LABELS: str(folder / "labels.jsonl")})
 
 
 # each judge's
@@ -234,7 +234,9 @@ def test_collectors_of_shards_add_up_to_one_of_them_all(
 ) -> None:
     judge, shards = judge_of(kind), shards_of(kind, seed, [True] * 3)
     is_labelled = kind == "entities"
-    wanted = labelled(tmp_path, shards, Random(seed)) if is_labelled else Wanted(resamples=20)
+    wanted = (
+        labelled(tmp_path, shards, Random(seed)) if is_labelled else CollectorOptions(resamples=20)
+    )
     make, found = judge.collecting(wanted), found_of(judge, shards)
     at_once, together = (way(make, shards).findings(found) for way in (seen, added))
     assert together == at_once
@@ -248,7 +250,7 @@ def test_collectors_of_shards_add_up_to_one_of_them_all(
 @pytest.mark.parametrize("kind", COLLECTING)
 def test_a_fresh_collector_adds_nothing(kind: str) -> None:
     judge, shards = judge_of(kind), shards_of(kind, 0)
-    make, found = judge.collecting(Wanted()), found_of(judge, shards)
+    make, found = judge.collecting(CollectorOptions()), found_of(judge, shards)
     more = seen(make, shards)
     more += make()
     assert more.findings(found) == seen(make, shards).findings(found)
@@ -259,7 +261,7 @@ def test_where_a_shard_s_true_levels_are_unknown_nothing_is_said_of_them(
     worlds: tuple[bool, bool],
 ) -> None:
     judge, shards = judge_of("synthetic"), shards_of("synthetic", 1, worlds)
-    make, found = judge.collecting(Wanted()), found_of(judge, shards)
+    make, found = judge.collecting(CollectorOptions()), found_of(judge, shards)
     at_once, together = (way(make, shards).findings(found) for way in (seen, added))
     assert together == at_once
     tables = {section.title: section.tables for section in at_once.sections}
@@ -268,7 +270,7 @@ def test_where_a_shard_s_true_levels_are_unknown_nothing_is_said_of_them(
 
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in COLLECTING])
 def test_other_judges_say_nothing_beyond_their_scores(kind: str) -> None:
-    make = judge_of(kind).collecting(Wanted())
+    make = judge_of(kind).collecting(CollectorOptions())
     cases = drawn_cases(Random(0), 0, False)
     shard = SeenShard(cases, [Verdict("d00", "A", "mine", "fluency", {}, "unscored", "x")])
     found = Found(Tables([]).as_rated(), {}, [])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.judges.roles.readers import Role
-from evaljudge.judges.roles.votes import CUT, MISSING, Vote, VoteForm
+from evaljudge.judges.roles.votes import CUT, MISSING, VoteForm, WrittenVote
 from evaljudge.model.asks import Failed, Sample, Token
 
 NAMES = ("Summary 1", "Summary 2")
@@ -24,8 +24,8 @@ def stopped(text: str) -> Sample:
 
 def test_a_reply_in_the_form() -> None:
     public, critic = FORM.read(stopped(REPLY))
-    assert public == Vote(1, "It is clear.", (15, 40))
-    assert critic == Vote(0, "Short lines.", (57, len(REPLY)))
+    assert public == WrittenVote(1, "It is clear.", (15, 40))
+    assert critic == WrittenVote(0, "Short lines.", (57, len(REPLY)))
     assert REPLY[15:40] == " Summary 2 — It is clear."
 
 
@@ -45,7 +45,7 @@ def test_whatever_the_form_admits_is_a_vote_of_every_role(
     lines = reply.split("\n")
     assert len(votes) == len(lines) == len(types)
     for vote, line, type_ in zip(votes, lines, types, strict=True):
-        assert isinstance(vote, Vote)
+        assert isinstance(vote, WrittenVote)
         assert reply[slice(*vote.span)] == line.removeprefix(f"{type_}:")
         assert line.startswith(f"{type_}: {names[vote.choice]} — ")
 
@@ -56,15 +56,15 @@ def test_any_other_line_is_no_vote(other: str, is_first: bool) -> None:
     lines = REPLY.split("\n")
     lines[0 if is_first else 1] = other
     public, critic = FORM.read(stopped("\n".join(lines)))
-    assert isinstance(critic if is_first else public, Vote)
+    assert isinstance(critic if is_first else public, WrittenVote)
     is_kept = bool(re.fullmatch(FORM.regex, "\n".join(lines)))
-    assert isinstance(public if is_first else critic, Vote) == is_kept
+    assert isinstance(public if is_first else critic, WrittenVote) == is_kept
 
 
 def test_the_example_keeps_the_form() -> None:
     example = FORM.example.replace("{mark}", "f3a0")
     assert re.fullmatch(FORM.regex, example)
-    assert all(isinstance(vote, Vote) for vote in FORM.read(stopped(example)))
+    assert all(isinstance(vote, WrittenVote) for vote in FORM.read(stopped(example)))
 
 
 @pytest.mark.parametrize("length", range(len(REPLY) + 1))
@@ -79,9 +79,9 @@ def test_why_a_role_has_no_vote() -> None:
     other = REPLY.replace("Summary 2", "Neither")
     lacking, read = FORM.read(stopped(other))
     assert lacking == Failed("not a vote of this role: “General Public: Neither — It is clear.”")
-    assert read == Vote(0, "Short lines.", (55, len(other)))
+    assert read == WrittenVote(0, "Short lines.", (55, len(other)))
     first, second = FORM.read(stopped(REPLY.split("\n")[0]))
-    assert isinstance(first, Vote)
+    assert isinstance(first, WrittenVote)
     assert second == MISSING
 
 
@@ -90,7 +90,7 @@ def test_why_a_role_has_no_vote() -> None:
 
 def tokens(text: str, own: float, others: float, form: VoteForm) -> list[Token]:
     """A letter each; those of choices and reasons have the one log-probability."""
-    votes = [vote for vote in form.read(stopped(text)) if isinstance(vote, Vote)]
+    votes = [vote for vote in form.read(stopped(text)) if isinstance(vote, WrittenVote)]
     inside = {at for vote in votes for at in range(*vote.span)}
     return [Token(at, at + 1, own if at in inside else others) for at in range(len(text))]
 
@@ -98,7 +98,7 @@ def tokens(text: str, own: float, others: float, form: VoteForm) -> list[Token]:
 def test_the_confidence_is_the_mean_in_logs_over_choice_and_reason() -> None:
     """`: ` is of the name, `.⏎` begins in the reason: (.5 · .25 · .5)^(1/3)."""
     public = FORM.read(stopped(REPLY))[0]
-    assert isinstance(public, Vote)
+    assert isinstance(public, WrittenVote)
     given = [
         Token(0, 14, log(0.01)), Token(14, 15, log(0.02)), Token(15, 25, log(0.5)),
         Token(25, 39, log(0.25)), Token(39, 41, log(0.5)), Token(41, len(REPLY), log(0.03)),
@@ -113,7 +113,7 @@ def test_a_longer_name_changes_no_confidence(longer: str) -> None:
     text = f"{longer}: Summary 2 — Fine.\nPublic: Summary 1 — Fine."
     for others in (0.0, log(1e-9)):
         for vote in form.read(stopped(text)):
-            assert isinstance(vote, Vote)
+            assert isinstance(vote, WrittenVote)
             assert vote.confidence(tokens(text, log(0.7), others, form)) == pytest.approx(0.7)
 
 
@@ -121,7 +121,7 @@ def test_letters_of_several_tokens_count_where_they_begin() -> None:
     """A tokenizer of bytes gives a letter's first tokens no length."""
     form = VoteForm([Role("R", "all")], ("回 1", "回 2"))
     (vote,) = form.read(stopped("R: 回 2 — 好"))
-    assert isinstance(vote, Vote)
+    assert isinstance(vote, WrittenVote)
     given = [Token(0, 2, -9.0), Token(2, 3, -1.0), Token(3, 3, -2.0), Token(3, 4, -3.0),
              Token(4, 10, -2.0)]  # fmt: skip
     assert vote.confidence(given) == pytest.approx(exp(-2.0))

@@ -15,7 +15,7 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.roles.judge import Roles
-from evaljudge.judges.roles.rival import needed
+from evaljudge.judges.roles.opponent import needed
 from evaljudge.judges.roles.votes import CUT
 from evaljudge.model.asks import (
     Failed,
@@ -109,7 +109,7 @@ def verdicts(
 ) -> list[Verdict]:
     if briefs is None:
         briefs = asyncio.run(one.brief(case.document, [], model))
-    return asyncio.run(one.verdicts(case, briefs, model))
+    return asyncio.run(one.verdicts(case, briefs, model)).verdicts
 
 
 def values(one: Roles, found: Verdict) -> dict[str, Any]:

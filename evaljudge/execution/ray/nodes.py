@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from evaljudge.execution.ray.placement import Cluster, Group
+from evaljudge.execution.ray.placement import Cluster, NodeGroup
 
 CONFIG = "--autoscaling-config="
 LOGS = "--logs-dir="
@@ -35,11 +35,11 @@ def ray_cluster() -> Cluster:
     return _autoscaled(nodes, Path(files[0]).expanduser()) if files else Cluster(nodes)
 
 
-def groups_of(config: Mapping[str, Any]) -> tuple[list[Group], float]:
+def groups_of(config: Mapping[str, Any]) -> tuple[list[NodeGroup], float]:
     """An autoscaler's configuration: what it may start of each kind, and in all."""
     most = float(config.get("max_workers", inf))
     groups = [
-        Group(kind.get("resources") or {}, float(kind.get("max_workers", most)))
+        NodeGroup(kind.get("resources") or {}, float(kind.get("max_workers", most)))
         for name, kind in config.get("available_node_types", {}).items()
         if name != config.get("head_node_type")
     ]
@@ -56,9 +56,9 @@ def _autoscaled(nodes: list[Mapping[str, float]], file: Path) -> Cluster:
     return Cluster(nodes, groups, most)
 
 
-def _reported_groups(config: Any) -> list[Group]:
+def _reported_groups(config: Any) -> list[NodeGroup]:
     return [
-        Group(dict(group.resources), inf if group.max_count < 0 else group.max_count)
+        NodeGroup(dict(group.resources), inf if group.max_count < 0 else group.max_count)
         for group in config.node_group_configs
     ]
 

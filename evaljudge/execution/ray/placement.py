@@ -25,7 +25,7 @@ Resources = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Group:
+class NodeGroup:
     """Nodes of one kind that an autoscaler starts when they are wanted."""
 
     resources: Resources
@@ -37,7 +37,7 @@ class Cluster:
     """The nodes that are there, and those that could come."""
 
     nodes: Sequence[Resources]
-    groups: Sequence[Group] = ()
+    groups: Sequence[NodeGroup] = ()
     most_added: float = inf
     hidden: bool = False
     """There is an autoscaler, and it does not say what it can add (Kubernetes)."""

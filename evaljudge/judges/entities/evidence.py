@@ -2,8 +2,9 @@
 
     {"rubric": [{"entity": "The bridge closed", "votes": {"presence": {"answer": "no", …}, …}}],
      "entities": [{"entity": "The river rose", "span": [0, 15], "heading": None, …}], …}
-    ->  Judged(rubric=(RubricEntity("The bridge closed", Ruled(votes, Ruling("no", "majority"))),),
-               entities=(TextEntity("The river rose", (0, 15), None, …),), …)
+    ->  EntityEvidence(
+            rubric=(RubricEntity("The bridge closed", Ruled(votes, Ruling("no", "majority"))),),
+            entities=(TextEntity("The river rose", (0, 15), None, …),), …)
 
     questions(judged, "The river rose.")
     ->  Question("completeness", "The bridge closed", None, None, "no", "majority")
@@ -30,7 +31,7 @@ NO_RUBRIC = "the rubric has no entities"
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class PromptAnswer:
     """One prompt's answer; without one, `failed` says why."""
 
     prompt: str
@@ -43,7 +44,7 @@ class Vote:
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    votes: tuple[Vote, ...]
+    votes: tuple[PromptAnswer, ...]
     found: Ruling | Failed
 
     @property
@@ -71,9 +72,9 @@ class TextEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class JudgedSentence:
     span: Span
-    votes: tuple[Vote, ...]
+    votes: tuple[PromptAnswer, ...]
     verdict: Answer | None
     """Whether it has an issue of any kind."""
 
@@ -83,10 +84,10 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class EntityEvidence:
     rubric: tuple[RubricEntity, ...]
     entities: tuple[TextEntity, ...]
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[JudgedSentence, ...]
     dropped: tuple[str, ...]
     failed: Mapping[str, str]
     """Of the parts `rubric`, `entities` and `sentences` that could not be had: why."""
@@ -114,7 +115,7 @@ class JudgedText:
     doc_id: str
     system: str
     text: str
-    judged: Judged
+    judged: EntityEvidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +132,10 @@ class Question:
     """By which its prompts came to the verdict: `no` may be denied, or divided."""
 
 
-def read_judged(verdict: Verdict) -> Judged:
+def read_judged(verdict: Verdict) -> EntityEvidence:
     told = verdict.evidence
     replies = told.get("replies", {})
-    return Judged(
+    return EntityEvidence(
         rubric=tuple(
             RubricEntity(one["entity"], _ruled(one["votes"])) for one in told.get("rubric", ())
         ),
@@ -155,7 +156,7 @@ def words_at(text: str, span: Span) -> Span:
     return start, max(start, end)
 
 
-def questions(judged: Judged, text: str) -> Iterator[Question]:
+def questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
     """All that was asked, in the order of the rubric and of the text."""
     for wanted in judged.rubric:
         if wanted.completeness.votes:
@@ -195,7 +196,7 @@ def _text_entity(told: Mapping[str, Any]) -> TextEntity:
     )
 
 
-def _sentence(told: Mapping[str, Any]) -> Sentence:
+def _sentence(told: Mapping[str, Any]) -> JudgedSentence:
     votes = _votes(told["votes"])
     found: dict[Kind, Answer | Failed] = {
         vote.prompt: vote.answer or Failed(vote.failed)  # type: ignore[misc]
@@ -203,7 +204,7 @@ def _sentence(told: Mapping[str, Any]) -> Sentence:
     }
     counted = issues([found])
     verdict: Answer = "yes" if counted.verdicts["yes"] else "no"
-    return Sentence(_span(told), votes, None if counted.unscored else verdict)
+    return JudgedSentence(_span(told), votes, None if counted.unscored else verdict)
 
 
 def _span(told: Mapping[str, Any]) -> Span:
@@ -217,11 +218,13 @@ def _ruled(votes: Mapping[str, Mapping[str, Any]]) -> Ruled:
     return Ruled(read, ruling(given, lost=len(read) - len(given)))
 
 
-def _votes(votes: Mapping[str, Mapping[str, Any]]) -> tuple[Vote, ...]:
+def _votes(votes: Mapping[str, Mapping[str, Any]]) -> tuple[PromptAnswer, ...]:
     return tuple(_vote(prompt, vote) for prompt, vote in votes.items())
 
 
-def _vote(prompt: str, told: Mapping[str, Any]) -> Vote:
+def _vote(prompt: str, told: Mapping[str, Any]) -> PromptAnswer:
     if "failed" in told:
-        return Vote(prompt, None, failed=told["failed"])
-    return Vote(prompt, told["answer"], told.get("p", {}), told.get("mass"), told.get("reason", ""))
+        return PromptAnswer(prompt, None, failed=told["failed"])
+    return PromptAnswer(
+        prompt, told["answer"], told.get("p", {}), told.get("mass"), told.get("reason", "")
+    )

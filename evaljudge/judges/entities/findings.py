@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
-from evaljudge.judges.collector import Found, JudgeFindings, SeenShard, Wanted
+from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.label_files import LABELS
-from evaljudge.judges.entities.labels import Answered, Labels, Matching, answered, read_labels
+from evaljudge.judges.entities.labels import Answered, LabelMatching, Labels, answered, read_labels
 from evaljudge.judges.entities.section import entities, entity_agreement
 from evaljudge.judges.entities.sums import EntitySums, entity_row, shard_sums
 from evaljudge.judges.entities.view import ShownText, shown_text
@@ -23,7 +23,7 @@ class EntityFindings:
     """Counts of the verdicts; the first candidates' entities, for the page; and single verdicts
     where people labelled the entity."""
 
-    def __init__(self, judge: str, wanted: Wanted, labels: Labels | None) -> None:
+    def __init__(self, judge: str, wanted: CollectorOptions, labels: Labels | None) -> None:
         self._judge, self._wanted, self._labels = judge, wanted, labels
         self._sums, self._shown, self._answered = EntitySums(), list[ShownText](), list[Answered]()
 
@@ -46,7 +46,7 @@ class EntityFindings:
         row = entity_row(self._judge, self._sums)
         agreement = []
         if self._labels:
-            matching = Matching(self._judge, self._labels)
+            matching = LabelMatching(self._judge, self._labels)
             for one in self._answered:
                 matching.see(one)
             agreement = matching.rows(self._wanted.resamples, self._wanted.seed)
@@ -58,7 +58,7 @@ class EntityFindings:
         )
 
 
-def labels_of(wanted: Wanted) -> Labels | None:
+def labels_of(wanted: CollectorOptions) -> Labels | None:
     file = wanted.keys.get(LABELS)
     return read_labels(file) if file else None
 

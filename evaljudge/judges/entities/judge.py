@@ -38,7 +38,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.collector import Wanted
+from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.entities import extraction, rubric
 from evaljudge.judges.entities.ballots import (
     COHERENCE,
@@ -273,7 +273,7 @@ class Entities(Judge):
             return None
         return _ByModel(self._scores, model_votes(patterns(verdicts)))
 
-    def collecting(self, wanted: Wanted) -> Callable[[], EntityFindings]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], EntityFindings]:
         return partial(EntityFindings, self.name, wanted, labels_of(wanted))
 
     def _scores(self, verdict: Verdict, modelled: Rule) -> list[Score]:

@@ -132,7 +132,7 @@ class EntityAgreementRow:
     blank: int  # rows without a label
 
 
-class Matching:
+class LabelMatching:
     """Verdicts and labels side by side; `see` each verdict that the file has rows for, in order."""
 
     def __init__(self, judge: str, labels: Labels) -> None:

@@ -15,7 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from evaljudge.judges.entities.evidence import Judged, Sentence, Span, TextEntity, words_at
+from evaljudge.judges.entities.evidence import (
+    EntityEvidence,
+    JudgedSentence,
+    Span,
+    TextEntity,
+    words_at,
+)
 from evaljudge.text import harmless
 
 WORST_FIRST = ("no", "unknown", "partially", "none", "yes")
@@ -36,7 +42,7 @@ class Piece:
     """Where such a sentence ends: of which kinds."""
 
 
-def pieces(text: str, judged: Judged) -> list[Piece]:
+def pieces(text: str, judged: EntityEvidence) -> list[Piece]:
     """In their order; their texts together are all of the text, made harmless."""
     entities = {
         number: (words_at(text, entity.span), entity)
@@ -91,7 +97,7 @@ def _label(held: Sequence[tuple[int, TextEntity]]) -> str:
     return "; ".join(told) + (f"; and {more} more" if more else "")
 
 
-def _with_issues(piece: Piece, span: Span, bad: Sequence[tuple[Span, Sentence]]) -> Piece:
+def _with_issues(piece: Piece, span: Span, bad: Sequence[tuple[Span, JudgedSentence]]) -> Piece:
     start, end = span
     for (first, last), sentence in bad:
         if first <= start < last:

@@ -16,7 +16,7 @@ from typing import Any
 from evaljudge.judges.entities.ballots import KINDS
 from evaljudge.judges.entities.extraction import Entity, Extracted
 from evaljudge.judges.entities.passages import Sentence, same_heading, sentences
-from evaljudge.judges.entities.voting import PROMPTS, Question, Vote, told_ruling
+from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion, Vote, told_ruling
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model.asks import Failed
 from evaljudge.records import Candidate, Document
@@ -38,7 +38,7 @@ class Sheet:
         return self.extracted.bill
 
     @cached_property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[BallotQuestion]:
         return [
             *(question for entity in self._rubric for question in self._of_rubric(entity)),
             *(question for entity in self._entities for question in self._of_entity(entity)),
@@ -58,20 +58,20 @@ class Sheet:
     def _sentences(self) -> list[Sentence]:
         return sentences(self.candidate.text)
 
-    def _of_rubric(self, entity: str) -> Iterator[Question]:
+    def _of_rubric(self, entity: str) -> Iterator[BallotQuestion]:
         material = {"target": self.candidate.text}
         for prompt in PROMPTS["completeness"]:
-            yield Question("completeness", prompt, entity, material)
+            yield BallotQuestion("completeness", prompt, entity, material)
 
-    def _of_entity(self, entity: Entity) -> Iterator[Question]:
+    def _of_entity(self, entity: Entity) -> Iterator[BallotQuestion]:
         material = {"source": self.document.source, "truth": self.truth}
         for prompt in PROMPTS["correctness"]:
-            yield Question("correctness", prompt, entity.text, material)
-        yield Question("alignment", "definition", entity.text, self._by_definition(entity))
+            yield BallotQuestion("correctness", prompt, entity.text, material)
+        yield BallotQuestion("alignment", "definition", entity.text, self._by_definition(entity))
         if self.truth:
             heading = entity.heading if self._is_sectioned and self._headings_of_truth else ""
             section = {"truth": self.truth, "heading": heading}
-            yield Question("alignment", "section", entity.text, section)
+            yield BallotQuestion("alignment", "section", entity.text, section)
 
     def _by_definition(self, entity: Entity) -> dict[str, str | None]:
         """A heading says what belongs there; in plain text, what the source is about."""
@@ -91,10 +91,10 @@ class Sheet:
     def _headings_of_truth(self) -> list[str]:
         return _headings(self.truth or "")
 
-    def _of_sentence(self, place: Sentence) -> Iterator[Question]:
+    def _of_sentence(self, place: Sentence) -> Iterator[BallotQuestion]:
         material = {"target": self.candidate.text}
         for prompt in PROMPTS["readability"]:
-            yield Question("readability", prompt, place.text, material)
+            yield BallotQuestion("readability", prompt, place.text, material)
 
     def evidence(self, votes: Sequence[Vote]) -> dict[str, Any]:
         """`votes`: one for each of `questions`, in their order."""
@@ -113,11 +113,13 @@ class Sheet:
         assert next(told, None) is None, "every vote has its place"
         return evidence
 
-    def _told_wanted(self, entity: str, told: Iterator[tuple[Question, Vote]]) -> dict[str, Any]:
+    def _told_wanted(
+        self, entity: str, told: Iterator[tuple[BallotQuestion, Vote]]
+    ) -> dict[str, Any]:
         votes = _next(told, len(PROMPTS["completeness"]))
         return {"entity": entity, "votes": votes, "ruling": told_ruling("completeness", votes)}
 
-    def _told(self, entity: Entity, told: Iterator[tuple[Question, Vote]]) -> dict[str, Any]:
+    def _told(self, entity: Entity, told: Iterator[tuple[BallotQuestion, Vote]]) -> dict[str, Any]:
         correctness = _next(told, len(PROMPTS["correctness"]))
         alignment = _next(told, len(PROMPTS["alignment"]) if self.truth else 1)
         return {
@@ -141,5 +143,5 @@ def _headings(text: str) -> list[str]:
     return list(dict.fromkeys(one.heading for one in sentences(text) if one.heading))
 
 
-def _next(told: Iterator[tuple[Question, Vote]], count: int) -> dict[str, Vote]:
+def _next(told: Iterator[tuple[BallotQuestion, Vote]], count: int) -> dict[str, Vote]:
     return {question.prompt: vote for question, vote in islice(told, count)}

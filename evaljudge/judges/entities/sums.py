@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import Self
 
 from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect, Rule
-from evaljudge.judges.entities.evidence import Judged, Ruled, read_judged
+from evaljudge.judges.entities.evidence import EntityEvidence, Ruled, read_judged
 from evaljudge.judges.shared.counting import Sizes, sizes
 from evaljudge.records import Verdict
 
@@ -90,7 +90,7 @@ def shard_sums(verdicts: Iterable[Verdict]) -> EntitySums:
     return sums
 
 
-def _add_rubric(sums: EntitySums, judged: Sequence[Judged]) -> None:
+def _add_rubric(sums: EntitySums, judged: Sequence[EntityEvidence]) -> None:
     """All candidates of a document have its rubric, but those that were not judged at all."""
     sizes = [len(one.rubric) for one in judged if one.rubric]
     if sizes:
@@ -100,7 +100,7 @@ def _add_rubric(sums: EntitySums, judged: Sequence[Judged]) -> None:
         sums.without_rubric[(known or [judged[0].no_rubric])[0]] += 1
 
 
-def _add(sums: EntitySums, judged: Judged) -> None:
+def _add(sums: EntitySums, judged: EntityEvidence) -> None:
     sums.candidates += 1
     if judged.has_entities:
         sums.entities[len(judged.entities)] += 1

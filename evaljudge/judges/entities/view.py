@@ -14,7 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evaljudge.judges.entities.ballots import EXCEPTIONS
-from evaljudge.judges.entities.evidence import Judged, JudgedText, Ruled, Vote, words_at
+from evaljudge.judges.entities.evidence import (
+    EntityEvidence,
+    JudgedText,
+    PromptAnswer,
+    Ruled,
+    words_at,
+)
 from evaljudge.judges.entities.marking import Piece, pieces, said_of
 from evaljudge.sections.figures import correlation
 from evaljudge.text import harmless
@@ -95,7 +101,7 @@ def shown_text(one: JudgedText) -> ShownText:
     )
 
 
-def _of_rubric(judged: Judged, verdict: str | None) -> list[str]:
+def _of_rubric(judged: EntityEvidence, verdict: str | None) -> list[str]:
     return [
         wanted.text
         for wanted in judged.rubric
@@ -126,7 +132,7 @@ def _ruled(name: str, text: str, heading: str, aspect: str, ruled: Ruled) -> Ite
         yield Answers(name, text, heading, aspect, verdict, rule, told)
 
 
-def _said(vote: Vote) -> str:
+def _said(vote: PromptAnswer) -> str:
     """`facts: yes (yes 0.800, no 0.100; mass 0.970)`, or with the reason that was written."""
     if vote.answer is None:
         return f"{vote.prompt}: failed: {vote.failed}"

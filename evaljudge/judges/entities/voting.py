@@ -41,7 +41,7 @@ LONGEST_REASON = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BallotQuestion:
     """What one prompt is asked about one entity or sentence; `given`: its material."""
 
     aspect: Aspect
@@ -58,7 +58,7 @@ class Question:
         return "sentence" if self.aspect == "readability" else "entity"
 
 
-Ballot = tuple[Question, Bill]
+Ballot = tuple[BallotQuestion, Bill]
 """A question, and who pays for it."""
 
 
@@ -148,7 +148,7 @@ class Voting:
         reason = {"reason": string(LONGEST_REASON)} if self._reasoning else {}
         return object_of({str(n): object_of(reason | answer) for n in range(1, count + 1)})
 
-    def _prompt(self, question: Question, subject: str) -> Prompt:
+    def _prompt(self, question: BallotQuestion, subject: str) -> Prompt:
         material = dict.fromkeys(MATERIAL) | dict(question.given)
         given = {**material, question.slot: subject}
         return self._pack.render(question.template, given, **self._words)

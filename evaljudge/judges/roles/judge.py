@@ -35,10 +35,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import Wanted
+from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.roles.clusters import first_come, survivors
 from evaljudge.judges.roles.findings import RoleFindings
+from evaljudge.judges.roles.opponent import Opponent, checked_axis
 from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Order, Polling
 from evaljudge.judges.roles.readers import (
     LISTS,
@@ -49,7 +50,6 @@ from evaljudge.judges.roles.readers import (
     readers_in,
 )
 from evaljudge.judges.roles.readers import PART as READERS
-from evaljudge.judges.roles.rival import Rival, checked_axis
 from evaljudge.judges.shared.askable import hurdle
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
@@ -118,7 +118,7 @@ class Roles(Judge):
         axis = checked_axis(name, task, given.axis)
         asking = Asking(ORDERS[given.order], given.batch, given.exact, given.plain)
         self._readers = Readers(self.kind, task, how, given.readers)
-        self._rival = Rival(self.kind, task, how, given.reference, given.level, axis)
+        self._rival = Opponent(self.kind, task, how, given.reference, given.level, axis)
         self._polling = Polling(task, how, asking)
         self._noun = task.nouns["source"]
         self.options: Sequence[Options] = [WHICH] if given.exact or given.plain else []
@@ -238,7 +238,7 @@ class Roles(Judge):
         }  # fmt: skip
         return [self._score(verdict, scorer, readings) for scorer in self.scorers]
 
-    def collecting(self, wanted: Wanted) -> Callable[[], RoleFindings]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], RoleFindings]:
         return partial(RoleFindings, self.name, tuple(self.scorers))
 
     def _score(self, verdict: Verdict, scorer: str, readings: Mapping[str, Reading]) -> Score:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from evaljudge.judges.roles.clusters import Survivors
 from evaljudge.judges.roles.readers import Role
-from evaljudge.judges.roles.votes import Vote, VoteForm
+from evaljudge.judges.roles.votes import VoteForm, WrittenVote
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import cost
@@ -166,7 +166,7 @@ class _Cast:
         self.ballots = [Ballots() for _ in self.candidates]
 
 
-def _read(reply: Written | Failed, form: VoteForm) -> Sequence[Vote | Failed]:
+def _read(reply: Written | Failed, form: VoteForm) -> Sequence[WrittenVote | Failed]:
     if isinstance(reply, Failed):
         return [Failed(reply.reason)] * len(form.roles)
     return form.read(reply.samples[0])
@@ -174,13 +174,13 @@ def _read(reply: Written | Failed, form: VoteForm) -> Sequence[Vote | Failed]:
 
 async def _weigh(
     prompts: Sequence[Prompt], replies: Sequence[Written | Failed],
-    votes: Sequence[Sequence[Vote | Failed]], model: Model,
+    votes: Sequence[Sequence[WrittenVote | Failed]], model: Model,
 ) -> list[Weighed | Failed]:  # fmt: skip
     """Of each reply that holds a vote, its tokens' log-probabilities without the form's mask."""
     texts = {
         at: reply.text
         for at, (reply, found) in enumerate(zip(replies, votes, strict=True))
-        if isinstance(reply, Written) and any(isinstance(vote, Vote) for vote in found)
+        if isinstance(reply, Written) and any(isinstance(vote, WrittenVote) for vote in found)
     }
     weighed = await model.weigh([prompts[at] for at in texts], list(texts.values()))
     pairs = zip(texts.items(), weighed, strict=True)
@@ -195,7 +195,7 @@ def _spelling(text: str, reply: Weighed | Failed) -> Weighed | Failed:
     return Failed(OTHER_LETTERS, reply.spent)
 
 
-def _ballot(vote: Vote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:
+def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order) -> dict[str, Any]:
     if isinstance(vote, Failed):
         return {"failed": vote.reason}
     if isinstance(weighed, Failed):

@@ -27,7 +27,7 @@ MISSING = Failed("no vote of this role in the reply")
 
 
 @dataclass(frozen=True, slots=True)
-class Vote:
+class WrittenVote:
     """`choice`: the first or the second text; `span`: where choice and reason stand in the reply,
     from the space after the role's colon to the end of its line."""
 
@@ -59,7 +59,7 @@ class VoteForm:
         reason = "It tells these readers {mark} most of what they want to know, in plain words."
         return "\n".join(f"{role.type}: {self.names[1]} — {reason}" for role in self.roles)
 
-    def read(self, reply: Sample) -> list[Vote | Failed]:
+    def read(self, reply: Sample) -> list[WrittenVote | Failed]:
         """In the order of `roles`. The last line of a cut reply may lack its rest: it is left."""
         ends = [at for at, letter in enumerate(reply.text) if letter == "\n"]
         lines = [(start + 1, end) for start, end in pairwise([-1, *ends, len(reply.text)])]
@@ -69,12 +69,12 @@ class VoteForm:
         found = [self._vote(reply.text, role, line) for role, line in pairs]
         return found + [CUT if is_cut else MISSING] * (len(self.roles) - len(found))
 
-    def _vote(self, text: str, role: Role, line: tuple[int, int]) -> Vote | Failed:
+    def _vote(self, text: str, role: Role, line: tuple[int, int]) -> WrittenVote | Failed:
         found = re.compile(self._line(role)).fullmatch(text, *line)
         if not found:
             return Failed(f"not a vote of this role: {quoted(text[slice(*line)])}")
         choice: Literal[0, 1] = 0 if found[1] == self.names[0] else 1
-        return Vote(choice, one_line(found[2]), (found.start(1) - 1, found.end()))
+        return WrittenVote(choice, one_line(found[2]), (found.start(1) - 1, found.end()))
 
     def _line(self, role: Role) -> str:
         first, second = map(_escaped, self.names)

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.collector import Wanted
+from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, text_of
 from evaljudge.judges.shared.scale import named, ratings
@@ -231,7 +231,7 @@ class Synthetic(Judge):
     def other_readings(self) -> Sequence[str]:
         return [f"{self.name}.{name}" for name in READINGS]
 
-    def collecting(self, wanted: Wanted) -> Callable[[], SyntheticFindings]:
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], SyntheticFindings]:
         return partial(SyntheticFindings, self.name, tuple(ratings(self._settings.levels)))
 
     def score(self, verdict: Verdict) -> list[Score]:

@@ -22,8 +22,8 @@ from evaljudge.judges.entities.label_files import LABELS
 from evaljudge.judges.entities.labels import (
     Answered,
     EntityAgreementRow,
+    LabelMatching,
     Labels,
-    Matching,
     read_labels,
 )
 from evaljudge.judges.entities.view import ShownText
@@ -222,7 +222,7 @@ def test_labels_by_hand(tmp_path: Path) -> None:
 
 def test_the_first_row_of_equal_entities_is_the_first_s() -> None:
     at = ("d", "A", "correctness", "e")
-    matching = Matching("j", Labels("f", {at: [None, "no", "yes"]}))  # type: ignore[dict-item]
+    matching = LabelMatching("j", Labels("f", {at: [None, "no", "yes"]}))  # type: ignore[dict-item]
     for verdict in ("yes", "no"):
         matching.see(Answered(at, verdict))  # type: ignore[arg-type]
     (row,) = matching.rows(0, 0)
@@ -235,7 +235,7 @@ def matched(
     """From documents, verdicts and labels."""
     ats = [(doc_id, "A", aspect, str(n)) for n, (doc_id, *_) in enumerate(pairs)]
     rows = {at: [given] for at, (*_, given) in zip(ats, pairs, strict=True)}
-    matching = Matching("facts", Labels("f", rows))
+    matching = LabelMatching("facts", Labels("f", rows))
     for at, (_, verdict, _) in zip(ats, pairs, strict=True):
         matching.see(Answered(at, verdict))
     (row,) = matching.rows(resamples, 0)

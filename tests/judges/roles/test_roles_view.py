@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from evaljudge.agreement.rated import AgreementRow, Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
-from evaljudge.judges.collector import Found, JudgeFindings, SeenShard, Wanted
+from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.roles.evidence import PolledText, read_polled
 from evaljudge.judges.roles.findings import TEMPLATE
 from evaljudge.judges.roles.section import (
@@ -448,7 +448,7 @@ def found_in(
     (one,) = make_judges(
         {judge: {"judge": "roles", "exact": True, "plain": True}}, load_task("summary")
     )
-    collector = one.collecting(Wanted())()
+    collector = one.collecting(CollectorOptions())()
     for number, most in enumerate(shown):
         doc_id = f"d{number}"
         candidates = tuple(Candidate(system, f"{TEXT} {system}") for system in "AB")

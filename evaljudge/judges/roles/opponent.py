@@ -26,7 +26,7 @@ Origin = Literal["human", "written", "level"]
 WRITTEN = "reference"
 
 
-class Rival:
+class Opponent:
     def __init__(
         self, judge: str, task: Task, how: Writing, origin: Origin, level: float, axis: str
     ) -> None:
