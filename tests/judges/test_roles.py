@@ -494,7 +494,7 @@ def test_every_task_has_its_roles_and_prompts(name: str, layout: Any) -> None:
 
     model = Voting(says)
     briefs = asyncio.run(one.brief(DOCUMENT, [], model))
-    for found in asyncio.run(one.verdicts(CASE, briefs, model)):
+    for found in asyncio.run(one.verdicts(CASE, briefs, model)).verdicts:
         assert all(score.value is not None for score in one.score(found))
 
 
