@@ -146,7 +146,7 @@ def judged(case: Case, engine: Engine, **settings: Any) -> list[Verdict]:
 
     async def both_stages() -> list[Verdict]:
         briefs = await judge.brief(case.document, [], engine)
-        return await judge.verdicts(case, briefs, engine)
+        return (await judge.verdicts(case, briefs, engine)).verdicts
 
     return asyncio.run(both_stages())
 

@@ -37,7 +37,7 @@ def by_steps(axes: list[str] | None = None, **settings: Any) -> Direct:
 
 
 def verdicts_of(judge: Direct, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(case, [], model))}
+    return {v.system: v for v in asyncio.run(judge.verdicts(case, [], model)).verdicts}
 
 
 def saying(reply: str | Failed) -> Scripted:
@@ -195,7 +195,7 @@ class Hearing(Scripted):
 def asked_by(judge: Judge) -> tuple[Hearing, list[Verdict]]:
     model = Hearing()
     briefs = asyncio.run(judge.brief(CASE.document, [], model))
-    return model, asyncio.run(judge.verdicts(CASE, briefs, model))
+    return model, asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts
 
 
 def test_it_asks_what_geval_asks() -> None:
@@ -276,7 +276,7 @@ def test_the_order_of_candidates_changes_no_verdict() -> None:
     model = Scripted(writes=lambda p, how: str(1 + len(p.text) % 5))
     one, turned = judge(axes=["fluency", "relevance"]), Case(CASE.document, CASE.candidates[::-1])
     first, second = (
-        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, [], model))}
+        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, [], model)).verdicts}
         for case in (CASE, turned)
     )
     assert first == second

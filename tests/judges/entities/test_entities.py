@@ -141,7 +141,7 @@ def verdict(
     one = one or judge()
     case = Case(document, (Candidate("A", text),))
     briefs = rubric(document, scripted(all_well, rubric_writes), one)
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers, writes)))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers, writes))).verdicts
     return found
 
 
@@ -271,7 +271,7 @@ def test_without_a_reference_the_source_is_the_rubric_and_one_prompt_places() ->
         "The river rose on Monday", "The old bridge was closed", "Nobody was hurt",
     ]  # fmt: skip
     case = Case(document, (Candidate("A", SUMMARY),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(all_well, asked=asked)))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(all_well, asked=asked))).verdicts
     assert list(found.evidence["entities"][0]["alignment"]) == ["definition"]
     assert values(found)["alignment", "*"] == 1.0
     assert asked["entities.alignment.section"] == 0
@@ -362,7 +362,7 @@ def test_the_ground_truth_itself_is_in_its_place(references: tuple[str, ...]) ->
     document, one = Document("n1", "Doctor: …", references), judge()
     briefs = rubric(document, scripted(truthful, by_lines), one)
     case = Case(document, (Candidate("A", NOTE),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(truthful, by_lines)))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(truthful, by_lines))).verdicts
     assert values(found)["alignment", "*"] == 1.0
     assert values(found)["", "relevance"] == 5.0
 
@@ -408,7 +408,7 @@ def test_a_reference_whose_entities_were_lost_is_the_ground_truth_still() -> Non
     briefs = rubric(DOCUMENT, scripted(all_well, lambda prompt, how: "?"), one)
     assert briefs[0].status == "unscored"
     case = Case(DOCUMENT, (Candidate("A", SUMMARY),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers)))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers))).verdicts
     assert shown == {TRUTH}
     assert found.evidence["failed"] == {"rubric": briefs[0].reason}
 
@@ -497,7 +497,7 @@ def test_how_many_references_must_agree(at_least: int | None, entities: list[str
     found = verdict(answers=answers_of_rubric, one=one, document=document)
     briefs = rubric(document, scripted(answers_of_rubric), one)
     case = Case(document, (Candidate("A", SUMMARY),))
-    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers_of_rubric)))
+    (found,) = asyncio.run(one.verdicts(case, briefs, scripted(answers_of_rubric))).verdicts
     if isinstance(entities, str):
         assert found.evidence["failed"] == {"rubric": entities}
         assert values(found, one)["completeness", "*"] == entities
@@ -756,7 +756,7 @@ def test_candidates_are_not_mixed_in_a_batch_and_each_pays_for_its_own() -> None
     asked: list[tuple[str, list[str]]] = []
     writes = written_votes(asked, lambda n: {"answer": "Yes"})
     one, case = judge(batch=8), Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", TRUTH)))
-    found = asyncio.run(one.verdicts(case, rubric(), scripted(all_well, writes)))
+    found = asyncio.run(one.verdicts(case, rubric(), scripted(all_well, writes))).verdicts
     facts = [subjects for template, subjects in asked if template == "entities.correctness.facts"]
     assert facts == [
         ["The river rose", "The bridge collapsed"], ["The river rose", "The bridge was closed"],
@@ -923,7 +923,7 @@ def test_every_task_has_its_prompts(name: str, layout: Any, settings: dict[str, 
     model = Scripted(writes=writes, chooses=chooses)
     briefs = asyncio.run(one.brief(DOCUMENT, [], model))
     case = Case(DOCUMENT, (Candidate("A", SUMMARY), Candidate("B", NOTE)))
-    verdicts = asyncio.run(one.verdicts(case, briefs, model))
+    verdicts = asyncio.run(one.verdicts(case, briefs, model)).verdicts
     assert [v.status for v in verdicts] == ["ok", "ok"]
     scores: Sequence[Score] = [s for v in verdicts for s in one.score(v)]
     assert scores

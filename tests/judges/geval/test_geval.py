@@ -36,7 +36,7 @@ def briefs_of(judge: Geval, model: Scripted, known: list[Brief] | None = None) -
 
 
 def verdicts_of(judge: Geval, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model))}
+    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
 
 
 def rating(p: Mapping[str, float], mass: float = 1.0) -> Scripted:
@@ -190,7 +190,7 @@ def test_an_empty_source_asks_nothing() -> None:
     assert [b.reason for b in briefs] == ["empty source"]
     (verdict,) = asyncio.run(
         judge().verdicts(Case(document, (Candidate("A", "x"),)), briefs, Scripted())
-    )
+    ).verdicts
     assert verdict.reason == "empty source"
 
 
@@ -265,7 +265,7 @@ def test_the_order_of_candidates_changes_no_verdict() -> None:
     briefs = briefs_of(one, model)
     turned = Case(CASE.document, CASE.candidates[::-1])
     first, second = (
-        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, briefs, model))}
+        {(v.system, v.axis): v for v in asyncio.run(one.verdicts(case, briefs, model)).verdicts}
         for case in (CASE, turned)
     )
     assert first == second

@@ -18,6 +18,7 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.anchored import bradley_terry_position, ordinal_level
 from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.judges.synthetic.validity import compared
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import load_task
@@ -32,7 +33,8 @@ Says = Callable[[str, str, str], Answers | Failed]
 
 
 def judge(**settings: Any) -> Synthetic:
-    return Synthetic(settings, TASK)
+    """One that does not look at itself, but where `swap` has it ask all that for its verdicts."""
+    return Synthetic({"checks": {"neighbours": 0, "exchanged": 0}} | settings, TASK)
 
 
 def briefs(levels: int = 5, without: float | None = None) -> list[Brief]:
@@ -69,7 +71,7 @@ def _between(prompt: Prompt, marker: str) -> str:
 
 
 def verdict(judge: Synthetic, model: Model, told: list[Brief], case: Case = CASE) -> Verdict:
-    return asyncio.run(judge.verdicts(case, told, model))[0]
+    return asyncio.run(judge.verdicts(case, told, model)).verdicts[0]
 
 
 def values(judge: Synthetic, model: Model, told: list[Brief]) -> dict[str, float | None]:
@@ -191,10 +193,10 @@ def test_what_is_compared_is_better_worse_and_similar_however_it_was_asked(
     settings: dict[str, Any], says: Says
 ) -> None:
     one = judge(**settings)
-    compared = one.comparisons(verdict(one, scripted(says), briefs()))
-    assert [c.rating for c in compared] == [1, 2, 3, 4, 5]
-    assert {tuple(c.p) for c in compared} == {("Better", "Worse", "Similar")}
-    assert [sum(c.p.values()) for c in compared] == pytest.approx([1] * 5)
+    found = compared(verdict(one, scripted(says), briefs()))
+    assert [c.rating for c in found] == [1, 2, 3, 4, 5]
+    assert {tuple(c.p) for c in found} == {("Better", "Worse", "Similar")}
+    assert [sum(c.p.values()) for c in found] == pytest.approx([1] * 5)
 
 
 def test_one_of_two_questions_that_fails_leaves_the_candidate_unscored() -> None:
@@ -230,7 +232,8 @@ def leaning(target: str, reference: str, relation: str) -> Answers:
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
 def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
     one, asked = judge(predict=predict, swap="both", levels=levels), list[tuple[str, str, str]]()
-    found = verdict(one, scripted(leaning, asked), briefs(levels))
+    model = case_models(scripted(leaning, asked), [one], set(), set())[one.name].remembering
+    found = verdict(one, model, briefs(levels))
     for level in found.evidence["levels"]:
         assert level["p"] == pytest.approx(p)
         assert level["mass"] == pytest.approx(mass)
@@ -291,7 +294,7 @@ class Drawing(Scripted):
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        assert samples == len(self.draws)
+        assert samples == len(self.draws) or not prompts
         even = dict.fromkeys(options.names, log(1 / 3))
         return [Chosen(even, self.draws) for _ in prompts]
 
@@ -338,7 +341,9 @@ def drawn_of(judges: Mapping[str, Mapping[str, Any]], case: Case = MANY) -> list
 
     async def ask() -> list[Verdict]:
         found = {
-            judge.name: await judge.verdicts(case, briefs(), models[judge.name].remembering)
+            judge.name: (
+                await judge.verdicts(case, briefs(), models[judge.name].remembering)
+            ).verdicts
             for judge in made
         }
         return found["sampled"]
@@ -390,12 +395,12 @@ def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, flo
     found = []
     for verdict in drawn:
         scores = {score.scorer: score.value for score in one.score(verdict)}
-        compared, value = one.comparisons(verdict), scores[f"sampled{suffix}"]
+        levels, value = compared(verdict), scores[f"sampled{suffix}"]
         assert value is not None
-        exact = fsum(r * (p["Better"] - p["Worse"]) for r, p, _ in compared)
+        exact = fsum(r * (p["Better"] - p["Worse"]) for r, p, _ in levels)
         variance = fsum(
             r**2 * (p["Better"] + p["Worse"] - (p["Better"] - p["Worse"]) ** 2) / size
-            for r, p, _ in compared
+            for r, p, _ in levels
         )
         found.append((value - exact, sqrt(variance)))
     return found

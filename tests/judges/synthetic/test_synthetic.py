@@ -20,6 +20,7 @@ from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Writt
 from evaljudge.prompts import load_task
 from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 
+NO_LOOK = {"neighbours": 0, "exchanged": 0}
 CASE = Case(
     Document("d1", "The river rose.", context="A fact."),
     (Candidate("A", "A flood."), Candidate("B", "Rain."), Candidate("C", "  ")),
@@ -27,7 +28,9 @@ CASE = Case(
 
 
 def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Synthetic:
-    return Synthetic(settings, load_task(task, axes or ["fluency"] if task == "summary" else axes))
+    """One that does not look at itself, unless the settings say so."""
+    chosen = axes or ["fluency"] if task == "summary" else axes
+    return Synthetic({"checks": NO_LOOK} | settings, load_task(task, chosen))
 
 
 def briefs_of(judge: Synthetic, model: Scripted, known: list[Brief] | None = None) -> list[Brief]:
@@ -35,7 +38,7 @@ def briefs_of(judge: Synthetic, model: Scripted, known: list[Brief] | None = Non
 
 
 def verdicts_of(judge: Synthetic, briefs: list[Brief], model: Scripted) -> dict[str, Verdict]:
-    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model))}
+    return {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
 
 
 # arithmetic
@@ -171,7 +174,7 @@ def test_an_empty_source_asks_nothing() -> None:
     briefs = asyncio.run(judge().brief(document, [], Scripted(writes=never)))
     assert {b.reason for b in briefs} == {"empty source"}
     case = Case(document, (Candidate("A", "x"),))
-    (verdict,) = asyncio.run(judge().verdicts(case, briefs, Scripted()))
+    (verdict,) = asyncio.run(judge().verdicts(case, briefs, Scripted())).verdicts
     assert verdict.reason == "empty source"
 
 
@@ -218,8 +221,10 @@ def test_the_order_of_candidates_changes_no_score() -> None:
     model, one = Scripted(), judge(axes=["fluency", "relevance"])
     briefs = briefs_of(one, model)
     turned = Case(CASE.document, CASE.candidates[::-1])
-    first = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(CASE, briefs, model))}
-    second = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(turned, briefs, model))}
+    first = {(v.system, v.axis): v for v in asyncio.run(one.verdicts(CASE, briefs, model)).verdicts}
+    second = {
+        (v.system, v.axis): v for v in asyncio.run(one.verdicts(turned, briefs, model)).verdicts
+    }
     assert first == second
     assert len(first) == 6
 
