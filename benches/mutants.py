@@ -45,22 +45,34 @@ SLOWER = 4
 
 TARGETS: dict[str, tuple[str, ...]] = {
     "judges/synthetic/judge.py": (
-        "judges/test_synthetic.py",
-        "judges/test_soundness.py",
-        "judges/test_predictions.py",
+        "judges/synthetic/test_synthetic.py",
+        "judges/synthetic/test_soundness.py",
+        "judges/synthetic/test_predictions.py",
     ),
     "judges/synthetic/anchored.py": (
-        "judges/test_anchored.py",
-        "judges/test_synthetic.py",
+        "judges/synthetic/test_anchored.py",
+        "judges/synthetic/test_synthetic.py",
         "test_thresholds.py",
     ),
-    "judges/synthetic/comparing.py": ("judges/test_synthetic.py", "judges/test_soundness.py"),
-    "judges/shared/scale.py": ("judges/test_synthetic.py", "judges/test_predictions.py"),
-    "judges/synthetic/soundness.py": ("judges/test_soundness.py",),
-    "judges/entities/ballots.py": ("judges/test_ballots.py", "judges/test_entities.py"),
-    "judges/entities/voting.py": ("judges/test_entities.py", "judges/test_structured.py"),
-    "judges/entities/modelled.py": ("judges/test_modelled.py",),
-    "judges/entities/sheet.py": ("judges/test_entities.py",),
+    "judges/synthetic/comparing.py": (
+        "judges/synthetic/test_synthetic.py",
+        "judges/synthetic/test_soundness.py",
+    ),
+    "judges/shared/scale.py": (
+        "judges/synthetic/test_synthetic.py",
+        "judges/synthetic/test_predictions.py",
+    ),
+    "judges/synthetic/soundness.py": ("judges/synthetic/test_soundness.py",),
+    "judges/entities/ballots.py": (
+        "judges/entities/test_ballots.py",
+        "judges/entities/test_entities.py",
+    ),
+    "judges/entities/voting.py": (
+        "judges/entities/test_entities.py",
+        "judges/shared/test_structured.py",
+    ),
+    "judges/entities/modelled.py": ("judges/entities/test_modelled.py",),
+    "judges/entities/sheet.py": ("judges/entities/test_entities.py",),
     "agreement/accuracy.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_agreement_published.py",
