@@ -179,7 +179,7 @@ def test_by_itself_its_probabilities_are_the_same(
     (judge,) = make_judges({"roles": ROLES | {"dynamic": 0}}, load_task("summary"))
     with open_corpus(CorpusSource(str(folder / "three.jsonl"))) as corpus:
         case = next(iter(corpus))
-    for verdict in asyncio.run(judge.verdicts(case, [], engine)):
+    for verdict in asyncio.run(judge.verdicts(case, [], engine)).verdicts:
         (there,) = (
             json.loads(row["evidence"])
             for row in pq.read_table(folder / "out" / "verdicts" / "roles").to_pylist()

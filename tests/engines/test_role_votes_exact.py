@@ -101,7 +101,7 @@ def oracle(tiny: Callable[..., Path]) -> Oracle:
 
 def verdicts(model: Terse, **settings: Any) -> tuple[Roles, list[Verdict]]:
     one = Roles({"dynamic": 0, "max_tokens": 2000} | settings, TASK)
-    return one, asyncio.run(one.verdicts(CASE, [], model))
+    return one, asyncio.run(one.verdicts(CASE, [], model)).verdicts
 
 
 def votes(found: Sequence[Verdict], order: str) -> list[dict[str, Any]]:

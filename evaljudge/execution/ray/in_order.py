@@ -33,6 +33,9 @@ def results_in_order(work: Callable[[Shard], R], shards: Sequence[Shard], most: 
         raise error.cause from None
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
         raise GivenUp(f"the workers that score were lost ({type(error).__name__})") from error
+    finally:
+        for task_begun in begun:  # where the driver stops before the end
+            ray.cancel(task_begun)
 
 
 def _done(work: Callable[[Shard], R], shard: Shard) -> R:

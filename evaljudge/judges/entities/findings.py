@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
@@ -35,6 +35,10 @@ class EntityFindings:
                 self._shown.append(shown_text(text))
             if self._labels:
                 self._answered += answered(text, self._labels)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the labels: the total, which a worker's share is added to, has them."""
+        return self.__dict__ | {"_labels": None}
 
     def __iadd__(self, other: EntityFindings) -> Self:
         self._sums += other._sums

@@ -6,16 +6,15 @@ level, so also a reference's: what was to be a text of level 2 is one, or is not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from typing import Self
 
 from evaljudge.bundled.world import levels_of, read_report
 from evaljudge.judges.collector import SeenShard
 from evaljudge.records import Brief
-
-Levels = Mapping[float, int]
-"""The true level of the text that was written for each rating."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,38 +31,55 @@ class GradedRow:
     means: Mapping[float, float]
 
 
-def true_levels(shard: SeenShard, ratings: Iterable[float]) -> list[tuple[str, Levels]] | None:
-    """Of each document and axis; None where no document is the world's."""
+@dataclass
+class GradedSums:
+    """Of one axis: counts of its documents, and what the true levels of each rating add up to."""
+
+    documents: int = 0
+    inverted: int = 0
+    strict: int = 0
+    levels: Counter[float] = field(default_factory=Counter)
+    texts: Counter[float] = field(default_factory=Counter)
+    """By the rating that they were written for."""
+
+    def add(self, true: Mapping[float, int]) -> None:
+        """A document's: the true level of the text written for each rating."""
+        rising = list(pairwise(true[rating] for rating in sorted(true)))
+        self.documents += 1
+        self.inverted += any(one > other for one, other in rising)
+        self.strict += all(one < other for one, other in rising)
+        self.levels.update(true)
+        self.texts.update(dict.fromkeys(true, 1))
+
+    def __iadd__(self, other: GradedSums) -> Self:
+        self.documents += other.documents
+        self.inverted += other.inverted
+        self.strict += other.strict
+        self.levels.update(other.levels)
+        self.texts.update(other.texts)
+        return self
+
+    def row(self, axis: str) -> GradedRow:
+        means = {rating: self.levels[rating] / self.texts[rating] for rating in sorted(self.texts)}
+        return GradedRow(axis, self.documents, self.inverted, self.strict, means)
+
+
+def graded_sums(shard: SeenShard, ratings: Iterable[float]) -> dict[str, GradedSums] | None:
+    """By axis; None where no document is the world's."""
     found = {case.document.doc_id: read_report(case.document.source) for case in shard.cases}
     reports = {doc_id: report for doc_id, report in found.items() if report}
     if not reports:
         return None
-    wanted = set(ratings)
+    wanted, sums = set(ratings), dict[str, GradedSums]()
     known = [b for b in shard.briefs() if b.status == "ok" and b.doc_id in reports]
     known = [b for b in sorted(known, key=_whose) if b.content["rating"] in wanted]
-    levels = list[tuple[str, Levels]]()
     for (doc_id, axis), mine in groupby(known, _whose):
         report = reports[doc_id]
-        told = ((b.content["rating"], levels_of(b.content["text"], report)) for b in mine)
-        levels.append((axis, {rating: true[axis] for rating, true in told if axis in true}))
-    return levels
+        true = ((b.content["rating"], levels_of(b.content["text"], report)) for b in mine)
+        levels = {rating: level[axis] for rating, level in true if axis in level}
+        sums.setdefault(axis, GradedSums()).add(levels)
+    return sums
 
 
 def _whose(brief: Brief) -> tuple[str, str]:
     return brief.doc_id, brief.axis
-
-
-def graded_row(axis: str, documents: Sequence[Levels]) -> GradedRow:
-    ratings = sorted({rating for levels in documents for rating in levels})
-    rising = [[levels[rating] for rating in sorted(levels)] for levels in documents]
-    return GradedRow(
-        axis=axis,
-        documents=len(documents),
-        inverted=sum(any(a > b for a, b in pairwise(levels)) for levels in rising),
-        strict=sum(all(a < b for a, b in pairwise(levels)) for levels in rising),
-        means={
-            rating: sum(told) / len(told)
-            for rating in ratings
-            if (told := [levels[rating] for levels in documents if rating in levels])
-        },
-    )

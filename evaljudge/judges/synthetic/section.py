@@ -81,7 +81,7 @@ def validity(rows: Sequence[ValidityRow]) -> Section:
     return Section(VALIDITY, [], [_references(rows), _placing(rows), _leanings(rows)], notes)
 
 
-def graded(rows: Sequence[GradedRow]) -> Section:
+def graded_section(rows: Sequence[GradedRow]) -> Section:
     ratings = sorted({rating for row in rows for rating in row.means})
     heads = ["axis", "documents", "no inversion", "all rising", *(f"true {r:g}" for r in ratings)]
     cells = [

@@ -7,7 +7,7 @@ from random import Random
 from evaljudge.bundled.world import Report, graded, make_report, spelt
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.scale import ratings
-from evaljudge.judges.synthetic.grading import GradedRow, graded_row, true_levels
+from evaljudge.judges.synthetic.grading import GradedRow, graded_sums
 from evaljudge.records import Brief, Candidate, Case, Document
 
 REPORTS = [make_report(Random(n), "test") for n in range(2)]
@@ -24,10 +24,10 @@ def made(sources: list[str], briefs: list[Brief]) -> SeenShard:
 
 def graded_in_truth(sources: list[str], briefs: list[Brief], levels: int = 5) -> GradedRow:
     """On the one axis that there are references on."""
-    found = true_levels(made(sources, briefs), ratings(levels))
+    found = graded_sums(made(sources, briefs), ratings(levels))
     assert found is not None
-    assert {axis for axis, _ in found} == {"fluency"}
-    return graded_row("fluency", [levels for _, levels in found])
+    ((axis, sums),) = found.items()
+    return sums.row(axis)
 
 
 def brief(number: int, rating: float, true: int, report: Report | None = None) -> Brief:
@@ -67,4 +67,4 @@ def test_references_of_another_judge_s_levels_are_left_out() -> None:
 
 def test_of_other_documents_nothing_is_said() -> None:
     shard = made(["The river rose.", "The council met."], [brief(0, 1.0, 1)])
-    assert true_levels(shard, ratings(5)) is None
+    assert graded_sums(shard, ratings(5)) is None
