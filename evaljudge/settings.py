@@ -63,7 +63,7 @@ def _all_mistakes(
     one_each = dict[tuple[int | str, ...], str]()
     for mistake in mistakes:
         if mistake["type"] != "missing" or mistake["loc"] not in meant:
-            key = _key_in(given, mistake)
+            key = _key_in(kind, given, mistake)
             one_each.setdefault(key, _one_mistake(kind, mistake, [where, *map(str, key)]))
     around = {key[:length] for key in one_each for length in range(len(key))}
     first, *more = (said for key, said in one_each.items() if key not in around or not key)
@@ -75,14 +75,17 @@ def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> s
     return next(iter(get_close_matches(str(key), _known(kind, path), n=1)), "")
 
 
-def _key_in(given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
+def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
     """Where the mistake stands in what was given, without pydantic's names of forms."""
     path = list[int | str]()
     for step in mistake["loc"]:
         if step in given if isinstance(given, Mapping) else isinstance(step, int):
             path.append(step)
             given = given[step]
-    return (*path, *mistake["loc"][-1:]) if mistake["type"] == "missing" else tuple(path)
+        elif step in _known(kind, path):  # left out, and its default is what is wrong
+            path.append(step)
+            given = {}
+    return tuple(path)
 
 
 def _one_mistake(kind: type[Settings], mistake: ErrorDetails, path: Sequence[str]) -> str:

@@ -172,7 +172,7 @@ def test_several_mistakes_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [
-        ("", "corpus: should not be empty (got '')"),
+        ("", "corpus.path: should not be empty (got '')"),
         (3, "corpus: should be a mapping of keys to values (got 3)"),
         ({"path": 3}, "corpus.path: should be a text (got 3)"),
         ({"path": ["a", ""]}, "corpus.path.1: should not be empty (got '')"),

@@ -18,7 +18,7 @@ from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus
+from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus, refuse_empty
 from evaljudge.corpora.scores import Given, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
@@ -66,6 +66,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
         cases = list(corpus)
     name = _named(wanted.cases)
+    refuse_empty(corpus, name, "agree with")
     if not corpus.rated:
         raise UserError(
             f"{name}: no candidate has human ratings to agree with{unread_hint(corpus)}"

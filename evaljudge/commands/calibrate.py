@@ -26,7 +26,7 @@ from evaljudge.analysis.calibrated import (
     write_calibrated,
 )
 from evaljudge.commands.agree import _named, _strangers, unread_hint
-from evaljudge.corpora import BadRows, CorpusSource, open_corpus
+from evaljudge.corpora import BadRows, CorpusSource, open_corpus, refuse_empty
 from evaljudge.corpora.scores import Given, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Case
@@ -73,6 +73,7 @@ def calibrated(wanted: CalibrateOptions) -> Calibrated:
     with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
         cases = list(corpus)
     name = _named(wanted.cases)
+    refuse_empty(corpus, name, "calibrate to")
     if not corpus.rated:
         raise UserError(
             f"{name}: no candidate has human ratings to calibrate to{unread_hint(corpus)}"

@@ -17,7 +17,7 @@ from functools import partial
 
 from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
 from evaljudge.corpora.columns import ColumnNames
-from evaljudge.corpora.corpus import BadRows, Corpus, gather
+from evaljudge.corpora.corpus import BadRows, Corpus, gather, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.hanna import read_hanna
@@ -63,7 +63,7 @@ FORMATS: dict[str, Format] = {
     **SOURCED,
 }
 
-__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corpus",
+__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corpus", "refuse_empty",
            "source_by_options"]  # fmt: skip
 
 

@@ -58,8 +58,13 @@ _LIKELY = (
     "{theirs} is not read: did you mean {ours}? If so, rename it, or give {advised}",
     "{theirs} are not read: did you mean {ours}? If so, rename them, or give {advised}",
 )
-Kind = Literal["number", "numbers", "other"]
-"""One number or a list of them, an object of such, or anything else."""
+_BESIDE = "`ratings` beside `candidates` are nobody's: put them into each candidate"
+_BY_RATER = (
+    "{} looks like the ratings of several people and is not read: write them as "
+    '`ratings: {{"AXIS": [4, 5]}}`, with a number for each rater'
+)
+Kind = Literal["number", "numbers", "raters", "other"]
+"""One number or a list of them, an object of such, a list of such objects, or anything else."""
 
 
 class ColumnNames:
@@ -115,10 +120,13 @@ class Unread:
         self._advice = advice
         self._kinds: dict[str, Kind | None] = {}
         self._known: set[str] = set()
+        self._beside: bool = False
+        """Ratings stand beside `candidates`, where they are nobody's."""
 
     def see(self, row: Row) -> None:
         nested = row.fields.get("candidates")
-        self._see(row.fields, FLAT if nested is None else NESTED)
+        self._beside = self._beside or (nested is not None and "ratings" in row.fields)
+        self._see(row.fields, FLAT if nested is None else NESTED | {"ratings"})
         for candidate in nested if isinstance(nested, list) else ():
             if isinstance(candidate, Mapping):
                 self._see(candidate, CANDIDATE)
@@ -127,7 +135,7 @@ class Unread:
         for name, value in fields.items():
             if name in known or name.startswith(DOTTED):
                 if value is not None:
-                    self._known.add("ratings" if name.startswith(DOTTED) else name)
+                    self._known |= {name, "ratings"} if name.startswith(DOTTED) else {name}
             elif name in self._kinds or len(self._kinds) < MOST:
                 self._kinds[name] = _both(self._kinds.get(name), value)
 
@@ -135,8 +143,11 @@ class Unread:
         """A line for what looks like ratings, one for what has a likely name, one for the rest."""
         ours = {name: self._our_name(name) for name in self._kinds}
         ratings = {name: to for name, to in ours.items() if to and to.startswith("ratings")}
-        rest = [name for name, to in ours.items() if not to]
-        return [*self._note(_RATINGS, ratings), *self._likely_note(), *_rest_note(rest)]
+        raters = [name for name in self._kinds if self._kinds[name] == "raters"]
+        rest = [name for name, to in ours.items() if not to and name not in raters]
+        notes = [*self._note(_RATINGS, ratings), *(_BY_RATER.format(f"`{n}`") for n in raters)]
+        return [*notes, *([_BESIDE] if self._beside else []), *self._likely_note(),
+                *_rest_note(rest)]  # fmt: skip
 
     def hint(self) -> str:
         """For a message that rows lack a field: what our fields may have been called."""
@@ -159,7 +170,8 @@ class Unread:
         if kind == "number" and not _NO_RATING.fullmatch(name):
             axis = _BEHIND.sub("", _AROUND.sub("", name))
             alone = lower in ("rating", "ratings", "score", "scores", "human")
-            return f"{DOTTED}{'overall' if alone else axis}"
+            ours = f"{DOTTED}{'overall' if alone else axis}"
+            return None if ours in self._known else ours
         if kind == "numbers":
             return "ratings"
         lacking = [field for field in KNOWN_FIELDS if field not in self._known]
@@ -185,7 +197,9 @@ def _kind(value: Any) -> Kind | None:
         return "numbers" if kinds == {"number"} else "other"
     if isinstance(value, list):
         kinds = {_kind(inner) for inner in value[: MOST_RATERS + 1]} - {None}
-        return "number" if kinds == {"number"} and len(value) <= MOST_RATERS else "other"
+        if len(value) > MOST_RATERS or len(kinds) != 1:
+            return "other"
+        return "number" if kinds == {"number"} else "raters" if kinds == {"numbers"} else "other"
     try:
         number = float(value) if is_number(value) or isinstance(value, str) else MOST + 1
     except (ValueError, OverflowError):

@@ -5,8 +5,9 @@ rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=()
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal
 
 from evaljudge.corpora.columns import ColumnNames, Unread
@@ -40,6 +41,16 @@ class Corpus(Grouped):
     ratings_digest: str
     unread: tuple[str, ...]
     """Of the generic form: notes on columns and keys that nothing reads."""
+
+
+def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
+    """A corpus without a case is a mistake: an empty file, or nothing but bad rows."""
+    if corpus.cases:
+        return
+    if corpus.skipped_rows:
+        bad = f"all of its {corpus.skipped_rows:,} rows are bad, the first at {corpus.skipped[0]}"
+        raise UserError(f"{name}: holds no case: {bad}")
+    raise UserError(f"{name}: holds no case, so there is nothing to {consequence}")
 
 
 @dataclass(slots=True)
@@ -87,7 +98,7 @@ def gather(
         skipped_rows=intake.bad,
         absent_ratings=intake.absent,
         **digests(grouping)._asdict(),
-        unread=tuple(intake.unread.notes()) if own else (),
+        unread=(*intake.unread.notes(), *_nearly_one_axis(grouping.rated_on())) if own else (),
     )
 
 
@@ -100,6 +111,18 @@ def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
         intake.refuse(row.place, problem)
     elif isinstance(read, Fragment):
         intake.absent += read.absent
+
+
+def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:
+    """Axes with nearly the same name: a misspelt one takes ratings from the other."""
+    for axis, times in rated.items():
+        others = {other.casefold(): other for other in rated if rated[other] > times}
+        for near in get_close_matches(axis.casefold(), others, n=1, cutoff=0.85):
+            other = others[near]
+            yield (
+                f"{times:,} texts are rated on {axis!r} and {rated[other]:,} on {other!r}: if they "
+                "are one axis, give it one name"
+            )
 
 
 def _no_source(intake: _Intake) -> str:

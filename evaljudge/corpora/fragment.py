@@ -14,6 +14,7 @@ ratings_of({"coherence": [4, None, 5, None], "fluency": 3, "relevance": None})
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from typing import Any, NamedTuple
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, clean, is_number, kind
 from evaljudge.records import Candidate
 from evaljudge.text import shown
+
+ABSENT_TO_PEOPLE = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "?"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,8 @@ def ratings_of(given: Any) -> Ratings:
     if given is None:
         return Ratings({}, {}, 0)
     if not isinstance(given, Mapping):
-        raise RefusedError(f"`ratings` must be an object, not {kind(given)}")
+        form = 'write {"AXIS": 4}, or {"AXIS": [4, 5]} with a number for each rater'
+        raise RefusedError(f"`ratings` must be an object, not {kind(given)}: {form}")
     rated = {clean(str(axis)): _numbers(str(axis), value) for axis, value in given.items()}
     listed = {clean(str(axis)) for axis, value in given.items() if isinstance(value, list)}
     present = {axis: _present(numbers) for axis, numbers in rated.items()}
@@ -137,10 +141,22 @@ def _numbers(axis: str, value: Any) -> tuple[float, ...]:
     """What each rater gave for an axis, NaN where it is absent."""
     given = (value or [None]) if isinstance(value, list) else [value]
     for one in given:
+        if isinstance(one, str):
+            raise RefusedError(f"rating {shown(axis)} is the text {shown(one)}{_how_to_write(one)}")
         if one is not None and not is_number(one):
             expected = "a list of numbers, not of" if given is value else "a number or a list, not"
             raise RefusedError(f"rating {shown(axis)} must be {expected} {kind(one)}")
     return tuple(map(_number, given))
+
+
+def _how_to_write(rating: str) -> str:
+    if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", rating):
+        return ": write the number without quotes"
+    if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", rating):
+        return ": write a decimal point in place of the comma"
+    if rating.strip().casefold() in ABSENT_TO_PEOPLE:
+        return ": leave it empty (null) where there is none"
+    return ": write a number"
 
 
 def _number(value: Any) -> float:

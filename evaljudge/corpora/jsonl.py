@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Iterable
 from io import BytesIO
@@ -13,7 +12,16 @@ from itertools import chain
 from typing import IO, Any
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
-from evaljudge.corpora.rows import NOT_UTF8, BadRow, RefusedError, Rows, kind, row_of, undotted
+from evaljudge.corpora.rows import (
+    NOT_UTF8,
+    BadRow,
+    RefusedError,
+    Rows,
+    kind,
+    read_json_text,
+    row_of,
+    undotted,
+)
 
 
 def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
@@ -55,7 +63,7 @@ def _fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
 
 def _decoded(content: bytes, form: str) -> Any:
     try:
-        return json.loads(content.decode())  # decoded here: json would let surrogates through
+        return read_json_text(content.decode())  # json itself would let surrogates through
     except UnicodeDecodeError:
         raise RefusedError(NOT_UTF8) from None
     except (ValueError, RecursionError):

@@ -80,10 +80,24 @@ def kind(value: Any) -> str:
     return type(value).__name__
 
 
+def read_json_text(text: str) -> Any:
+    """Of two keys with one name JSON itself would drop the first in silence: that is refused."""
+    return json.loads(text, object_pairs_hook=_each_key_once)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RefusedError(f"key {shown(twice)} stands twice in one object")
+    return found
+
+
 def json_or_text(cell: str) -> Any:
     """The JSON in a table's cell; the text itself where it is none."""
     try:
-        return json.loads(cell)
+        return read_json_text(cell)
     except (ValueError, RecursionError):
         return cell
 

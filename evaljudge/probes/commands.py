@@ -38,7 +38,10 @@ Metrics = Annotated[
     str | None,
     typer.Option(help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}."),
 ]
-Axis = Annotated[str, typer.Option(help="The human axis.")]
+Axis = Annotated[
+    str | None,
+    typer.Option(help="The human axis.", show_default="relevance, or the only one"),
+]
 Level = Annotated[str, typer.Option(help="sample, system or summary.")]
 RankedAt = Annotated[str, typer.Option(help="sample, system, summary or document.")]
 Coefficient = Annotated[str, typer.Option(help="spearman, kendall or pearson.")]
@@ -59,7 +62,7 @@ Name = TypeVar("Name", bound=str)
 def mixes(
     cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
-    axis: Axis = "relevance", level: Level = "system", coefficient: Coefficient = "spearman",
+    axis: Axis = None, level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
     resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
     seed: Seed = 0, out: Out = None,
@@ -69,6 +72,7 @@ def mixes(
     from evaljudge.probes import mixes
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
+    axis = data.axis(axis)
     how = one_of("level", level, LEVELS), one_of("coefficient", coefficient, CORRELATIONS)
     given = data.mixes(mix or (), axis)
     rows = mixes.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
@@ -79,7 +83,7 @@ def mixes(
 def robustness(
     cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
-    axis: Axis = "relevance", level: Level = "system", coefficient: Coefficient = "spearman",
+    axis: Axis = None, level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
     steps: Annotated[int, typer.Option(min=2, help="From no replaced reference to all.")] = 11,
     draws: Draws = 5, seed: Seed = 0, out: Out = None,
@@ -89,6 +93,7 @@ def robustness(
     from evaljudge.probes import robustness
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
+    axis = data.axis(axis)
     how = one_of("level", level, LEVELS), one_of("coefficient", coefficient, CORRELATIONS)
     growth = robustness.Growth(axis, *how, steps, draws, seed)
     measure = data.remeasured("robustness")
@@ -122,7 +127,7 @@ def complementarity(
 def sizes(
     cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
-    axis: Axis = "relevance", coefficient: Coefficient = "spearman",
+    axis: Axis = None, coefficient: Coefficient = "spearman",
     steps: Annotated[int, typer.Option(min=1, help="How many sizes, up to all.")] = 10,
     draws: Draws = 100,
     all_documents: Annotated[
@@ -135,6 +140,7 @@ def sizes(
     from evaljudge.probes import sizes
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
+    axis = data.axis(axis)
     how = one_of("coefficient", coefficient, CORRELATIONS)
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(data.matrix, subsets)
@@ -160,12 +166,13 @@ def ranges(
 def spurious(
     cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
-    axis: Axis = "relevance", seed: Seed = 0, out: Out = None,
+    axis: Axis = None, seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Correlation with coverage, density, compression and length, beside the human axes."""
     from evaljudge.probes import spurious
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
+    axis = data.axis(axis)
     rows = spurious.spurious(data.matrix, axis)
     print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
 

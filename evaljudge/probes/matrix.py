@@ -102,9 +102,13 @@ def score_matrix(
 
 
 def measured_columns(measure: Measure, cases: Sequence[Case]) -> dict[str, Floats]:
+    return columns_of(measure(cases))
+
+
+def columns_of(measured: Mapping[str, Sequence[Sequence[Value]]]) -> dict[str, Floats]:
     return {
         name: np.array([np.nan if isinstance(v, Unscored) else v for v in chain(*by_case)])
-        for name, by_case in measure(cases).items()
+        for name, by_case in measured.items()
     }
 
 

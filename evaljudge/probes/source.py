@@ -6,9 +6,12 @@ ProbeData(CorpusSource("summeval.jsonl"), scores=(), metrics="importance,rouge1"
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+
+import numpy as np
 
 from evaljudge.analysis.mixes import Mix, mix_of
 from evaljudge.corpora import CorpusSource, open_corpus
@@ -16,9 +19,13 @@ from evaljudge.corpora.scores import read_all_given
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics, read_metrics
 from evaljudge.metrics.measuring import measure_here
-from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns, score_matrix
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.probes.matrix import Measure, ScoreMatrix, columns_of, score_matrix
 from evaljudge.probes.results import ProbeResult
 from evaljudge.sections.figures import only
+from evaljudge.text import one_line
+
+DEFAULT_AXIS = "relevance"
 
 
 @dataclass(frozen=True)
@@ -35,12 +42,25 @@ class ProbeData:
 
     @cached_property
     def matrix(self) -> ScoreMatrix:
-        measure = self.measure
         with open_corpus(self.source) as corpus:
             cases = list(corpus)
-            for note in corpus.unread:
-                print(f"warning: corpus: {note}", file=sys.stderr)
-        return score_matrix(cases, read_all_given(self.scores), measured_columns(measure, cases))
+            warnings = [f"corpus: {note}" for note in corpus.unread]
+            if corpus.absent_ratings:
+                warnings.append(f"{corpus.absent_ratings} ratings were no numbers: taken as absent")
+        values = self.measure(cases)
+        matrix = score_matrix(cases, read_all_given(self.scores), columns_of(values))
+        for warning in [*warnings, *_left_out(matrix, values)]:
+            print(f"warning: {one_line(warning)}", file=sys.stderr)
+        return matrix
+
+    def axis(self, named: str | None) -> str:
+        """The human axis that is meant: `relevance` or the only one, where none is named."""
+        rated = self.matrix.human
+        if named is not None or not rated:
+            return named or DEFAULT_AXIS
+        if DEFAULT_AXIS in rated or len(rated) == 1:
+            return DEFAULT_AXIS if DEFAULT_AXIS in rated else next(iter(rated))
+        raise UserError(f"--axis: name one of those that people rated: {', '.join(rated)}")
 
     def remeasured(self, probe: str) -> Measure:
         """For probes that change texts or references."""
@@ -71,3 +91,17 @@ class ProbeData:
         matrix = self.matrix
         size = f"{len(matrix.cases):,} documents, {len(matrix.system_names):,} systems"
         return "; ".join([str(self.source.path), size, *more])
+
+
+def _left_out(
+    matrix: ScoreMatrix, measured: Mapping[str, Sequence[Sequence[Value]]]
+) -> Iterator[str]:
+    """Of each scorer the candidates that have no number, and why, as far as it is known."""
+    for scorer, column in matrix.scores.items():
+        absent = int(np.sum(~np.isfinite(column)))
+        values = (value for by_case in measured.get(scorer, ()) for value in by_case)
+        reasons = Counter(value.reason for value in values if isinstance(value, Unscored))
+        why = "; ".join(f"{reason} × {times:,}" for reason, times in reasons.most_common(3))
+        if absent:
+            of = f"{absent:,} of {column.size:,} candidates have no score and are left out"
+            yield f"{scorer}: {of} ({why or 'none was given'})"

@@ -14,7 +14,7 @@ from itertools import islice
 from math import ceil
 from typing import Any
 
-from evaljudge.corpora import Corpus, open_corpus
+from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.errors import UserError
 from evaljudge.identity import Fingerprint, differences, short
 from evaljudge.records import Candidate, Case
@@ -32,8 +32,7 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
     """The run's output folder, bound to its fingerprint, with every case in a shard."""
     config = job.config
     with open_corpus(job.corpus, config.bad_rows) as corpus:
-        if not corpus.cases:
-            raise UserError(f"{config.corpus_name}: holds no case, so there is nothing to judge")
+        refuse_empty(corpus, config.corpus_name, "judge")
         if job.references:
             documents = (case.document for case in corpus)
             check_references(job.references, job.judges, documents)

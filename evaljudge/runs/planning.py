@@ -20,7 +20,7 @@ from functools import partial
 from itertools import islice
 
 from evaljudge.agreement.rated import nearly_met
-from evaljudge.corpora import Corpus, open_corpus
+from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines import ModelSource
 from evaljudge.execution.case import Asked, Models, case_models
 from evaljudge.identity import common_key, differences
@@ -75,6 +75,7 @@ def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
 
 async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+        refuse_empty(corpus, job.config.corpus_name, "judge")
         judged = [axis.name for axis in job.task.axes if job.judges]
         plan = Plan(corpus.cases, corpus.candidates)
         plan.rated = corpus.rated_on()

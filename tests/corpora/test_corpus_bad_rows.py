@@ -23,10 +23,23 @@ def nested(*candidates, **fields):
 
 
 DEEP = b"[" * 100_000
+FORM = ': write {"AXIS": 4}, or {"AXIS": [4, 5]} with a number for each rater'
+QUOTED = "rating 'x' is the text '4': write the number without quotes"
 BAD = [
     (b"{not json", "not valid JSON (one object a line)"),
     (DEEP, "not valid JSON (one object a line)"),
     (b'{"doc_id": ' + b"1" * 5000 + b"}", "not valid JSON (one object a line)"),
+    (b'{"doc_id": "d", "doc_id": "e"}', "key 'doc_id' stands twice in one object"),
+    (b'{"ratings": {"x": 1, "x": 5}}', "key 'x' stands twice in one object"),
+    (flat(ratings={"x": "4/5"}), "rating 'x' is the text '4/5': write a number"),
+    (
+        flat(ratings={"x": "4,5"}),
+        "rating 'x' is the text '4,5': write a decimal point in place of the comma",
+    ),
+    (
+        flat(ratings={"x": "n/a"}),
+        "rating 'x' is the text 'n/a': leave it empty (null) where there is none",
+    ),
     (b"[1]", "not an object but list"),
     (b"null", "not an object but NoneType"),
     (b'{"doc_id": "\xff"}', "not UTF-8"),
@@ -52,13 +65,16 @@ BAD = [
     (flat(context=[]), "`context` must be a string, not list"),
     (flat(references="r"), "`references` must be a list of strings"),
     (flat(references=["r", None]), "`references` must be a list of strings"),
-    (flat(ratings=[]), "`ratings` must be an object, not list"),
-    (flat(ratings="{}"), "`ratings` must be an object, not str"),
+    (flat(ratings=[]), f"`ratings` must be an object, not list{FORM}"),
+    (flat(ratings="{}"), f"`ratings` must be an object, not str{FORM}"),
     (flat(ratings={"x": True}), "rating 'x' must be a number or a list, not bool"),
-    (flat(ratings={"x": "4"}), "rating 'x' must be a number or a list, not str"),
+    (flat(ratings={"x": "4"}), QUOTED),
     (flat(ratings={"x\n": {}}), "rating 'x\\n' must be a number or a list, not dict"),
     (flat(ratings={"x": [4, True]}), "rating 'x' must be a list of numbers, not of bool"),
-    (flat(ratings={"x": [4, None, "4"]}), "rating 'x' must be a list of numbers, not of str"),
+    (
+        flat(ratings={"x": [4, None, "4"]}),
+        "rating 'x' is the text '4': write the number without quotes",
+    ),
     (flat(ratings={"x": [[4]]}), "rating 'x' must be a list of numbers, not of list"),
 ]
 

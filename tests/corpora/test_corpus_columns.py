@@ -279,3 +279,38 @@ def test_a_command_advises_its_own_option_on_bad_rows(
     source = source_by_options(path, "generic", None, None, advice)
     with pytest.raises(UserError, match=f"{re.escape(end)}$"), open_corpus(source):
         pass
+
+
+def test_ratings_beside_candidates_are_said_to_be_nobody_s(tmp_path: Path) -> None:
+    row = {"doc_id": "d", "source": "s", "ratings": {"tone": 4}, "candidates": [
+        {"system": "A", "text": "t"}]}  # fmt: skip
+    assert opened(written(tmp_path, "jsonl", [row]))[0] == (
+        "`ratings` beside `candidates` are nobody's: put them into each candidate",
+    )
+
+
+def test_ratings_by_rater_are_told_how_to_be_written(tmp_path: Path) -> None:
+    given = FLAT | {"annotations": [{"tone": 4, "ease": 2}, {"tone": 5, "ease": 1}]}
+    (note,), ratings = opened(written(tmp_path, "jsonl", [given]))
+    assert not ratings
+    assert note.startswith("`annotations` looks like the ratings of several people and is not read")
+    assert '`ratings: {"AXIS": [4, 5]}`' in note
+
+
+def test_a_name_that_is_taken_is_not_advised(tmp_path: Path) -> None:
+    given = FLAT | {"ratings.tone": 4, "human_tone": 3}
+    notes, ratings = opened(written(tmp_path, "jsonl", [given]))
+    assert ratings == {"tone": 4.0}
+    assert notes == ("columns that mean nothing here and were not read: `human_tone`",)
+
+
+def test_axes_of_nearly_one_name_are_pointed_out(tmp_path: Path) -> None:
+    rows = [
+        FLAT | {"doc_id": f"d{number}", f"ratings.{'coherance' if number == 3 else 'coherence'}": 4}
+        for number in range(4)
+    ]
+    (note,), _ = opened(written(tmp_path, "jsonl", rows))
+    assert note == (
+        "1 texts are rated on 'coherance' and 3 on 'coherence': if they are one axis, give it "
+        "one name"
+    )

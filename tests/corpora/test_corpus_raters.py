@@ -71,7 +71,7 @@ def test_a_csv_cell_that_is_no_list_of_numbers_is_refused(read, tmp_path, cell):
     quoted = cell.replace('"', '""')
     path.write_text(f'doc_id,source,system,text,ratings.x\nd,s,A,t,"{quoted}"\n')
     (said,) = read(path, "skip").skipped
-    assert said.startswith("c.csv:2: rating 'x' must be a")
+    assert said.startswith(("c.csv:2: rating 'x' must be a", "c.csv:2: rating 'x' is the text"))
 
 
 LIST = pa.list_(pa.float64())

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document
 
@@ -80,9 +81,12 @@ GOOD = "g,s,A,t,,\n"
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'd,"s\n",A,t,,good\n', "rating 'x' must be a number or a list, not str"),
+        (b'd,"s\n",A,t,,good\n', "rating 'x' is the text 'good': write a number"),
         (b"d,s,A,t,good,\n", "`ratings` must be an object, not str"),
-        (b'd,s,A,t,"{""x"": ""4""}",\n', "rating 'x' must be a number or a list, not str"),
+        (
+            b'd,s,A,t,"{""x"": ""4""}",\n',
+            "rating 'x' is the text '4': write the number without quotes",
+        ),
         (b",s,A,t,,\n", "no `doc_id`"),
         (b"d,s,,t,,\n", "no `system`"),
         (b"d,s\n", "neither `candidates` nor `system`"),
@@ -97,7 +101,7 @@ def test_bad_csv_rows_are_named_by_the_line_they_begin_on(read, table, line, pro
     with pytest.raises(UserError) as raised:
         read(path)
     # a blank line is no record, so the record after it is the one that begins on line 3
-    assert f"1 bad row in the corpus: cases.csv:3: {problem}." in str(raised.value)
+    assert f"1 bad row in the corpus: cases.csv:3: {problem}" in str(raised.value)
     assert read(path, "skip").texts == {"g": [("A", "t")]}
 
 
@@ -127,7 +131,9 @@ def test_csv_without_rows(read, table, content):
 
 
 def test_another_separator_shows_in_the_fields_seen(read, table):
-    with pytest.raises(UserError, match=r"seen: 'doc_id;source'$"):
+    with pytest.raises(
+        UserError, match="its columns are separated by semicolons: save it with commas"
+    ):
         read(table("doc_id;source\nd;s\n"))
 
 
@@ -230,3 +236,18 @@ def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     columns = {name: ["a"] for name in ("doc_id", "source", "system", "text")}
     assert read(parquet({**columns, "ratings": [cell]})).rated == 0
     assert read(table(f"doc_id,source,system,text,ratings\na,s,A,t,{cell}\n")).rated == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"doc_id\tsource\nd\ts\n", "separated by tabs: save it with commas"),
+        ("doc_id,source\nd,s\n".encode("utf-16"), "it looks like UTF-16.: save it as UTF-8"),
+        (b"PAR1\x15\x04", "this is a Parquet file: let its name end in .parquet"),
+    ],
+)
+def test_a_file_of_another_form_is_named(tmp_path, content, said):
+    file = tmp_path / "cases.csv"
+    file.write_bytes(content)
+    with pytest.raises(UserError, match=said), open_corpus(CorpusSource(str(file))):
+        pass

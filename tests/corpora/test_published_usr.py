@@ -130,7 +130,7 @@ def test_ratings_that_are_no_lists_or_no_numbers(read, listed):
     where = "`Natural` in the response of 'Argmax Decoding'"
     assert got.skipped == (
         f"usr.json: item 1: {where} must be a list, not int",
-        "usr.json: item 2: rating 'naturalness' must be a list of numbers, not of str",
+        "usr.json: item 2: rating 'naturalness' is the text 'good': write a number",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from evaljudge.cli import main
 from evaljudge.errors import UserError
 from evaljudge.probes.commands import studies_app
 
@@ -163,3 +164,41 @@ def test_the_mixes_of_the_paper(tmp_path: Path) -> None:
     assert found["importance + rouge1"] == pytest.approx(0.794, abs=0.01)
     assert found["importance + chrf"] == pytest.approx(0.750, abs=0.01)
     assert [row["scorer"] for row in rows if row["best"]] == ["importance + rouge1"]
+
+
+def rows_of(tmp_path: Path, axis: str = "tone") -> str:
+    file = tmp_path / "cases.jsonl"
+    rows = [
+        {"doc_id": f"d{n}", "source": f"Rain {n} fell on the town.", "references": [f"Rain {n}."],
+         "system": system, "text": f"{'Rain' if system == 'A' else 'Sun'} {n}.",
+         "ratings": {axis: float("nan") if (n, system) == (0, "C") else n + len(system)}}
+        for n in range(4) for system in ("A", "B", "C")
+    ]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
+
+
+def test_what_is_left_out_is_said_and_the_only_axis_is_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["probe", "mixes", "--cases", rows_of(tmp_path), "--resamples", "0"]
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--metrics", "rouge1,words"])
+    assert end.value.code == 0
+    said = capsys.readouterr()
+    assert "tone, system level" in said.out
+    assert (
+        "warning: rouge1: 4 of 12 candidates have no score and are left out "
+        "(is the reference × 4)\n"
+    ) in said.err
+    assert "1 ratings were no numbers" in said.err
+
+
+def test_of_several_axes_one_must_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = Path(rows_of(tmp_path))
+    file.write_text(file.read_text().replace('"ratings": {', '"ratings": {"ease": 1, '))
+    with pytest.raises(SystemExit):
+        main(["probe", "spurious", "--cases", str(file), "--metrics", "words"])
+    assert "--axis: name one of those that people rated: ease, tone" in capsys.readouterr().err
