@@ -138,6 +138,9 @@ class Condition(Settings):
         asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)
         if all(one is None for one in asked_for):
             raise ValueError("needs `at_least`, `at_most`, `top_fraction` or `precision`")
+        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
+            raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no "
+                             "score can be between them")  # fmt: skip
         return self
 
 

@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 import yaml
 
+from evaljudge.analysis.tables import Column
+from evaljudge.analysis.thresholds import out_of_reach
 from evaljudge.commands.demo import demo_config
-from evaljudge.config import load_config
+from evaljudge.config import Selection, load_config
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import HIGHEST, ratings
 from evaljudge.judges.synthetic.anchored import answer_chances
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.prompts import load_task
-from evaljudge.records import Verdict
+from evaljudge.records import Score, Verdict
 from evaljudge.runs.job import make_job
 
 ROOT = Path(__file__).parents[1]
@@ -121,3 +124,25 @@ def test_a_threshold_that_the_undecided_pass_is_said_with_the_remedy() -> None:
 def test_other_thresholds_are_the_user_s_choice(scorer: str, least: float) -> None:
     """Whoever wants no more than the middle of the scale does not ask for what is good."""
     assert cautions(scorer, least) == []
+
+
+def test_a_threshold_that_no_score_reaches_is_warned_of() -> None:
+    column = Column()
+    for number in (1.5, 4.25):
+        column.add(Score("d", "A", "s", "tone", number), is_rated=False)
+    rule = Selection.model_validate(
+        {"name": "good", "all": [{"scorer": "s", "axis": "tone", "at_least": 35},
+                                 {"scorer": "s", "axis": "tone", "at_most": 1},
+                                 {"scorer": "s", "axis": "tone", "at_least": 4.25}]}
+    )  # fmt: skip
+    assert list(out_of_reach([rule], {("s", "tone"): column})) == [
+        "select.good: s on tone: no score reaches 35 (the highest is 4.25): nothing is selected",
+        "select.good: s on tone: no score is down to 1 (the lowest is 1.5): nothing is selected",
+    ]
+
+
+def test_a_condition_that_excludes_itself_is_refused() -> None:
+    with pytest.raises(UserError, match="at_least 4 is above at_most 3"):
+        load_config({"corpus": "c", "out": "o", "metrics": ["words"], "judges": {}, "select": [
+            {"name": "n", "all": [{"scorer": "words", "axis": "*", "at_least": 4, "at_most": 3}]}
+        ]})  # fmt: skip

@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import nan
+from math import inf, nan
 from typing import Self
 
 import numpy as np
@@ -32,6 +32,8 @@ class Column:
     scored: int = 0
     sums: dict[str, list[float]] = field(default_factory=dict)
     rated: array[float] = field(default_factory=lambda: array("d"))
+    lowest: float = inf
+    highest: float = -inf
 
     def add(self, score: Score, is_rated: bool) -> None:
         if score.value is None:
@@ -39,6 +41,7 @@ class Column:
         else:
             self.scored += 1
             self._add_sum(score.system, score.value, 1)
+            self._widen(score.value, score.value)
         if is_rated:
             self.rated.append(nan if score.value is None else score.value)
 
@@ -48,7 +51,11 @@ class Column:
         for system, (total, count) in other.sums.items():
             self._add_sum(system, total, count)
         self.rated.extend(other.rated)
+        self._widen(other.lowest, other.highest)
         return self
+
+    def _widen(self, lowest: float, highest: float) -> None:
+        self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
 
     def _add_sum(self, system: str, value: float, count: float) -> None:
         total = self.sums.setdefault(system, [0.0, 0])

@@ -12,11 +12,12 @@ nothing is selected, and a warning says why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.agreement.rated import Ids, Rated
-from evaljudge.analysis.sieve import Aim, Aims, aim_of, scale_of
+from evaljudge.analysis.sieve import Aim, Aims, Scale, aim_of, scale_of
+from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.sections.figures import short
 
@@ -41,6 +42,23 @@ def unmet(selections: Sequence[Selection], rated: Rated, aims: Aims) -> list[str
         for condition in rule.all
         for why in _hindrance(condition, rated, aims)
     ]
+
+
+def out_of_reach(selections: Sequence[Selection], columns: Mapping[Scale, Column]) -> Iterator[str]:
+    """Thresholds that no score of the run reaches: as a rule they are of another scale."""
+    for rule in selections:
+        for condition in rule.all:
+            column = columns.get(scale_of(condition))
+            if column is None or not column.scored:
+                continue
+            where = f"select.{rule.name}: {condition.scorer} on {condition.axis}"
+            least, most = condition.at_least, condition.at_most
+            if least is not None and least > column.highest:
+                highest = f"the highest is {short(column.highest)}"
+                yield f"{where}: no score reaches {short(least)} ({highest}): nothing is selected"
+            if most is not None and most < column.lowest:
+                lowest = f"the lowest is {short(column.lowest)}"
+                yield f"{where}: no score is down to {short(most)} ({lowest}): nothing is selected"
 
 
 def _found(aim: Aim, rated: Rated, documents: Ids, resamples: int, seed: int) -> Precise | None:

@@ -27,7 +27,7 @@ from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import select
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
-from evaljudge.analysis.thresholds import targets, unmet
+from evaljudge.analysis.thresholds import out_of_reach, targets, unmet
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError
@@ -349,6 +349,7 @@ def _findings(
     warnings += [warning for one in by_judge for warning in one.warnings]
     warnings += too_few_permutations(rated, job.config.agreement)
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
+    warnings += out_of_reach(job.config.select, tables.columns)
     return Findings(
         run=job.config.out,
         task=job.task.name,
