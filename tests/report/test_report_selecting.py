@@ -251,7 +251,7 @@ ASKED = st.fixed_dictionaries(
         "at_most": st.sampled_from([0.0, 2.0, 100.0]),
         "top_fraction": st.sampled_from([0.07, 0.1, 0.5, 1.0]),
     },
-).filter(bool)
+).filter(lambda asked: asked and asked.get("at_least", 0.0) <= asked.get("at_most", 100.0))
 
 
 def passing(rows: Sequence[Row], column: int, asked: dict[str, float]) -> set[tuple[str, str]]:
