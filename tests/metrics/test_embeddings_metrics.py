@@ -177,7 +177,7 @@ print(sorted(loaded & {{"torch", "transformers", "ot", "scipy"}}))
         ({"model": "s3://bucket/x"}, "metrics.{}.model: name an encoder"),
         ({"model": "/nowhere"}, "metrics.{}.model: model /nowhere: no such folder"),
         ({"model": MINILM, "batch": 0}, "metrics.{}.batch: "),
-        ({"model": MINILM, "n": 3, "part": "x"}, "metrics.{}: unknown key "),
+        ({"model": MINILM, "n": 3, "part": "x"}, "2 mistakes: metrics.{}"),
         ({"model": MINILM, "layers": 3}, "metrics.{}: unknown key 'layers': did you mean 'layer'"),
         (
             {"model": MINILM, "layer": 7},
