@@ -25,7 +25,8 @@ import evaljudge
 
 pytestmark = pytest.mark.ray
 
-ASKS = 24 * (5 + 3 * 5)
+ASKS_OF = {"prepare": 24 * 5, "judge": 24 * 3 * 5}
+ASKS = sum(ASKS_OF.values())
 """Of a run that nobody disturbs."""
 PAUSE = 0.5
 """Seconds that the scripted model takes for an ask, on average."""
@@ -107,12 +108,11 @@ class Run:
         self._out.mkdir()
         return Path(self._bucket.download(self._prefix, self._out))
 
-    @property
-    def left(self) -> float:
-        """The share of the work that is not committed: writing is three rounds of four."""
+    def left(self, committed: dict[str, set[int]]) -> float:
+        """How many asks a run has to go that begins with so much committed."""
         cut = sum(name.startswith("cases/") for name in self.files())
-        done = self.command.committed()
-        return 1 - (0.75 * len(done["prepare"]) + 0.25 * len(done["judge"])) / cut if cut else 1
+        done = {stage: len(committed[stage]) / cut for stage in ("prepare", "judge")} if cut else {}
+        return sum(asks * (1 - done.get(stage, 0)) for stage, asks in ASKS_OF.items())
 
     @property
     def asks(self) -> list[Any]:
@@ -133,16 +133,14 @@ class Run:
         else:
             self.start()
 
-    def wait_for_asks(self, more: int) -> None:
-        """Until so many more were asked; or the run ended, which a late moment allows."""
-        wanted = len(self.asks) + more
+    def wait_for_asks(self, wanted: float) -> None:
         self.command.wait_until(
-            lambda: len(self.asks) >= wanted or self.command.ended, f"{more} asks"
+            lambda: len(self.asks) >= wanted or self.command.ended, f"{wanted} asks"
         )
 
     def _wait_for_more(self, asks: int) -> None:
         """Until something is asked, if anything is left to ask."""
-        if self.left:
+        if self.left(self.command.committed()):
             self.command.wait_until(lambda: len(self.asks) > asks, "an ask")
 
 
@@ -222,10 +220,15 @@ def test_a_run_killed_again_and_again_ends_like_one_that_was_not(
 
 
 def killed(run: Run, victims: Iterable[str], draw: random.Random) -> Iterator[Moment]:
-    """Kill each victim somewhere in the work that is left, then let the run end."""
+    """Kill each victim somewhere in the asks that the last one left, then let the run end.
+
+    Not in their last part: asks come in bursts, a whole case at once, and the moment must not be
+    after the end.
+    """
     run.start()
+    moment = Moment("", 0, {"prepare": set(), "judge": set()})
     for victim in victims:
-        run.wait_for_asks(int(draw.uniform(0, 0.6 * ASKS * run.left)))
+        run.wait_for_asks(moment.asks + draw.uniform(0, 0.6 * run.left(moment.committed)))
         moment = run.kill(victim)
         yield moment
         run.go_on(moment)
