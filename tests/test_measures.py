@@ -18,7 +18,7 @@ import evaljudge
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.execution.measuring import Measuring
-from evaljudge.execution.ray.measuring import measure_orders
+from evaljudge.execution.ray.jobs import measure_orders
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here

@@ -1,17 +1,18 @@
-"""What a worker notes for its successors, so that a case that kills its workers is found.
+"""Notes that a worker leaves for its successors, so that a case that kills its workers is found.
 
     attempts/00003.json  {"session": "1f0c…", "worker": "host-71", "node": "a81…", "deaths": 1,
                           "killed": {"d17": 1}, "well": 5}
     attempts/alone-host-71.json  {"session": "1f0c…", "shard": "00003", "doc_id": "d17"}
+    attempts/measure-00003.json  {"session": "9f…", "tries": 3, "open": ["bertscore", "d7"],
+                                  "deaths": {"bertscore d7": 2}}
 
-A shard is begun with all its cases at once. If its worker dies, on a node that lives on, it is done
-again with care: one case at a time and nothing else open over the engine, noting which. So the
-third death that befalls a case, two of them with it alone, is laid at its door: it is set aside. A
-node that is gone (preempted, say) took its workers with it: that is no case's doing; nor is a death
-while another shard's case was alone any of this shard's.
+A shard is begun with all its cases at once. If its worker dies on a node that is still up, the next
+worker opens one case at a time, with nothing else open over the engine, and notes which. A case is
+quarantined after its third death, two of them alone. A node that is gone (preempted, say) took its
+workers with it, which is no case's fault; nor is a death while a case of another shard was alone.
 
-Deaths are counted within a session: all that one driver has done. A local run's worker is the
-driver, so there a session goes on from one crash to the next run (crashes.py).
+Deaths are counted within a session: all that one driver does. A local run's worker is the driver,
+so there a session goes on from one crash to the next run (crashes.py).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.execution.room import Room
 from evaljudge.storage import Output
 
 ENGINE_DIED = "engine died"
@@ -30,10 +31,48 @@ DEATHS_ALONE = 2
 MOST_DEATHS = 10
 """Of a shard, by which no case is to blame."""
 MOST_KILLERS = 8
-"""In a row, none of a shard's cases ending well: then it is the engine, not the cases."""
+"""In a row, with no case of the shard that ended well: then the engine is at fault."""
 MOST_LOADS = 3
-Lives = Callable[[str], bool]
-"""Whether a node does."""
+MOST_TRIES = 30
+
+
+class CaseSlots:
+    """Slots for the cases open at once over one engine; a case that must be alone takes them all.
+
+    Cases enter in the order they came; none enters before one that waits to be alone. An error in
+    a case may mean that the engine died: all that wait get the same error, so that no later case
+    is taken for the cause.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._taken, self._wanting_all = size, 0, 0
+        self._changed = asyncio.Condition()
+        self._error: BaseException | None = None
+
+    @asynccontextmanager
+    async def take(self, *, alone: bool = False) -> AsyncIterator[None]:
+        slots = self._size if alone else 1
+        async with self._changed:
+            self._wanting_all += alone
+            try:
+                await self._changed.wait_for(lambda: self._error or self._are_free(slots, alone))
+            finally:
+                self._wanting_all -= alone
+            if self._error:
+                raise self._error
+            self._taken += slots
+        try:
+            yield
+        except BaseException as error:
+            self._error = self._error or error
+            raise
+        finally:
+            async with self._changed:
+                self._taken -= slots
+                self._changed.notify_all()
+
+    def _are_free(self, slots: int, alone: bool) -> bool:
+        return (alone or not self._wanting_all) and self._taken + slots <= self._size
 
 
 @dataclass
@@ -49,13 +88,13 @@ class Note:
 
 @dataclass(frozen=True)
 class Here:
-    """The worker that tries, and how it knows which nodes live."""
+    """The worker that tries, and how it finds out which nodes are up."""
 
     session: str
     """Of this driver: it stands in the receipts of the shards that are committed."""
     worker: str
     node: str
-    lives: Lives
+    lives: Callable[[str], bool]
     deaths_within: str = ""
     """The session within which deaths are counted; the driver's own where none is named."""
 
@@ -64,41 +103,32 @@ class Here:
         return self.deaths_within or self.session
 
     def predecessor(self, output: Output, name: str) -> Note | None:
-        """What the attempt before left, its death counted; nothing where this is the first."""
+        """The note of the attempt before, its death counted; None if this is the first."""
         left = output.attempt(name)
         if left.get("session") != self.counted_in:
             return None
         note = Note(**left)
         if note.worker != self.worker and self.lives(note.node):
-            self._count_death(output, name, note)
+            alone = output.attempt(f"alone-{note.worker}")
+            if alone.get("session") != self.counted_in:
+                note.deaths += 1
+            elif alone["shard"] == name:
+                note.killed[alone["doc_id"]] = note.killed.get(alone["doc_id"], 0) + 1
         return note
 
-    def _count_death(self, output: Output, name: str, note: Note) -> None:
-        alone = output.attempt(_alone(note.worker))
-        if alone.get("session") != self.counted_in:
-            note.deaths += 1
-        elif alone["shard"] == name:
-            note.killed[alone["doc_id"]] = note.killed.get(alone["doc_id"], 0) + 1
-
-    def succeed(self, before: Note | None) -> Note:
-        mine = Note(self.counted_in, self.worker, self.node)
-        if before is None:
-            return mine
-        return replace(mine, deaths=before.deaths, killed=before.killed, well=before.well)
-
-
-def _alone(worker: str) -> str:
-    return f"alone-{worker}"
+    def successor(self, before: Note | None) -> Note:
+        note = before or Note(self.counted_in, self.worker, self.node)
+        return replace(note, worker=self.worker, node=self.node)
 
 
 class Attempt:
-    """One try of a shard."""
+    """One try to ask for a shard."""
 
     def __init__(self, output: Output, name: str, here: Here) -> None:
         self._output, self._name, self._here = output, name, here
         before = here.predecessor(output, name)
-        self.is_first, self._note = before is None, here.succeed(before)
-        hopeless = len(self.aside) >= MOST_KILLERS and not self._note.well
+        self.is_first, self._note = before is None, here.successor(before)
+        hopeless = len(self.quarantined) >= MOST_KILLERS and not self._note.well
         if hopeless or self._note.deaths >= MOST_DEATHS:
             times = self._note.deaths + sum(self._note.killed.values())
             raise GivenUp(
@@ -109,48 +139,46 @@ class Attempt:
 
     @property
     def is_careful(self) -> bool:
-        """After the first death, which is never a single case's."""
+        """One case at a time: after the first death, which is never a single case's."""
         return self._note.deaths > 0
 
     @property
-    def aside(self) -> set[str]:
+    def quarantined(self) -> set[str]:
         """The documents whose cases have killed their workers."""
         return {doc for doc, times in self._note.killed.items() if times >= DEATHS_ALONE}
 
     @asynccontextmanager
-    async def opening(self, doc_id: str, room: Room) -> AsyncIterator[None]:
+    async def opening(self, doc_id: str, slots: CaseSlots) -> AsyncIterator[None]:
         """A case's turn: among others, or alone and noted."""
-        if not self.is_careful:
-            async with room.among_others():
-                yield
-            return
-        async with room.alone():
-            await asyncio.to_thread(self._begin_alone, doc_id)
+        async with slots.take(alone=self.is_careful):
+            if self.is_careful:
+                await asyncio.to_thread(self._begin_alone, doc_id)
             yield
-            await asyncio.to_thread(self._end_alone)
+            if self.is_careful:
+                await asyncio.to_thread(self._end_alone)
 
     def end(self) -> None:
         self._output.forget_attempt(self._name)
 
     def _begin_alone(self, doc_id: str) -> None:
         note = {"session": self._here.counted_in, "shard": self._name, "doc_id": doc_id}
-        self._output.note_attempt(_alone(self._here.worker), note)
+        self._output.note_attempt(f"alone-{self._here.worker}", note)
 
     def _end_alone(self) -> None:
         self._note.well += 1
         self._write()
-        self._output.forget_attempt(_alone(self._here.worker))
+        self._output.forget_attempt(f"alone-{self._here.worker}")
 
     def _write(self) -> None:
         self._output.note_attempt(self._name, asdict(self._note))
 
 
 class Loading:
-    """A worker that dies while it loads its engine is replaced, but not for ever."""
+    """One try to load an engine: a worker that dies of it is replaced a few times."""
 
     def __init__(self, output: Output, actor: str, here: Here) -> None:
         self._output, self._name = output, f"loading-{actor}"
-        note = here.succeed(here.predecessor(output, self._name))
+        note = here.successor(here.predecessor(output, self._name))
         if note.deaths >= MOST_LOADS:
             raise UserError(
                 f"a worker died {MOST_LOADS} times while it loaded its model; too little memory is "
@@ -158,6 +186,35 @@ class Loading:
                 "memory, or take a smaller model"
             )
         output.note_attempt(self._name, asdict(note))
+
+    def end(self) -> None:
+        self._output.forget_attempt(self._name)
+
+
+class MeasuringAttempt:
+    """One try to measure a shard: a worker has one shard at a time, so each death is its own."""
+
+    def __init__(self, output: Output, name: str, session: str) -> None:
+        self._output, self._name = output, f"measure-{name}"
+        before = output.attempt(self._name)
+        if before.get("session") != session:
+            before = {}
+        deaths: dict[str, int] = before.get("deaths", {})
+        if open_then := before.get("open"):
+            key = " ".join(open_then)
+            deaths[key] = deaths.get(key, 0) + 1
+        tries = before.get("tries", 0) + 1
+        if tries > MOST_TRIES:
+            raise GivenUp(f"measuring shard {name} killed its worker {MOST_TRIES} times")
+        self.is_first, self._deaths = tries == 1, deaths
+        self._note: dict[str, Any] = {"session": session, "tries": tries, "deaths": deaths}
+        output.note_attempt(self._name, self._note | {"open": None})
+
+    def is_quarantined(self, metric: str, doc_id: str) -> bool:
+        return self._deaths.get(f"{metric} {doc_id}", 0) >= DEATHS_ALONE
+
+    def opening(self, metric: str, doc_id: str) -> None:
+        self._output.note_attempt(self._name, self._note | {"open": [metric, doc_id]})
 
     def end(self) -> None:
         self._output.forget_attempt(self._name)

@@ -1,6 +1,6 @@
 """What all judges of one case share while it is open: a memory, and a count for each of them.
 
-A worker does it over its engine, `plan` over a model that only imagines.
+A worker opens cases over its engine, `plan` over a model that only imagines.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Asked:
         self.tokens += model.tokens
         self.masses += model.masses
 
-    def add_axes(self, told: Iterable[Brief | Verdict]) -> None:
+    def add_axes(self, records: Iterable[Brief | Verdict]) -> None:
         """What each of these cost, under its axis."""
-        for one in told:
-            self.axes[one.axis] = self.axes.get(one.axis, Tokens()) + one.tokens
+        for record in records:
+            self.axes[record.axis] = self.axes.get(record.axis, Tokens()) + record.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class CaseModel:
 
 Models = Mapping[str, CaseModel]
 """By judge."""
+
+
+def add_counts(asked: Mapping[str, Asked], models: Models) -> None:
+    for name, model in models.items():
+        asked[name].add(model.counting)
 
 
 def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: set[int]) -> Models:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from evaljudge.config import WorkersConfig
 
 if TYPE_CHECKING:
-    from evaljudge.execution.measuring import Counting, Measuring
+    from evaljudge.execution.measuring import Measuring
     from evaljudge.execution.orders import Assignment, Order
-    from evaljudge.metrics.protocol import Part
     from evaljudge.storage import Shard
 
 R = TypeVar("R")
@@ -41,9 +40,6 @@ class Executor(Protocol):
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         """Have every order done, each shard committed before `watch` hears of it."""
-
-    def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
-        """What the shards' documents add to a corpus metric's counts, in parts."""
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """What `work` makes of each shard, in the order of the shards."""

@@ -3,7 +3,7 @@
 The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
 that dies is opened again here; where that fails (a GPU may be lost to the whole process), or where
 the process crashes, the next run takes its place and counts the death (crashes.py). So a case that
-is the cause each time is set aside by the third rerun.
+is the cause each time is quarantined by the third rerun.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -23,11 +23,10 @@ from evaljudge.engines.opening import CUDA_BUILD, installed_build
 from evaljudge.errors import Crashed, EngineDead, GivenUp, UserError, first_words
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.crashes import noting_crashes
-from evaljudge.execution.executor import Receipt, Watch
-from evaljudge.execution.measuring import Counting, CountingWork, Measuring, MeasuringWork
+from evaljudge.execution.executor import Watch
+from evaljudge.execution.measuring import Measuring, MeasuringWork
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
-from evaljudge.metrics.protocol import Part
 from evaljudge.storage import Output, Shard, ahead
 
 R = TypeVar("R")
@@ -48,10 +47,6 @@ class LocalExecutor:
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         with noting_crashes(assignment.open_output()) as session:
             _Asking(assignment, session, orders, watch).do_all()
-
-    def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
-        work = CountingWork(counting)
-        return (work.count([shard]) for shard in shards)
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         return ahead(work, shards)
@@ -78,33 +73,19 @@ class _Asking:
         """Engines are opened outside the loop, where an interrupt finds them."""
         dead: EngineDead | None = None
         while self._left:
-            work = self._open(dead)
+            with _crashed_after(dead):
+                work = _open(self._assignment, self._deaths_within)
             try:
                 dead = _run(self._do_while_it_lives(work))
             except BaseException:
                 with suppress(Exception):  # what ended the work says more
                     work.close()
                 raise
-            self._close(work, dead)
-
-    def _open(self, dead: EngineDead | None) -> ShardWork:
-        try:
-            return _open(self._assignment, self._deaths_within)
-        except Exception as error:
-            if dead and not isinstance(error, GivenUp):
-                raise _crashed(dead, error) from error
-            raise
-
-    def _close(self, work: ShardWork, dead: EngineDead | None) -> None:
-        try:
-            work.close()
-        except Exception as error:
-            if dead:
-                raise _crashed(dead, error) from error
-            raise
-        if dead and self._left:
-            said = f"the engine died and is loaded again: {dead}"
-            print(said, file=sys.stderr, flush=True)
+            with _crashed_after(dead):
+                work.close()
+            if dead and self._left:
+                said = f"the engine died and is loaded again: {dead}"
+                print(said, file=sys.stderr, flush=True)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
         """What the engine died of, once all that was begun has come to its end."""
@@ -113,9 +94,13 @@ class _Asking:
         async def take_turns() -> None:
             while not dead and (order := next(waiting, None)):
                 try:
-                    self._finish(order, await work.do(order))
+                    receipts = await work.do(order)
                 except EngineDead as error:
                     dead.append(error)
+                    return
+                del self._left[order.shard]
+                for receipt in receipts:
+                    self._watch(receipt)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -124,11 +109,6 @@ class _Asking:
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         return dead[0] if dead else None
-
-    def _finish(self, order: Order, receipts: Sequence[Receipt]) -> None:
-        del self._left[order.shard]
-        for receipt in receipts:
-            self._watch(receipt)
 
 
 def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
@@ -141,11 +121,18 @@ def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
         loading.end()
 
 
-def _crashed(dead: EngineDead, error: Exception) -> Crashed:
-    return Crashed(
-        f"the engine died ({dead}), and another cannot be loaded in this process "
-        f"({first_words(error)}): run it again to go on"
-    )
+@contextmanager
+def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
+    """A process that can neither close nor replace its dead engine is of no more use."""
+    try:
+        yield
+    except Exception as error:
+        if dead is None or isinstance(error, GivenUp):
+            raise
+        raise Crashed(
+            f"the engine died ({dead}), and another cannot be loaded in this process "
+            f"({first_words(error)}): run it again to go on"
+        ) from error
 
 
 def _gpus(source: ModelSource) -> float:

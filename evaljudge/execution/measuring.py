@@ -1,9 +1,4 @@
-"""The metrics' share of a shard's work, whoever does it: documents counted, candidates measured.
-
-Two passes where a metric looks at the whole corpus: `count` adds up its documents, and what all
-shards came to makes the metric ready; `measure` then writes every candidate's number, data first,
-marker last. Nothing here knows Ray.
-"""
+"""What a worker does to measure one shard: every candidate's number, data first, marker last."""
 
 from __future__ import annotations
 
@@ -12,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.execution.deaths import Deaths
-from evaljudge.metrics import CorpusMetric, Metric, Unscored, Value
-from evaljudge.metrics.protocol import Part
+from evaljudge.execution.attempts import MeasuringAttempt
+from evaljudge.metrics import Metric, Unscored, Value
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Output, Shard
 
@@ -23,37 +17,14 @@ Receipt = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Counting:
-    """What a worker needs to know that counts; `again`: documents that other shards hold too."""
-
-    out: str
-    metric: CorpusMetric
-    again: Mapping[int, frozenset[str]]
-
-
-@dataclass(frozen=True)
 class Measuring:
-    """What a worker needs to know that measures."""
+    """What a worker that measures needs to know."""
 
     out: str
     metrics: Sequence[Metric]
     signatures: Mapping[str, str]
     session: str
-    """Deaths are counted within it (see deaths.py)."""
-
-
-class CountingWork:
-    def __init__(self, counting: Counting) -> None:
-        self._of, self._output = counting, Output(counting.out)
-
-    def count(self, shards: Sequence[Shard]) -> Part:
-        return self._of.metric.counted(text for shard in shards for text in self._texts(shard))
-
-    def _texts(self, shard: Shard) -> Iterator[str]:
-        again = self._of.again.get(shard.number, frozenset())
-        for document in self._output.sources(shard):
-            if document.doc_id not in again:
-                yield document.source
+    """Deaths are counted within it (see attempts.py)."""
 
 
 class MeasuringWork:
@@ -62,23 +33,23 @@ class MeasuringWork:
         self._output, self._since = Output(measuring.out), time.monotonic()
 
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
-        """Data first, marker last; a marker that vouches for other settings is struck before."""
-        deaths = Deaths(self._output, f"{shard.number:05d}", self._of.session)
+        """Data first, marker last; the marker loses the metrics that change before that."""
+        attempt = MeasuringAttempt(self._output, f"{shard.number:05d}", self._of.session)
         cases, unscored = self._output.cases(shard), 0
         measured = self._others_measured(shard, names)
         for metric in self._of.metrics:
             if metric.name in names:
-                scores = list(self._scores(metric, cases, deaths))
+                scores = list(self._scores(metric, cases, attempt))
                 unscored += sum(score.value is None for score in scores)
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._of.signatures[metric.name]
         receipt = self._marker(shard, measured, unscored)
         self._output.commit("measure", shard, receipt)
-        deaths.end()
+        attempt.end()
         return receipt
 
     def _others_measured(self, shard: Shard, names: Sequence[str]) -> dict[str, str]:
-        """The metrics that stay as they are; those that do not lose the marker's word at once."""
+        """The metrics that stay as they are; the marker names no other from now on."""
         marker = self._output.receipt("measure", shard)
         if marker is None:
             return {}
@@ -99,29 +70,28 @@ class MeasuringWork:
             "gpus": 0,
         }
 
-    def _scores(self, metric: Metric, cases: Sequence[Case], deaths: Deaths) -> Iterator[Score]:
-        for case, values in zip(cases, _values(metric, cases, deaths), strict=True):
+    def _scores(
+        self, metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt
+    ) -> Iterator[Score]:
+        signature = self._of.signatures[metric.name]
+        for case, values in zip(cases, _values(metric, cases, attempt), strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
-                yield Score(
-                    case.document.doc_id,
-                    candidate.system,
-                    metric.name,
-                    ANY_AXIS,
-                    None if isinstance(value, Unscored) else value,
-                    value.reason if isinstance(value, Unscored) else "",
-                    self._of.signatures[metric.name],
+                number, reason = (
+                    (None, value.reason) if isinstance(value, Unscored) else (value, "")
                 )
+                of = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
+                yield Score(*of, number, reason, signature)
 
 
-def _values(metric: Metric, cases: Sequence[Case], deaths: Deaths) -> list[list[Value]]:
-    """All at once; one by one where that was somebody's death."""
-    if deaths.is_first:
+def _values(metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt) -> list[list[Value]]:
+    """All cases at once; one by one where a worker died of that."""
+    if attempt.is_first:
         return metric.measure(cases)
-    return [_values_alone(metric, case, deaths) for case in cases]
+    return [_values_alone(metric, case, attempt) for case in cases]
 
 
-def _values_alone(metric: Metric, case: Case, deaths: Deaths) -> list[Value]:
-    if deaths.is_aside(metric.name, case.document.doc_id):
+def _values_alone(metric: Metric, case: Case, attempt: MeasuringAttempt) -> list[Value]:
+    if attempt.is_quarantined(metric.name, case.document.doc_id):
         return [WORKER_DIED for _ in case.candidates]
-    deaths.opening(metric.name, case.document.doc_id)
+    attempt.opening(metric.name, case.document.doc_id)
     return metric.measure([case])[0]

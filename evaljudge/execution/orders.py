@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
@@ -33,7 +33,7 @@ class Assignment:
         return Output(self.out, self.briefs, self.run)
 
     def open_engine(self) -> Engine:
-        """What makes it impossible is the user's to mend, whatever a library calls it."""
+        """An engine that cannot be loaded is the user's to correct, whatever a library calls it."""
         try:
             return self._opened()
         except (UserError, GivenUp):
@@ -69,16 +69,9 @@ class Order:
 
 
 def write_order(order: Order) -> str:
-    shard = order.shard
-    return json.dumps(
-        {
-            "shard": [shard.number, shard.cases, shard.candidates],
-            "stages": list(order.stages),
-            "brief_files": {judge: list(files) for judge, files in order.brief_files.items()},
-        }
-    )
+    return json.dumps(asdict(order))
 
 
 def read_order(text: str) -> Order:
     spec = json.loads(text)
-    return Order(Shard(*spec["shard"]), spec["stages"], spec["brief_files"])
+    return Order(Shard(**spec["shard"]), spec["stages"], spec["brief_files"])

@@ -11,15 +11,15 @@ import time
 from collections import defaultdict
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
-from evaljudge.execution.attempts import ENGINE_DIED, Attempt, Here
-from evaljudge.execution.case import Asked, Models, case_models
+from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
+from evaljudge.execution.case import Asked, Models, add_counts, case_models
 from evaljudge.execution.orders import Assignment, Order
-from evaljudge.execution.room import Room
 from evaljudge.identity import brief_key, common_key
-from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Common
 from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage
@@ -45,7 +45,7 @@ class ShardWork:
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
         self._output = assignment.open_output()
-        self._room = Room(MOST_OPEN_CASES)
+        self._slots = CaseSlots(MOST_OPEN_CASES)
         self._heads: set[int] = set()
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._model = Common(
@@ -56,7 +56,11 @@ class ShardWork:
         )
 
     async def do(self, order: Order) -> list[dict[str, Any]]:
-        """The receipts of the stages done, each already committed."""
+        """The receipts of the stages done, each already committed.
+
+        A stage that an earlier attempt of this session committed is not done again. A receipt of
+        another session does not count: what it speaks of may be gone.
+        """
         name = f"{order.shard.number:05d}"
         attempt = await asyncio.to_thread(Attempt, self._output, name, self._here)
         cases = await asyncio.to_thread(self._output.cases, order.shard)
@@ -64,8 +68,10 @@ class ShardWork:
         work = {"prepare": self._prepare, "judge": self._judge}
         receipts = []
         for stage in order.stages:
-            done = None if attempt.is_first else await self._receipt_left(stage, order.shard)
-            receipts.append(done or await work[stage](order.shard, cases, known, attempt))
+            left = await asyncio.to_thread(self._output.receipt, stage, order.shard)
+            if attempt.is_first or not left or left["session"] != self._here.session:
+                left = await work[stage](order.shard, cases, known, attempt)
+            receipts.append(left)
         await asyncio.to_thread(attempt.end)
         for case in cases:
             self._blocks.pop(case.document.doc_id, None)
@@ -74,21 +80,12 @@ class ShardWork:
     def close(self) -> None:
         self._engine.close()
 
-    async def _receipt_left(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
-        """Of an attempt that committed the stage and died thereafter.
-
-        An older one does not count: what it speaks of may be gone, which is why it is ordered anew.
-        """
-        left = await asyncio.to_thread(self._output.receipt, stage, shard)
-        return left if left and left["session"] == self._here.session else None
-
     async def _prepare(
         self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), 0
-        work = (self._briefs(case, known, attempt, asked) for case in cases)
-        found = await _together(work)
+        found = await _together(self._briefs(case, known, attempt, asked) for case in cases)
         for kind, mine in known.items():
             briefs = [brief for one in found for brief in one[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
@@ -101,8 +98,7 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), 0
-        work = (self._verdicts(case, known, attempt, asked) for case in cases)
-        found = await _together(work)
+        found = await _together(self._verdicts(case, known, attempt, asked) for case in cases)
         for judge in self._job.judges:
             verdicts = [verdict for one in found for verdict in one[judge.name][0]]
             checks = [check for one in found for check in one[judge.name][1]]
@@ -120,14 +116,14 @@ class ShardWork:
     ) -> dict[str, Briefs]:
         """By kind: what one judge has written, the next of its kind need not write."""
         found: dict[str, Briefs] = {kind: {} for kind in known}
-        async with attempt.opening(case.document.doc_id, self._room):
+        async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
             for judge in self._job.judges:
                 mine = found[judge.kind]
                 had, new = await self._brief(judge, case, known[judge.kind] | mine, attempt, models)
                 asked[judge.name].add_axes(new)
                 mine |= {brief.key: brief for brief in (*had, *new)}
-        self._add(asked, models)
+        add_counts(asked, models)
         return found
 
     async def _brief(
@@ -136,8 +132,8 @@ class ShardWork:
         """Those that it had, and those that are new."""
         document, keys = case.document, self._keys(judge, case.document)
         had = [known[key] for key in keys.values() if key in known and known[key].status == "ok"]
-        if document.doc_id in attempt.aside:
-            new = _briefs_aside(judge, document, had)
+        if document.doc_id in attempt.quarantined:
+            new = _quarantined_briefs(judge, document, had)
         else:
             new = await judge.brief(document, had, models[judge.name].remembering)
         signature = self._job.signatures[judge.scorers[0]]
@@ -151,45 +147,37 @@ class ShardWork:
     ) -> dict[str, Judged]:
         """All judges of one case after each other, so that its prefixes are still in the cache."""
         found: dict[str, Judged] = {}
-        async with attempt.opening(case.document.doc_id, self._room):
+        async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
             for judge in self._job.judges:
                 keys = self._keys(judge, case.document).values()
                 briefs = [known[judge.kind][key] for key in keys if key in known[judge.kind]]
                 killed_the_writer = any(brief.reason == ENGINE_DIED for brief in briefs)
-                if killed_the_writer or case.document.doc_id in attempt.aside:
-                    found[judge.name] = Judged(_verdicts_aside(judge, case))
+                if killed_the_writer or case.document.doc_id in attempt.quarantined:
+                    found[judge.name] = Judged(_quarantined_verdicts(judge, case))
                 else:
                     model = models[judge.name].remembering
                     found[judge.name] = await judge.verdicts(case, briefs, model)
-                    for told in found[judge.name]:
-                        asked[judge.name].add_axes(told)
-        self._add(asked, models)
+                    for records in found[judge.name]:
+                        asked[judge.name].add_axes(records)
+        add_counts(asked, models)
         return found
 
     def _models(self, case: Case) -> Models:
         blocks = self._blocks[case.document.doc_id]
         return case_models(self._model, self._job.judges, self._heads, blocks)
 
-    def _add(self, asked: Mapping[str, Asked], models: Models) -> None:
-        for name, model in models.items():
-            asked[name].add(model.counting)
-
     def _keys(self, judge: Judge, document: Document) -> dict[tuple[str, str], str]:
-        def key(part: Part) -> str:
-            return brief_key(judge, part, document, self._job.writer)
-
-        return {(part.axis, part.name): key(part) for part in judge.parts()}
+        writer = self._job.writer
+        return {(p.axis, p.name): brief_key(judge, p, document, writer) for p in judge.parts()}
 
     def _known_briefs(self, order: Order) -> dict[str, Briefs]:
         """What other files hold, to be reused, and the shard's own, which is the last word."""
-        own, known = self._output.brief_file(order.shard), dict[str, Briefs]()
+        own, own_briefs = self._output.brief_file(order.shard), self._output.own_briefs
+        known: dict[str, Briefs] = {}
         for kind in dict.fromkeys(judge.kind for judge in self._job.judges):
             others = [file for file in order.brief_files.get(kind, ()) if file != own]
-            found = [
-                *self._output.briefs(kind, others),
-                *self._output.own_briefs(kind, order.shard),
-            ]
+            found = chain(self._output.briefs(kind, others), own_briefs(kind, order.shard))
             known[kind] = {brief.key: brief for brief in found}
         return known
 
@@ -226,18 +214,20 @@ async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
         raise
 
 
-def _briefs_aside(judge: Judge, document: Document, had: Sequence[Brief]) -> list[Brief]:
+def _quarantined_briefs(judge: Judge, document: Document, had: Sequence[Brief]) -> list[Brief]:
     there = {(brief.axis, brief.part) for brief in had}
-    lacking = [part for part in judge.parts() if (part.axis, part.name) not in there]
-    known, reason = (document.doc_id, "", judge.kind), ("unscored", ENGINE_DIED)
-    return [Brief(*known, part.axis, part.name, {}, *reason) for part in lacking]  # type: ignore[arg-type]
-
-
-def _verdicts_aside(judge: Judge, case: Case) -> list[Verdict]:
+    known = (document.doc_id, "", judge.kind)
     return [
-        Verdict(
-            case.document.doc_id, candidate.system, judge.name, axis, {}, "unscored", ENGINE_DIED
-        )
+        Brief(*known, part.axis, part.name, {}, status="unscored", reason=ENGINE_DIED)
+        for part in judge.parts()
+        if (part.axis, part.name) not in there
+    ]
+
+
+def _quarantined_verdicts(judge: Judge, case: Case) -> list[Verdict]:
+    doc_id = case.document.doc_id
+    return [
+        Verdict(doc_id, candidate.system, judge.name, axis, {}, "unscored", ENGINE_DIED)
         for candidate in case.candidates
         for axis in judge.axes
     ]

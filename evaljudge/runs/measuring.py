@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from evaljudge.execution.measuring import Counting, Measuring
+from evaljudge.execution.measuring import Measuring
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
+from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
 from evaljudge.runs.job import Job
 from evaljudge.storage import Index, Output, Shard, ahead, index_on_disk
@@ -61,8 +63,15 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     of = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
     documents = _once(ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
-    counting = Counting(job.config.out, learnt, again)
-    return learnt.fitted(job.executor.count(counting, shards))
+    counted = partial(_counted, job.config.out, learnt, again)
+    return learnt.fitted(job.executor.in_order(counted, shards))
+
+
+def _counted(
+    out: str, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
+) -> Part:
+    documents = Output(out).sources(shard)
+    return metric.counted(one.source for one in _once([(shard.number, documents)], again))
 
 
 def _once(

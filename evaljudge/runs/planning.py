@@ -22,7 +22,7 @@ from itertools import islice
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines import ModelSource
-from evaljudge.execution.case import Asked, Models, case_models
+from evaljudge.execution.case import Asked, Models, add_counts, case_models
 from evaljudge.identity import common_key, differences
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
@@ -187,7 +187,7 @@ class _Planning:
                 self._known.keep(judge, case.document, self._job.writer_is, new)
                 known = [*whole, *new]
             found[judge.name] = known
-        _add(asked, models)
+        add_counts(asked, models)
         return found
 
     async def _judge(
@@ -200,7 +200,7 @@ class _Planning:
             self._foresee(judge.name, [v.reason for v in verdicts if v.status == "unscored"])
         for metric in self._job.metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
-        _add(asked, models)
+        add_counts(asked, models)
 
     def _foresee(self, name: str, reasons: Iterable[str]) -> None:
         """What comes of imagined replies says nothing of the real ones."""
@@ -250,8 +250,3 @@ def _unmeasurable(metric: Metric, case: Case) -> Iterator[str]:
             yield EMPTY_TEXT.reason
         elif isinstance(others, Unscored):
             yield others.reason
-
-
-def _add(asked: Mapping[str, Asked], models: Models) -> None:
-    for name, model in models.items():
-        asked[name].add(model.counting)

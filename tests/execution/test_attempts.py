@@ -1,4 +1,4 @@
-"""A case that kills its workers is found and set aside; one that only stood by is not."""
+"""A case that kills its workers is found and quarantined; one that only stood by is not."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from evaljudge.execution.attempts import (
     MOST_KILLERS,
     MOST_LOADS,
     Attempt,
+    CaseSlots,
     Here,
     Loading,
 )
-from evaljudge.execution.room import Room
 from evaljudge.storage import Output
 
 Begin = Callable[..., Attempt]
@@ -45,31 +45,31 @@ def open_alone(attempt: Attempt, doc_id: str) -> None:
     class Dies(BaseException): ...
 
     async def die() -> None:
-        async with attempt.opening(doc_id, Room(9)):
+        async with attempt.opening(doc_id, CaseSlots(9)):
             raise Dies
 
     with pytest.raises(Dies):
         asyncio.run(die())
 
 
-def test_the_third_death_sets_a_case_aside(begin: Begin) -> None:
+def test_the_third_death_quarantines_a_case(begin: Begin) -> None:
     first = begin("w1")
-    assert (first.is_first, first.is_careful, first.aside) == (True, False, set())
+    assert (first.is_first, first.is_careful, first.quarantined) == (True, False, set())
     open_alone(first, "d1")  # among others: no blame
     second = begin("w2")
-    assert (second.is_first, second.is_careful, second.aside) == (False, True, set())
+    assert (second.is_first, second.is_careful, second.quarantined) == (False, True, set())
     open_alone(second, "d1")
     third = begin("w3")
-    assert third.aside == set()
+    assert third.quarantined == set()
     open_alone(third, "d1")
-    assert begin("w4").aside == {"d1"}
+    assert begin("w4").quarantined == {"d1"}
 
 
 def test_a_case_that_ended_well_is_not_blamed_for_what_came_after(begin: Begin) -> None:
     begin("w1")
     for worker in ("w2", "w3", "w4"):
         asyncio.run(open_and_end(begin(worker), "d1"))
-    assert begin("w5").aside == set()
+    assert begin("w5").quarantined == set()
 
 
 def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
@@ -78,24 +78,24 @@ def test_a_node_that_is_gone_is_no_case_s_doing(begin: Begin) -> None:
     for number in range(20):
         attempt = begin(f"n{number}", dead=f"node of n{number - 1}" if number else "")
         open_alone(attempt, "d1")
-    assert attempt.aside == set()
-    assert begin("w9").aside == {"d1"}
+    assert attempt.quarantined == set()
+    assert begin("w9").quarantined == {"d1"}
 
 
-def test_another_session_starts_anew_and_a_worker_that_lives_is_not_mourned(begin: Begin) -> None:
+def test_another_session_starts_anew_and_a_worker_that_lives_is_not_counted(begin: Begin) -> None:
     for _ in range(3):
         assert not begin("w1").is_careful
     assert begin("w2").is_careful
     assert not begin("w3", session="rerun").is_careful
 
 
-def test_many_killers_of_one_shard_are_set_aside_one_after_the_other(begin: Begin) -> None:
+def test_many_killers_of_one_shard_are_quarantined_one_after_the_other(begin: Begin) -> None:
     attempt = begin("w0")
     for number in range(1, 2 * 20 + 1):
         attempt = begin(f"w{number}")
         asyncio.run(open_and_end(attempt, "well"))
         open_alone(attempt, f"d{(number - 1) // 2}")
-    assert begin("last").aside == {f"d{number}" for number in range(20)}
+    assert begin("last").quarantined == {f"d{number}" for number in range(20)}
 
 
 def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, output: Output) -> None:
@@ -103,7 +103,7 @@ def test_who_stood_by_another_shard_s_case_is_not_blamed(begin: Begin, output: O
     for number in range(1, 3 * MOST_DEATHS):
         mine, other = (Attempt(output, name, here(f"w{number}")) for name in ("00003", "00004"))
         open_alone(other, f"k{number}")
-    assert mine.aside == set()
+    assert mine.quarantined == set()
     assert begin("last").is_careful
 
 
@@ -116,7 +116,7 @@ def test_an_engine_that_survives_nothing_is_given_up(begin: Begin) -> None:
 
 
 async def open_and_end(attempt: Attempt, doc_id: str) -> None:
-    async with attempt.opening(doc_id, Room(9)):
+    async with attempt.opening(doc_id, CaseSlots(9)):
         pass
 
 
@@ -145,24 +145,24 @@ def test_notes_are_gone_in_the_end(begin: Begin, output: Output, tmp_path: Path)
     assert not (tmp_path / "attempts").exists()
 
 
-def test_a_room_holds_some_together_or_one_alone() -> None:
+def test_slots_hold_some_cases_together_or_one_alone() -> None:
     inside: list[str] = []
     seen: list[tuple[str, ...]] = []
 
-    async def enter(room: Any, name: str) -> None:
-        async with room:
+    async def enter(slot: Any, name: str) -> None:
+        async with slot:
             inside.append(name)
             seen.append(tuple(inside))
             await asyncio.sleep(0.001)
             inside.remove(name)
 
     async def all_at_once() -> None:
-        room = Room(2)
+        slots = CaseSlots(2)
         await asyncio.gather(
-            *(enter(room.among_others(), f"a{n}") for n in range(5)),
-            enter(room.alone(), "alone"),
-            *(enter(room.among_others(), f"b{n}") for n in range(5)),
-            enter(room.alone(), "alone too"),
+            *(enter(slots.take(), f"a{n}") for n in range(5)),
+            enter(slots.take(alone=True), "alone"),
+            *(enter(slots.take(), f"b{n}") for n in range(5)),
+            enter(slots.take(alone=True), "alone too"),
         )
 
     asyncio.run(all_at_once())

@@ -65,7 +65,7 @@ def test_ray_is_told_of_no_gpu_rather_than_of_zero(
 
 
 @pytest.mark.parametrize(
-    ("placement", "node", "room"),
+    ("placement", "node", "workers"),
     [
         (Placement(1, 1), TWO_A100, 2),
         (Placement(0.5, 1), L4, 2),
@@ -80,9 +80,9 @@ def test_ray_is_told_of_no_gpu_rather_than_of_zero(
     ],
 )
 def test_how_many_workers_a_node_holds(
-    placement: Placement, node: dict[str, float], room: int
+    placement: Placement, node: dict[str, float], workers: int
 ) -> None:
-    assert placement.room(node) == room
+    assert placement.workers_on(node) == workers
 
 
 def test_no_gpu_anywhere_is_said_with_its_key() -> None:

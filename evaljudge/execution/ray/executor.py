@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from evaljudge.config import WorkersConfig
+from evaljudge.errors import GivenUp
 from evaljudge.execution.executor import Watch
-from evaljudge.execution.measuring import Counting, Measuring
+from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order
-from evaljudge.execution.ray.in_order import results_in_order
-from evaljudge.execution.ray.measuring import counts_of, measure_orders
-from evaljudge.execution.ray.session import placed, ray_session
-from evaljudge.execution.ray.stages import do_orders
-from evaljudge.metrics.protocol import Part
+from evaljudge.execution.ray.jobs import do_orders, measure_orders
+from evaljudge.execution.ray.session import cpus_wanted, placed, ray_session
 from evaljudge.storage import Shard
 
 R = TypeVar("R")
@@ -33,13 +32,33 @@ class RayExecutor:
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
         do_orders(assignment, orders, self._workers, watch)
 
-    def count(self, counting: Counting, shards: Sequence[Shard]) -> Iterator[Part]:
-        return counts_of(counting, shards, self._workers.max)
-
-    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
-        return results_in_order(work, shards, self._workers.max)
-
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
         measure_orders(measuring, lacking, self._workers.max, watch)
+
+    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+        """Tasks are begun ahead of the one that is awaited, but results never pile up."""
+        import ray
+
+        most = 2 * cpus_wanted(self._workers.max)
+        task, known = ray.remote(num_cpus=1, max_retries=3)(_done), ray.put(work)
+        begun = deque[Any]()
+        try:
+            for shard in shards:
+                begun.append(task.remote(known, shard))
+                if len(begun) > most:
+                    yield ray.get(begun.popleft())
+            while begun:
+                yield ray.get(begun.popleft())
+        except ray.exceptions.RayTaskError as error:  # with the worker's traceback in its text
+            raise error.cause from None
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError) as error:
+            raise GivenUp(f"the workers that score were lost ({type(error).__name__})") from error
+        finally:
+            for task_begun in begun:  # where the driver stops before the end
+                ray.cancel(task_begun)
+
+
+def _done(work: Callable[[Shard], R], shard: Shard) -> R:
+    return work(shard)

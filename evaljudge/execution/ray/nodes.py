@@ -2,7 +2,7 @@
 
 Ray keeps a place for the autoscaler's node types (`get_cluster_config`), but its own autoscaler
 leaves that place empty: the file that the head was started with is asked too. An autoscaler that
-lives elsewhere (Kubernetes) shows neither; that there is one is seen by its names for the nodes.
+lives elsewhere (Kubernetes) shows neither; its names for the nodes show that there is one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,14 @@ def ray_cluster() -> Cluster:
 
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
     if (config := ray._private.state.state.get_cluster_config()) is not None:
-        return Cluster(nodes, _reported_groups(config))
+        groups = [
+            NodeGroup(dict(group.resources), inf if group.max_count < 0 else group.max_count)
+            for group in config.node_group_configs
+        ]
+        return Cluster(nodes, groups)
     monitor = _monitor(ray.get_runtime_context().get_session_name())
     if monitor is None:
-        return Cluster(nodes, hidden=_nodes_are_named())
+        return Cluster(nodes, hidden=any(n and not n.startswith(UNNAMED) for n in _names()))
     files = [word.removeprefix(CONFIG) for word in monitor if word.startswith(CONFIG)]
     return _autoscaled(nodes, Path(files[0]).expanduser()) if files else Cluster(nodes)
 
@@ -56,13 +60,6 @@ def _autoscaled(nodes: list[Mapping[str, float]], file: Path) -> Cluster:
     return Cluster(nodes, groups, most)
 
 
-def _reported_groups(config: Any) -> list[NodeGroup]:
-    return [
-        NodeGroup(dict(group.resources), inf if group.max_count < 0 else group.max_count)
-        for group in config.node_group_configs
-    ]
-
-
 def _monitor(session: str) -> list[str] | None:
     """The command line of the process that runs this Ray's autoscaler, if it is on this machine.
 
@@ -77,10 +74,6 @@ def _monitor(session: str) -> list[str] | None:
         if scripts and logs:
             return words
     return None
-
-
-def _nodes_are_named() -> bool:
-    return any(name and not name.startswith(UNNAMED) for name in _names())
 
 
 def _names() -> Iterator[str]:

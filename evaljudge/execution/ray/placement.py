@@ -8,7 +8,7 @@ autoscaler could still add counts as given.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -64,7 +64,7 @@ class Placement:
             "accelerator_type": self.accelerator_type,
         }
 
-    def room(self, node: Resources) -> int:
+    def workers_on(self, node: Resources) -> int:
         """How many workers a node of these resources holds."""
         if self.accelerator_type and not _has(node, self.accelerator_type):
             return 0
@@ -102,8 +102,8 @@ def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> flo
 
 
 def _refuse_too_large(placement: Placement, cluster: Cluster) -> None:
-    """One wish after the other, each among the nodes that meet those before it."""
-    nodes = cluster.kinds
+    """One requirement after the other, each among the nodes that meet those before it."""
+    nodes, gpus = cluster.kinds, placement.gpus
     if wanted := placement.accelerator_type:
         having = [node for node in nodes if _has(node, wanted)]
         if not having:
@@ -112,41 +112,40 @@ def _refuse_too_large(placement: Placement, cluster: Cluster) -> None:
                 f"cluster has and could add {_accelerators(nodes)}"
             )
         nodes = having
-    if gpus := placement.gpus:
-        nodes = _with_enough(nodes, "GPU", gpus, lambda node: _gpu_shares(node, gpus))
-    _with_enough(nodes, "CPU", placement.cpus, placement.room)
+    if gpus:
+        with_gpus = [node for node in nodes if _gpu_shares(node, gpus)]
+        if not with_gpus:
+            raise _too_small(nodes, "GPU", gpus)
+        nodes = with_gpus
+    if not any(placement.workers_on(node) for node in nodes):
+        raise _too_small(nodes, "CPU", placement.cpus)
 
 
-def _with_enough(
-    nodes: Sequence[Resources], what: str, each: float, room: Callable[[Resources], int]
-) -> list[Resources]:
-    enough = [node for node in nodes if room(node)]
-    if enough:
-        return enough
+def _too_small(nodes: Sequence[Resources], what: str, each: float) -> UserError:
     largest = max((node.get(what, 0) for node in nodes), default=0)
-    raise UserError(
+    return UserError(
         f"workers.{what.lower()}s: each worker needs {each:g} on one node, and the largest node "
         f"that this cluster has or could add has {largest:g}"
     )
 
 
 def _refuse_too_many(placement: Placement, least: int, cluster: Cluster) -> None:
-    room = _room(placement, cluster)
-    if room < least:
+    most = _most_workers(placement, cluster)
+    if most < least:
         raise UserError(
             f"workers.min: {least} workers of {_each(placement)} are to run at once, and this "
-            f"cluster has or could add room for {room:g}"
+            f"cluster has or could add room for {most:g}"
         )
 
 
-def _room(placement: Placement, cluster: Cluster) -> float:
-    """For how many workers there is or could be room.
+def _most_workers(placement: Placement, cluster: Cluster) -> float:
+    """How many workers the cluster holds, or could hold.
 
     Ray does not say which nodes an autoscaler started: those that hold as many workers as the
     nodes of a group are taken for that group's.
     """
-    heads = sum(placement.room(node) for node in cluster.nodes if HEAD in node)
-    there = Counter(placement.room(node) for node in cluster.nodes if HEAD not in node)
+    heads = sum(placement.workers_on(node) for node in cluster.nodes if HEAD in node)
+    there = Counter(placement.workers_on(node) for node in cluster.nodes if HEAD not in node)
     could_be = _most_added(placement, cluster)
     kinds = {*there, *could_be} - {0}
     return heads + sum(each * max(there[each], could_be.get(each, 0)) for each in kinds)
@@ -154,10 +153,10 @@ def _room(placement: Placement, cluster: Cluster) -> float:
 
 def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
     """How many nodes could come of those with room for one worker, for two, and so on."""
-    rooms = [(placement.room(group.resources), group.most) for group in cluster.groups]
+    held = [(placement.workers_on(group.resources), group.most) for group in cluster.groups]
     most, left = dict[int, float](), cluster.most_added
-    for room, nodes in sorted(rooms, reverse=True):
-        most[room] = most.get(room, 0) + min(nodes, left)
+    for workers, nodes in sorted(held, reverse=True):
+        most[workers] = most.get(workers, 0) + min(nodes, left)
         left -= min(nodes, left)
     return most
 

@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,26 +18,26 @@ from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution.ray.nodes import ray_cluster
 from evaljudge.execution.ray.placement import Placement, place
 
-_QUIET = {
+_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # its notes on itself, on our stderr
     "RAY_COLOR_PREFIX": "0",  # what it says of workers that died goes to logs, too
+    # Ray Data would double an autoscaled cluster again and again, each time after its machines
+    # came; how much work there is for them is known from the start
+    "RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000",
 }
 
 LONGEST_END = 60.0
 _THREADS = ("StreamingExecutor", "iter_threaded")
 """Of Ray Data, by the beginnings of their names: what does the work, and what fetches its rows."""
-_EAGER = {"RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000"}
-"""Ray Data would double an autoscaled cluster again and again, each time after its machines came;
-how much work there is for them is known from the start."""
 
 
 @contextmanager
 def ray_session(workers: WorkersConfig) -> Iterator[None]:
     """Connected to Ray for this block; within a block that is connected already, the same."""
-    os.environ.update({**_QUIET, **_EAGER, **os.environ})
+    os.environ.update({**_ENVIRONMENT, **os.environ})
     import ray
 
     ours = not ray.is_initialized()
@@ -52,7 +52,7 @@ def ray_session(workers: WorkersConfig) -> Iterator[None]:
 
 
 def _let_ray_data_end() -> None:
-    """A thread of its own that finds Ray gone ends our process, without a word."""
+    """A thread of Ray Data's that finds Ray gone would end our process without a word."""
     for thread in threading.enumerate():
         if thread.name.startswith(_THREADS):
             thread.join(timeout=LONGEST_END)
@@ -79,44 +79,67 @@ def placement(workers: WorkersConfig, engine_size: int) -> Placement:
     return place(workers, engine_size, ray_cluster())
 
 
+def cpus_wanted(most: int) -> int:
+    """All CPUs there are, or as many as may be wanted of an autoscaler."""
+    import ray
+
+    return max(1, most, int(ray.cluster_resources().get("CPU", 1)))
+
+
 def _connect(workers: WorkersConfig) -> None:
     """Ray would end the process at SIGTERM in its own way: without a word, with another code."""
     before = signal.getsignal(signal.SIGTERM)
     try:
-        _connect_as_ray_does(workers)
+        if named := os.environ.get("RAY_ADDRESS"):
+            _connect_to(named)
+        else:
+            _start(workers)
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
-def _connect_as_ray_does(workers: WorkersConfig) -> None:
-    import ray
-
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if named := os.environ.get("RAY_ADDRESS"):
-        _refuse_silence(named)
-        try:
-            with _hushed():
-                ray.init(address="auto", **quiet)
-        except (RuntimeError, ConnectionError) as error:  # another Ray or Python, say
-            raise UserError(f"RAY_ADDRESS: {named}: {error}") from error
-        return
+def _connect_to(address: str) -> None:
+    _refuse_silence(address)
     try:
-        _start(workers, quiet)
-    except Exception:  # Ray's own are of no kind; on a busy machine it gives up after 30 s
-        ray.shutdown()
-        try:
-            _start(workers, quiet)
-        except Exception as error:
-            raise GivenUp(f"a local Ray did not start ({error}); is this machine busy?") from error
+        _init(address="auto")
+    except (RuntimeError, ConnectionError) as error:  # another Ray or Python, say
+        raise UserError(f"RAY_ADDRESS: {address}: {error}") from error
 
 
-def _start(workers: WorkersConfig, quiet: Mapping[str, Any]) -> None:
+def _start(workers: WorkersConfig) -> None:
+    """On a busy machine Ray gives up after 30 s: it is tried twice."""
     import ray
 
     cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
-    with _hushed():
-        ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
+    for is_last in (False, True):
+        try:
+            _init(address="local", num_cpus=cpus, include_dashboard=False)
+            return
+        except Exception as error:  # Ray's own are of no kind
+            if is_last:
+                said = f"a local Ray did not start ({error}); is this machine busy?"
+                raise GivenUp(said) from error
+            ray.shutdown()
+
+
+def _init(**options: Any) -> None:
+    """Ray's core notes its own log level on stderr, past Python; shown only if starting fails."""
+    import ray
+
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as noted:
+        os.dup2(noted.fileno(), 2)
+        try:
+            ray.init(logging_level=logging.ERROR, log_to_driver=False, **options)
+        except BaseException:
+            noted.seek(0)
+            os.write(kept, noted.read())
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _refuse_silence(address: str) -> None:
@@ -128,21 +151,3 @@ def _refuse_silence(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
     except OSError as error:
         raise UserError(f"RAY_ADDRESS: no Ray answers at {address} ({error})") from None
-
-
-@contextmanager
-def _hushed() -> Iterator[None]:
-    """Ray's core notes its own log level on stderr, past Python; said only if starting fails."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as noted:
-        os.dup2(noted.fileno(), 2)
-        try:
-            yield
-        except BaseException:
-            noted.seek(0)
-            os.write(kept, noted.read())
-            raise
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)

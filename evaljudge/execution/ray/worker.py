@@ -1,8 +1,9 @@
-"""A Ray actor with one engine; its rows are shards to do, what it gives back are receipts.
+"""Ray's actors: their rows are orders of shards, and what they give back are receipts.
 
-    {"order": '{"shard": [3, 32, 96], "stages": ["judge"], …}'} -> {"receipt": '{"shard": 3, …}'}
+    {"order": '{"shard": {"number": 3, …}, …}'} -> {"receipt": '{"shard": 3, …}'}
+    {"order": '[[3, 32, 96], ["rouge1"]]'} -> {"receipt": '{"stage": "measure", …}'}
 
-What ends the run instead is a receipt too: `refused` (the user's to mend) or `given up`.
+What ends the run instead is a receipt too: `refused` (the user can correct it) or `given up`.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ from typing import Any
 
 from evaljudge.errors import EngineDead, GivenUp, UserError
 from evaljudge.execution.attempts import Here, Loading
+from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.orders import Assignment, read_order
 from evaljudge.execution.shards import ShardWork
+from evaljudge.storage import Shard
 
 DEAD_ENGINE = 70
-REFUSED, GIVEN_UP, OF_ALL = "refused", "given up", "of all"
+REFUSED, GIVEN_UP, AT_ONCE = "refused", "given up", "at once"
 
 
 class Worker:
+    """Asks, over one engine."""
+
     def __init__(self, assignment: Assignment, gpus: float) -> None:
         self._ending: dict[str, Any] = {}
         try:
             self._work = _begin(assignment, gpus)
-        except (UserError, GivenUp) as error:  # said by the driver; a retry would not mend it
-            self._ending = _ending(error) | {OF_ALL: True}
+        except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
+            self._ending = _ending(error)
 
     async def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         if self._ending:
@@ -36,12 +41,32 @@ class Worker:
         for order in map(read_order, batch["order"]):
             try:
                 receipts += await self._work.do(order)
-            except EngineDead as error:  # a worker without its engine is of no use: be replaced
+            except EngineDead as error:  # Ray replaces this worker, which has no engine any more
                 print(f"engine died: {error}", file=sys.stderr, flush=True)
                 os._exit(DEAD_ENGINE)
             except (UserError, GivenUp) as error:
-                receipts.append(_ending(error))
+                receipts.append(_ending(error) | {AT_ONCE: True})
         return {"receipt": [json.dumps(receipt) for receipt in receipts]}
+
+
+class Measurer:
+    """Measures, on one CPU."""
+
+    def __init__(self, measuring: Any) -> None:
+        import ray
+
+        worker = ray.get_runtime_context().get_actor_id()
+        self._work = MeasuringWork(ray.get(measuring), worker)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {"receipt": [json.dumps(self._receipt(order)) for order in batch["order"]]}
+
+    def _receipt(self, order: str) -> dict[str, Any]:
+        shard, names = json.loads(order)
+        try:
+            return self._work.measure(Shard(*shard), names)
+        except (UserError, GivenUp) as error:
+            return _ending(error)
 
 
 def _begin(assignment: Assignment, gpus: float) -> ShardWork:
@@ -49,14 +74,14 @@ def _begin(assignment: Assignment, gpus: float) -> ShardWork:
 
     context = ray.get_runtime_context()
     worker = f"{os.uname().nodename}-{os.getpid()}"
-    here = Here(assignment.session, worker, context.get_node_id(), _lives)
+    here = Here(assignment.session, worker, context.get_node_id(), _is_up)
     loading = Loading(assignment.open_output(), context.get_actor_id(), here)
     work = ShardWork(assignment, here, gpus=gpus)
     loading.end()
     return work
 
 
-def _lives(node: str) -> bool:
+def _is_up(node: str) -> bool:
     import ray
 
     return any(known["Alive"] for known in ray.nodes() if known["NodeID"] == node)
