@@ -53,6 +53,8 @@ def claimed(uri: str) -> Iterator[Claim]:
 
 
 class _Lock:
+    """Of a local folder: it lasts as long as its process, so `check` has nothing to do."""
+
     def __init__(self, place: Place) -> None:
         self._uri, self._folder, self._path = place.uri, place.path, f"{place.path}/{NAME}"
 
@@ -80,8 +82,7 @@ class _Lock:
         except FileNotFoundError:
             return False
 
-    def check(self) -> None:
-        """Nobody can take a lock from a living process."""
+    def check(self) -> None: ...
 
     def release(self) -> None:
         with suppress(FileNotFoundError):  # gone with its folder
@@ -103,7 +104,7 @@ class _Lease:
     def take(self) -> None:
         while not self._taken():
             pass
-        self._beating = threading.Thread(target=self._beat, name="claim", daemon=True)
+        self._beating = threading.Thread(target=self._renew, name="claim", daemon=True)
         self._beating.start()
 
     def check(self) -> None:
@@ -136,7 +137,7 @@ class _Lease:
                 return there is not None
         return False
 
-    def _beat(self) -> None:
+    def _renew(self) -> None:
         while not self._end.wait(BEAT):
             try:
                 there = self._hastily.read(NAME)
@@ -146,7 +147,7 @@ class _Lease:
                 self._mine["beat"] += 1
                 self._hastily.swap(NAME, there.mark, self._text())
             except (GivenUp, UserError):
-                continue  # the run itself says what storage refuses; the claim goes on trying
+                continue  # the run itself says what storage refuses; renewing is tried again
 
     def _is_mine(self, there: Held) -> bool:
         return bool(_read(there).get("token") == self._mine["token"])
@@ -190,6 +191,6 @@ def _is_dead(there: Held) -> bool:
 def _read(there: Held) -> dict[str, Any]:
     try:
         holder = json.loads(there.content)
-        return holder if isinstance(holder, dict) else {"name": "?"}
     except ValueError:
-        return {"name": "?"}
+        holder = None
+    return holder if isinstance(holder, dict) else {"name": "?"}

@@ -17,13 +17,14 @@ def expand(uri: str) -> list[str]:
     """The files that a file, a folder or a glob names, sorted; folders are not descended into."""
     if any(mark in uri for mark in "*?["):
         folder, _, pattern = uri.rpartition("/")
-        return [f for f in _files_of(Place(folder or ".")) if fnmatch(_base(f), pattern)]
+        files = _files_of(Place(folder or "."))
+        return [f for f in files if fnmatch(f.rpartition("/")[2], pattern)]
     place = Place(uri)
-    kind = place.kind("")
-    if kind == "Directory":
-        return _files_of(place)
-    if kind == "NotFound":
-        raise UserError(f"{uri}: no such file or folder")
+    match place.kind(""):
+        case "Directory":
+            return _files_of(place)
+        case "NotFound":
+            raise UserError(f"{uri}: no such file or folder")
     return [uri]
 
 
@@ -73,7 +74,3 @@ def fetch_folder(uri: str) -> str:
         with contextlib.suppress(OSError):  # another worker on this machine was first
             os.rename(arriving, kept)
     return kept
-
-
-def _base(uri: str) -> str:
-    return uri.rpartition("/")[2]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
@@ -97,15 +97,13 @@ class Output:
     @property
     def is_untouched(self) -> bool:
         """No shard of any stage is committed, so there is nothing that a rerun could resume."""
-        stages: tuple[Stage, ...] = ("prepare", "judge", "measure")
-        return not any(self.committed(stage) for stage in stages)
+        return not any(self.committed(stage) for stage in get_args(Stage))
 
     @property
     def holds_no_answer(self) -> bool:
-        """No model answered anything that is committed: nothing would be lost with what lies here.
+        """Nothing committed here was asked of a model (every text was empty or too long, say).
 
-        So it is where every text was empty or too long. What was measured without a model counts
-        only in a run that has no judge.
+        What was measured without a model counts only in a run that has no judge.
         """
         if not any(self.committed(stage) for stage in ("prepare", "judge")):
             return self.is_untouched
@@ -118,7 +116,7 @@ class Output:
         self.place.remove(SHARDS)
         self.place.remove(RUN)
         for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
-            self.place.clear_below(folder)
+            self.place.remove_folder(folder)
 
     def listing(self) -> dict[str, Any] | None:
         return self.place.find_json(SHARDS)
@@ -133,6 +131,7 @@ class Output:
     # commits
 
     def committed(self, stage: Stage) -> set[int]:
+        """The numbers of the shards that are done with the stage."""
         return {int(name.removesuffix(".json")) for name in self.place.names(f"commits/{stage}")}
 
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
@@ -158,7 +157,7 @@ class Output:
         self.place.remove(f"attempts/{name}.json")
 
     def forget_attempts(self) -> None:
-        self.place.clear("attempts")
+        self.place.remove_folder("attempts")
 
     def tidy(self) -> None:
         """Remove what is only needed while a run goes on, or after its process died."""

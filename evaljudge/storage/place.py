@@ -54,6 +54,7 @@ class Place:
             raise UserError(f"{uri}: names no bucket")
         self._system, self.path = locate(self.uri)  # the path in its filesystem
         self.is_local = isinstance(self._system, fs.LocalFileSystem)
+        self._is_s3 = self.uri.startswith(SCHEME)
         self._has_bucket = False
 
     def __reduce__(self) -> tuple[type[Place], tuple[str]]:
@@ -74,21 +75,24 @@ class Place:
 
     def files(self, folder: str) -> list[tuple[str, int]]:
         """The files directly in a folder, with their sizes; none where the folder is not there."""
-        from pyarrow import fs
-
-        selector = fs.FileSelector(self._path(folder), allow_not_found=True)
-        found = self._try(folder, lambda: self._system.get_file_info(selector))
-        if not found:
-            self._refuse_no_bucket()
-        return sorted((i.base_name, i.size) for i in found if i.type == fs.FileType.File)
+        return sorted((info.base_name, info.size) for info in self._files_in(folder))
 
     def names(self, folder: str) -> list[str]:
         """Those names among them that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
+    def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
+        from pyarrow import fs
+
+        selector = fs.FileSelector(self._path(folder), allow_not_found=True, recursive=and_below)
+        found = self._try(folder, lambda: self._system.get_file_info(selector))
+        if not found:
+            self._refuse_no_bucket()
+        return [info for info in found if info.type == fs.FileType.File]
+
     def _refuse_no_bucket(self) -> None:
         """Where something is missing on S3, look once whether the whole bucket is."""
-        if self._has_bucket or not self.uri.startswith(SCHEME):
+        if self._has_bucket or not self._is_s3:
             return
         bucket = self.path.partition("/")[0]
         if self._try("", lambda: self._system.get_file_info(bucket)).type.name == "NotFound":
@@ -114,11 +118,10 @@ class Place:
 
     def find_json(self, name: str) -> dict[str, Any] | None:
         """None where there is no such file."""
-        try:
+        with suppress(FileNotFoundError):
             found: dict[str, Any] = self.read_json(name)
-        except FileNotFoundError:
-            return None
-        return found
+            return found
+        return None
 
     def read_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
         import pyarrow as pa
@@ -151,8 +154,7 @@ class Place:
         """A binary stream whose content appears under `name` when the block ends well."""
         if self.is_local:
             return whole_file(self._path(name))
-        is_s3 = self.uri.startswith(SCHEME)
-        put = partial(self._objects.put, name) if is_s3 else None
+        put = partial(self._objects.put, name) if self._is_s3 else None
         return whole_upload(self._system, self._path(name), self.at(name), put)
 
     def create_json(self, name: str, content: Any) -> bool:
@@ -167,7 +169,7 @@ class Place:
     # removing
 
     def remove(self, name: str) -> None:
-        if self.uri.startswith(SCHEME):
+        if self._is_s3:
             self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
             return
         with suppress(FileNotFoundError):
@@ -186,23 +188,11 @@ class Place:
                 for name in filter(is_part, files):
                     os.unlink(f"{folder}/{name}")
 
-    def clear(self, folder: str) -> None:
-        """Remove the files directly in a folder, and the folder if that was all."""
-        self.keep(folder, ())
-        if self.is_local:
-            with suppress(OSError):  # not there, or not empty
-                os.rmdir(self._path(folder))
-
-    def clear_below(self, folder: str) -> None:
-        """Remove all files of a folder and of those in it, and the folders."""
-        from pyarrow import fs
-
+    def remove_folder(self, folder: str) -> None:
+        """Remove a folder with all that is in it."""
         path = self._path(folder)
-        selector = fs.FileSelector(path, allow_not_found=True, recursive=True)
-        found = self._try(folder, lambda: self._system.get_file_info(selector))
-        for info in found:
-            if info.type == fs.FileType.File:
-                self.remove(f"{folder}/{info.path.removeprefix(f'{path}/')}")
+        for info in self._files_in(folder, and_below=True):
+            self.remove(f"{folder}/{info.path.removeprefix(f'{path}/')}")
         if self.is_local and os.path.isdir(path):
             self._system.delete_dir(path)
 

@@ -10,7 +10,7 @@ role, never the URI's.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 SCHEME = "s3://"
 CONNECT_TIMEOUT, READ_TIMEOUT = 10, 60
 MISSING, TAKEN = {404}, {409, 412}
-_CODES = {
-    "NoSuchBucket": "NO_SUCH_BUCKET",
-    "AccessDenied": "ACCESS_DENIED",
-    "InvalidAccessKeyId": "INVALID_ACCESS_KEY_ID",
-    "SignatureDoesNotMatch": "SIGNATURE_DOES_NOT_MATCH",
-    "ExpiredToken": "EXPIRED_TOKEN",
-}
 
 
 def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
@@ -94,8 +87,7 @@ class Objects:
 
     def put(self, name: str, content: bytes) -> None:
         """In one request, so that nothing is begun that may be left unfinished."""
-        where = {"Bucket": self._bucket, "Key": self._key(name)}
-        self._do(name, lambda: self._client.put_object(**where, Body=content), set(), None)
+        self._request("put_object", name, set(), Body=content)
 
     def create(self, name: str, content: bytes) -> bool:
         """Put it, unless something is there."""
@@ -106,34 +98,21 @@ class Objects:
         return self._put(name, content, IfMatch=mark)
 
     def read(self, name: str) -> Held | None:
-        def get() -> Held | None:
-            found = self._client.get_object(Bucket=self._bucket, Key=self._key(name))
-            return Held(found["Body"].read(), found["ETag"])
-
-        found: Held | None = self._do(name, get, MISSING, None)
-        return found
+        found = self._request("get_object", name, MISSING)
+        return Held(found["Body"], found["ETag"]) if found else None
 
     def remove(self, name: str) -> None:
-        def delete() -> None:
-            self._client.delete_object(Bucket=self._bucket, Key=self._key(name))
-
-        self._do(name, delete, MISSING, None)
+        self._request("delete_object", name, MISSING)
 
     def _put(self, name: str, content: bytes, **condition: str) -> bool:
         """Also true where the answer to the put was lost and this content is there."""
-
-        def put() -> bool:
-            where = {"Bucket": self._bucket, "Key": self._key(name)}
-            self._client.put_object(**where, Body=content, **condition)
-            return True
-
-        if self._do(name, put, TAKEN | MISSING, False):
+        if self._request("put_object", name, TAKEN | MISSING, Body=content, **condition):
             return True
         there = self.read(name)
         return there is not None and there.content == content
 
-    def _do(self, name: str, work: Callable[[], Any], mild: set[int], otherwise: Any) -> Any:
-        """Its result; or `otherwise` where the answer was one of these statuses."""
+    def _request(self, operation: str, name: str, allowed: set[int], **more: Any) -> Any:
+        """Its answer, with the body read; None where the status is one of those allowed."""
         from botocore.exceptions import (
             BotoCoreError,
             ClientError,
@@ -143,17 +122,19 @@ class Objects:
         )
         from urllib3.exceptions import HTTPError
 
-        uri = f"{self._uri}/{name}"
+        uri, key = f"{self._uri}/{name}", f"{self._folder}{name}"
 
         def tried() -> Any:
             try:
-                return work()
+                answer = getattr(self._client, operation)(Bucket=self._bucket, Key=key, **more)
+                return answer | {"Body": answer["Body"].read()} if "Body" in answer else answer
             except ClientError as error:
-                refuse(uri, _CODES.get(error.response["Error"]["Code"], ""))
+                code = error.response["Error"]["Code"]  # pyarrow says NoSuchBucket in its own way
+                refuse(uri, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", code).upper())
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
                 refuse(uri, f"HTTP status {status}")
-                if status in mild:
-                    return otherwise
+                if status in allowed:
+                    return None
                 raise OSError(str(error)) from None
             except (NoCredentialsError, PartialCredentialsError, ParamValidationError) as error:
                 raise UserError(f"{uri}: {_one_line(error)}") from None
@@ -161,9 +142,6 @@ class Objects:
                 raise OSError(str(error)) from None
 
         return patiently(uri, tried, self._patience)
-
-    def _key(self, name: str) -> str:
-        return f"{self._folder}{name}"
 
 
 def _client(bucket: str, patience: float | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from math import isnan, nan
@@ -42,19 +42,19 @@ def _schemas() -> dict[str, pa.Schema]:
 
 
 def cases_table(cases: Iterable[Case]) -> pa.Table:
-    return _table("cases", cases, _case_row)
+    return _table("cases", map(_case_row, cases))
 
 
 def briefs_table(briefs: Iterable[Brief]) -> pa.Table:
-    return _table("briefs", briefs, lambda b: _row(b) | {"content": _json(b.content)})
+    return _table("briefs", (_row(b) | {"content": _json(b.content)} for b in briefs))
 
 
 def verdicts_table(verdicts: Iterable[Verdict]) -> pa.Table:
-    return _table("verdicts", verdicts, lambda v: _row(v) | {"evidence": _json(v.evidence)})
+    return _table("verdicts", (_row(v) | {"evidence": _json(v.evidence)} for v in verdicts))
 
 
 def scores_table(scores: Iterable[Score]) -> pa.Table:
-    return _table("scores", scores, lambda s: _row(s) | {"status": s.status})
+    return _table("scores", (_row(s) | {"status": s.status} for s in scores))
 
 
 def read_cases(table: pa.Table) -> Iterator[Case]:
@@ -66,18 +66,15 @@ def read_cases(table: pa.Table) -> Iterator[Case]:
 
 
 def _candidate(columns: Mapping[str, Any]) -> Candidate:
-    """Older runs have no column of raters."""
-    raters = {axis: _with_nan(numbers) for axis, numbers in columns.get("raters") or ()}
+    """Older runs have no column of raters; null is an absent rating.
+
+    It becomes the object `math.nan` itself, so that equal cases are equal.
+    """
+    raters = {
+        axis: tuple(nan if number is None else number for number in numbers)
+        for axis, numbers in columns.get("raters") or ()
+    }
     return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)
-
-
-def _with_nan(numbers: Iterable[float | None]) -> tuple[float, ...]:
-    """Null is an absent rating: always the object `math.nan`, so that equal cases are equal."""
-    return tuple(nan if number is None else number for number in numbers)
-
-
-def _with_null(numbers: Iterable[float]) -> list[float | None]:
-    return [None if isnan(number) else number for number in numbers]
 
 
 def read_briefs(table: pa.Table) -> Iterator[Brief]:
@@ -98,18 +95,15 @@ def read_scores(table: pa.Table) -> Iterator[Score]:
         yield Score(**row)
 
 
-def _table(name: str, records: Iterable[Any], row: Callable[[Any], Mapping[str, Any]]) -> pa.Table:
+def _table(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
-    return pa.Table.from_pylist([row(record) for record in records], schema=_schemas()[name])
+    return pa.Table.from_pylist(list(rows), schema=_schemas()[name])
 
 
 def _row(record: Any) -> dict[str, Any]:
-    fields: Sequence[str] = record.__slots__
-    row = {name: getattr(record, name) for name in fields}
-    if isinstance(row.get("tokens"), Tokens):
-        row["tokens"] = asdict(row["tokens"])
-    return row
+    row = {name: getattr(record, name) for name in record.__slots__}
+    return row | {"tokens": asdict(row["tokens"])} if "tokens" in row else row
 
 
 def _case_row(case: Case) -> dict[str, Any]:
@@ -120,7 +114,10 @@ def _case_row(case: Case) -> dict[str, Any]:
                 "system": c.system,
                 "text": c.text,
                 "ratings": list(c.ratings.items()),
-                "raters": [(axis, _with_null(numbers)) for axis, numbers in c.raters.items()],
+                "raters": [
+                    (axis, [None if isnan(number) else number for number in numbers])
+                    for axis, numbers in c.raters.items()
+                ],
             }
             for c in case.candidates
         ],

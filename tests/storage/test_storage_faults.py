@@ -62,7 +62,7 @@ def remove_it(place: Place) -> object:
 
 
 def clear_it(place: Place) -> object:
-    place.clear("there")
+    place.remove_folder("there")
     return place.names("there")
 
 
