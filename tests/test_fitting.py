@@ -22,8 +22,8 @@ from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Score, Verdict
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
-from evaljudge.runs.measuring import corpus_digest
 from evaljudge.runs.pipeline import Outcome
+from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output, claimed
 
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]

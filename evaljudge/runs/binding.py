@@ -9,7 +9,7 @@ is new. Human ratings change no ask: they are refreshed in place.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import ceil
 from typing import Any
@@ -48,7 +48,12 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             _refuse(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, {}, corpus, claim)
         else:
-            _check(job, output, bound, listing, now, extend)
+            there = bound["fingerprint"] | {"corpus": listing["corpus"]}
+            if extend and there["corpus"] != now["corpus"]:
+                _refuse(output, differences(there | {"corpus": now["corpus"]}, now))
+                _refuse_unfinished(job, output)
+            else:
+                _refuse(output, differences(there, now))
             _take_over(output, corpus, job, listing, claim)
     return output
 
@@ -103,23 +108,6 @@ def _bind(output: Output, now: Fingerprint) -> dict[str, Any]:
     return bound
 
 
-def _check(
-    job: Job,
-    output: Output,
-    bound: Mapping[str, Any],
-    listing: Listing,
-    now: Fingerprint,
-    extend: bool,
-) -> None:
-    there = bound["fingerprint"] | {"corpus": listing["corpus"]}
-    differs = differences(there, now)
-    if extend and there["corpus"] != now["corpus"]:
-        differs = differences(there | {"corpus": now["corpus"]}, now)
-        _refuse(output, differs)
-        _refuse_unfinished(job, output)
-    _refuse(output, differs)
-
-
 def _refuse(output: Output, differs: list[str]) -> None:
     if not differs:
         return
@@ -135,8 +123,7 @@ def _refuse(output: Output, differs: list[str]) -> None:
 def _refuse_unfinished(job: Job, output: Output) -> None:
     if not job.judges:  # metrics measure what they lack, whatever was there before
         return
-    missing = {shard.number for shard in output.shards()} - output.committed("judge")
-    if missing:
+    if missing := {shard.number for shard in output.shards()} - output.committed("judge"):
         raise UserError(
             f"{output.uri}: {len(missing)} shards are not judged yet; finish the run as it was "
             "before you extend it"
@@ -147,8 +134,8 @@ def _cut(
     output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case], claim: Claim
 ) -> None:
     """Append shards of these cases to those listed, and list them all."""
-    pieces = PIECES_PER_WORKER * job.config.workers.max
-    size = min(MOST_CASES, max(1, ceil(corpus.cases / pieces)))
+    most = PIECES_PER_WORKER * job.config.workers.max
+    size = min(MOST_CASES, max(1, ceil(corpus.cases / most)))
     known: list[Shard] = output.shards() if listing else []
     first = max((shard.number for shard in known), default=-1) + 1
 
@@ -158,7 +145,9 @@ def _cut(
         output.write_cases(shard, piece)
         return shard
 
-    new = list(ahead(write, enumerate(_pieces(cases, size), start=first)))
+    rest = iter(cases)
+    pieces = iter(lambda: list(islice(rest, size)), [])
+    new = list(ahead(write, enumerate(pieces, start=first)))
     claim.check()
     shards = known + new
     output.keep_cases(shards)  # a cut that was killed may have cut otherwise
@@ -175,12 +164,6 @@ def _cut(
             "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
         }
     )
-
-
-def _pieces(cases: Iterable[Case], size: int) -> Iterator[list[Case]]:
-    rest = iter(cases)
-    while piece := list(islice(rest, size)):
-        yield piece
 
 
 def _mark_known(output: Output, known: list[Shard], corpus: Corpus) -> None:

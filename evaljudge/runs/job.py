@@ -80,25 +80,18 @@ class Job:
 
     def collecting(self) -> dict[str, Callable[[], Collector]]:
         """By judge, what makes its collectors; a file that one of them needs is read here."""
-        how, seed = self.config.agreement, self.config.seed
+        resamples, seed = self.config.agreement.resamples, self.config.seed
+        keys = {judge.name: self.config.keys_of(judge.name, judge.kind) for judge in self.judges}
         return {
-            judge.name: judge.collecting(
-                CollectorOptions(how.resamples, seed, self.config.keys_of(judge.name, judge.kind))
-            )
+            judge.name: judge.collecting(CollectorOptions(resamples, seed, keys[judge.name]))
             for judge in self.judges
         }
 
     def fingerprint(self, corpus: str) -> Fingerprint:
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
-        return fingerprint(
-            corpus,
-            task,
-            self.judges,
-            self.model_is,
-            None if self.one_model else self.writer_is,
-            self.engine,
-            self.config.seed,
-        )
+        writer_is = None if self.one_model else self.writer_is
+        models = (self.model_is, writer_is, self.engine)
+        return fingerprint(corpus, task, self.judges, *models, self.config.seed)
 
     @property
     def cautions(self) -> list[str]:
@@ -135,21 +128,16 @@ class Job:
 
     def metric_signatures(self, corpus: str) -> dict[str, str]:
         spec, seed = self.config.metrics, self.config.seed
-        return {
-            metric.name: metric_signature(
-                metric, spec[metric.name].get("metric", metric.name), corpus, seed
-            )
-            for metric in self.metrics
-        }
+        kinds = {name: settings.get("metric", name) for name, settings in spec.items()}
+        return {m.name: metric_signature(m, kinds[m.name], corpus, seed) for m in self.metrics}
 
     def judge_signatures(self) -> dict[str, str]:
         made: dict[str, str] = {}
         for judge in self.judges:
             assert self.model_is is not None, "judges need a model: Config saw to it"
             assert self.writer_is is not None
-            line = score_signature(
-                judge, self.model_is, self.writer_is, self.engine, self.config.seed
-            )
+            models = (self.model_is, self.writer_is, self.engine)
+            line = score_signature(judge, *models, self.config.seed)
             made |= dict.fromkeys(judge.scorers, line)
         return made
 
@@ -166,8 +154,8 @@ def make_job(
     engines = engines or VllmEngines()
     _refuse_fleeting(config.out)
     task = load_task(config.task, config.axes, config.prompts, config.layout)
-    told, references = take_references(config.judges, [axis.name for axis in task.axes])
-    judges = make_judges(told, task)
+    settings, references = take_references(config.judges, [axis.name for axis in task.axes])
+    judges = make_judges(settings, task)
     metrics = make_metrics(config.metrics)
     _refuse_doubles(judges, metrics)
     mixes = mixes_of(config.mixes, _axes_of_scorers(judges, metrics))
@@ -188,7 +176,9 @@ def make_job(
     models = (model, writer, model_is, writer_is)
     job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
     _check_calibrate(job)
-    _check_selections(job)
+    for selection in config.select:
+        for condition in selection.all:
+            _check_condition(job, condition, f"select.{selection.name}")
     _check_encoders(job, afresh=bound is None)
     return job
 
@@ -245,12 +235,6 @@ def _check_calibrate(job: Job) -> None:
             raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
         if calibrated_name(scorer) in known:
             raise UserError(f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already")
-
-
-def _check_selections(job: Job) -> None:
-    for selection in job.config.select:
-        for condition in selection.all:
-            _check_condition(job, condition, f"select.{selection.name}")
 
 
 def _check_condition(job: Job, condition: Condition, where: str) -> None:

@@ -10,7 +10,7 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
@@ -38,10 +38,9 @@ from evaljudge.plugins import kinds
 from evaljudge.report import page, write_report
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.measuring import corpus_digest, measure, unmeasured
 from evaljudge.runs.planning import Plan, make_plan
 from evaljudge.runs.references import put_references
-from evaljudge.runs.stages import do_stages, missing
+from evaljudge.runs.stages import Watch, corpus_digest, do_stages, measure, missing, unmeasured
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
 
 Given = str | Mapping[str, Any] | Config
@@ -128,10 +127,8 @@ def judge(
     job = make_job(_config(given, changes), engines)
     output = open_bound(job)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        unprepared = missing(job, output, ("prepare",))
-        if unprepared:
-            said = f"{output.uri}: {len(unprepared)} shards have no briefs: `prepare` first"
-            raise UserError(said)
+        if unprepared := len(missing(job, output, ("prepare",))):
+            raise UserError(f"{output.uri}: {unprepared} shards have no briefs: `prepare` first")
         _ask(job, output, ("judge",), watching, claim)
         _write_run(job, output, _accounts(output))
     return output.uri
@@ -143,8 +140,7 @@ def make_report(
 ) -> Outcome:  # fmt: skip
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
     config = _config(given, changes)
-    bound = (Output(config.out).run() or {}).get("fingerprint", {})
-    job = make_job(config, engines, bound)
+    job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
     with watcher or Watcher() as watching, claimed(config.out) as claim:
         return _report(job, output, watching, claim)
@@ -156,13 +152,9 @@ def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None =
 
 
 def _config(given: Given, changes: Sequence[str]) -> Config:
-    return (
-        given if isinstance(given, Config) and not changes else load_config(_spec(given), changes)
-    )
-
-
-def _spec(given: Given) -> str | Mapping[str, Any]:
-    return given.model_dump() if isinstance(given, Config) else given
+    if isinstance(given, Config):
+        return load_config(given.model_dump(), changes) if changes else given
+    return load_config(given, changes)
 
 
 @contextmanager
@@ -211,8 +203,7 @@ def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
 
 
 def _refuse_no_candidates(job: Job, output: Output) -> None:
-    shards = output.shards()
-    if not any(shard.candidates for shard in shards):
+    if not any(shard.candidates for shard in output.shards()):
         raise UserError(
             f"{job.config.corpus_name}: no document has a candidate, so there is nothing to judge "
             "(`evaljudge prepare` needs none)"
@@ -222,22 +213,14 @@ def _refuse_no_candidates(job: Job, output: Output) -> None:
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
     if not job.judges:
         return
-
     lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
     unprepared = [shard for shard, wanted in lacking.items() if "prepare" in wanted]
     if job.references and job.writer_is and unprepared:
         watcher.entering("taking over the references given")
         put_references(job.references, job.judges, job.writer_is, output, unprepared)
-    watcher.starting(
-        {
-            stage: (sum(s.cases for s, wanted in lacking.items() if stage in wanted), total)
-            for stage in stages
-        }
-    )
-    try:
-        do_stages(job, output, stages, _seen(watcher, claim))
-    finally:
-        watcher.done()
+    left = {s: sum(shard.cases for shard, ss in lacking.items() if s in ss) for s in stages}
+    with _watching(watcher, claim, {stage: (left[stage], total) for stage in stages}) as seen:
+        do_stages(job, output, stages, seen)
     if lacking:  # else the notes there are of measuring
         output.tidy()
 
@@ -249,20 +232,24 @@ def _measure(
     if not lacking:
         return
     total, left = (sum(shard.cases for shard in some) for some in (shards, lacking))
-    watcher.starting({"measure": (left, total)})
-    try:
-        measure(job, output, lacking, _seen(watcher, claim))
-    finally:
-        watcher.done()
+    with _watching(watcher, claim, {"measure": (left, total)}) as seen:
+        measure(job, output, lacking, seen)
     output.tidy()
 
 
-def _seen(watcher: Watcher, claim: Claim) -> Callable[[Mapping[str, Any]], None]:
+@contextmanager
+def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[Watch]:
+    """What the executor calls with each receipt."""
+
     def seen(receipt: Mapping[str, Any]) -> None:
         claim.check()
         watcher.receipt(receipt)
 
-    return seen
+    watcher.starting(todo)
+    try:
+        yield seen
+    finally:
+        watcher.done()
 
 
 def _report(
@@ -281,10 +268,9 @@ def _report(
     scoring = fit(_scoring(job, output, shards), output, shards)
     scored, accounts = _scored(job, scoring, shards, begun), _accounts(output)
     findings = _findings(job, output, shards, scoring, scored, accounts)
-    place = output.place
     files = [name for kind in kinds() for name in plugin(kind).files]
-    write_report(place, findings, "report/", files)
-    place.write("report/index.html", page(findings))
+    write_report(output.place, findings, "report/", files)
+    output.place.write("report/index.html", page(findings))
     claim.check()
     _write_run(job, output, accounts, findings)
     return Outcome(output.uri, findings)
@@ -401,22 +387,21 @@ def _write_run(
 ) -> None:
     """run.json: what was bound, grown by what was done."""
     bound, listing = output.run() or {}, output.listing() or {}
+    is_done = findings and not (job.judges and missing(job, output, ("prepare", "judge")))
     shards = output.shards()
-    done = {stage: len(output.committed(stage)) for stage in ("prepare", "judge")}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])
     bound |= {
         "briefs": job.config.briefs,
-        "state": "done" if findings and _is_whole(job, output) else "begun",
+        "state": "done" if is_done else "begun",
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": _versions(job),
         "counts": {
             "cases": sum(shard.cases for shard in shards),
             "candidates": sum(shard.candidates for shard in shards),
             "shards": len(shards),
-            "prepared": done["prepare"],
-            "judged": done["judge"],
-            "skipped_rows": listing["skipped_rows"],
-            "absent_ratings": listing["absent_ratings"],
+            "prepared": len(output.committed("prepare")),
+            "judged": len(output.committed("judge")),
+            **{name: listing[name] for name in ("skipped_rows", "absent_ratings")},
         },
         "asked": accounts.tokens,
         "total": accounts.total,
@@ -427,10 +412,6 @@ def _write_run(
     if findings:
         bound |= {"coverage": findings.share, "warnings": list(findings.warnings)}
     output.write_run(bound)
-
-
-def _is_whole(job: Job, output: Output) -> bool:
-    return not job.judges or not missing(job, output, ("prepare", "judge"))
 
 
 def _versions(job: Job) -> dict[str, str]:

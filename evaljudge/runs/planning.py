@@ -70,7 +70,7 @@ class Plan:
 
 def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
     """`written`: the briefs of the runs planned before this one, to which its own are added."""
-    return _apart(lambda: _planned(job, written))
+    return _in_a_thread(lambda: _planned(job, written))
 
 
 async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
@@ -81,7 +81,8 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         plan.rated = corpus.rated_on()
         plan.unread = [*corpus.unread, *nearly_met(judged, plan.rated)]
         if job.judges:
-            output = _output(job)
+            bound = Output(job.config.out, job.config.briefs).run() or {}
+            output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
             with _known(job, output, corpus, written) as known:
                 work = _remaining(job, output, corpus, plan)
                 await _Planning(job, known, output, plan).do(work)
@@ -90,7 +91,8 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
 
 def prefilled_by_layout(job: Job, others: Iterable[Job]) -> dict[str, tuple[int, int]]:
     """Of each layout: the prompt tokens of a fresh run's first cases, and the least prefilled."""
-    plans = {one.config.layout: _apart(partial(_planned_afresh, one)) for one in (job, *others)}
+    jobs = (job, *others)
+    plans = {one.config.layout: _in_a_thread(partial(_planned_afresh, one)) for one in jobs}
     return {layout: (plan.total.prompt, plan.total.floor) for layout, plan in plans.items()}
 
 
@@ -100,11 +102,6 @@ async def _planned_afresh(job: Job) -> Plan:
         work = ((case, BOTH) for case in islice(corpus, COMPARED_CASES))
         await _Planning(job, known, None, plan).do(work)
     return plan
-
-
-def _output(job: Job) -> Output:
-    bound = Output(job.config.out, job.config.briefs).run()
-    return Output(job.config.out, job.config.briefs, bound["id"] if bound else "")
 
 
 @contextmanager
@@ -146,7 +143,7 @@ def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator
         yield from ((case, stages) for case in output.cases(shard))
 
 
-def _apart(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
+def _in_a_thread(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
     """In a thread, as a notebook's own event loop runs in this one."""
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(lambda: asyncio.run(planning())).result()
@@ -154,7 +151,8 @@ def _apart(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
 
 class _Planning:
     def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
-        assert job.model is not None and job.writer is not None, "_refuse_nothing saw to it"
+        assert job.model and job.writer and job.writer_is, "judges need a model: Config saw to it"
+        self._writer = job.writer_is
         self._job, self._known, self._plan = job, known, plan
         self._sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
         self._gauges: dict[Stage, Gauge] = {}
@@ -179,12 +177,11 @@ class _Planning:
     ) -> dict[str, list[Brief]]:
         models, found = self._models(case, "prepare"), dict[str, list[Brief]]()
         for judge in self._job.judges:
-            assert self._job.writer_is is not None
-            known = self._known.of(judge, case.document, self._job.writer_is)
+            known = self._known.of(judge, case.document, self._writer)
             whole = [brief for brief in known if brief.status == "ok"]
             if wanted:
                 new = await judge.brief(case.document, whole, models[judge.name].remembering)
-                self._known.keep(judge, case.document, self._job.writer_is, new)
+                self._known.keep(judge, case.document, self._writer, new)
                 known = [*whole, *new]
             found[judge.name] = known
         add_counts(asked, models)
@@ -203,7 +200,7 @@ class _Planning:
         add_counts(asked, models)
 
     def _foresee(self, name: str, reasons: Iterable[str]) -> None:
-        """What comes of imagined replies says nothing of the real ones."""
+        """Count the reasons that hold whatever the model replies."""
         for reason in reasons:
             if all(group.foreseeable for group in grouped({reason: 1})):
                 self._plan.unscored.setdefault(name, Counter())[reason] += 1
@@ -226,13 +223,11 @@ class _Planning:
         imagining = Imagining(
             lambda prompt: self._gauge(stage)(prompt), texts, self._context(stage)
         )
-        writer = self._job.writer_is
-        assert writer is not None
         model = Common(
             imagining,
             lambda name: self._known.common.get(name) or self._kept(name),
             lambda name, said: self._known.common.setdefault(name, said) is said,
-            lambda prompt, how: common_key(prompt, how, writer),
+            lambda prompt, how: common_key(prompt, how, self._writer),
         )
         if stage == "prepare" or not self._job.one_model:
             self._blocks = set()  # another case, or another model that has read nothing of it yet

@@ -45,8 +45,7 @@ class ProgressTally:
 
     def __str__(self) -> str:
         stages = (f"{DONE_IN_WORDS[s]} {n:,}/{self._of[s]:,}" for s, n in self._done.items())
-        here = self.steps_done - self._before
-        rate = here / max(time.monotonic() - self._since, 1e-9)
+        rate = (self.steps_done - self._before) / max(time.monotonic() - self._since, 1e-9)
         said = [f"{rate * A_MINUTE / len(self._of):,.0f} a minute"]
         if rate:
             said.append(f"{_clock((self.steps - self.steps_done) / rate)} left")

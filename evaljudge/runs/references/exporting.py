@@ -53,13 +53,12 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
     kinds = list(dict.fromkeys(asked.get("judge", name) for name, asked in judged.items()))
     place, name = to_write(to)
     with index_on_disk(_SCHEMA) as index, place.writing(name) as stream:
-        seen = _Seen(index, out)
-        found = ahead(partial(_briefs_of, output, kinds), _prepared(output, kinds))
-        for sources, some in found:
-            for brief in filter(seen.is_new, some):
-                row = asdict(_reference_of(brief, sources[brief.doc_id], bound))
-                stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
-        exported = seen.count()
+        for sources, briefs_of in ahead(partial(_read, output, kinds), _prepared(output, kinds)):
+            for brief in briefs_of:
+                if _is_new(index, brief, out):
+                    row = asdict(_reference_of(brief, sources[brief.doc_id], bound))
+                    stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        exported = ExportedReferences(*index.execute(_COUNTS).fetchone())
         if not exported.references:  # said in here, so that no file appears
             judges = ", ".join(judged) or "none"
             raise UserError(f"{out}: no reference was written there (its judges: {judges})")
@@ -90,9 +89,7 @@ def _prepared(output: Output, kinds: Sequence[str]) -> list[Shard]:
     return shards
 
 
-def _briefs_of(
-    output: Output, kinds: Iterable[str], shard: Shard
-) -> tuple[dict[str, str], list[Brief]]:
+def _read(output: Output, kinds: Iterable[str], shard: Shard) -> tuple[dict[str, str], list[Brief]]:
     """A shard's briefs, and the digest of each document's source."""
     sources = {document.doc_id: source_digest(document) for document in output.sources(shard)}
     return sources, [brief for kind in kinds for brief in output.own_briefs(kind, shard)]
@@ -105,30 +102,24 @@ def _reference_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> Refere
     return ReferenceRow(*known, content["text"], writer, brief.signature)
 
 
-class _Seen:
-    """Each reference once: where a run was extended, several shards have a document's."""
+def _is_new(index: Index, brief: Brief, out: str) -> bool:
+    """Each reference once: where a run was extended, several shards have a document's.
 
-    def __init__(self, index: Index, out: str) -> None:
-        self._index, self._out = index, out
-
-    def is_new(self, brief: Brief) -> bool:
-        """An unscored one counts as missing until another shard has it."""
-        at = (brief.doc_id, brief.axis, brief.part)
-        if brief.status == "unscored":
-            self._index.execute(_MISS, (*at, brief.judge))
-            return False
-        if not {"rating", "text"} <= brief.content.keys():
-            return False
-        digest = sha256(brief.content["text"].encode()).digest()
-        before = self._index.execute(_FIND, at).fetchone()
-        if before is None:
-            self._index.execute(_KEEP, (*at, brief.judge, digest))
-        elif before[0] != digest:
-            raise UserError(
-                f"{self._out}: judges of this run have different references of level {brief.part} "
-                f"of {brief.axis} for document {shown(brief.doc_id)}: one file cannot hold both"
-            )
-        return before is None
-
-    def count(self) -> ExportedReferences:
-        return ExportedReferences(*self._index.execute(_COUNTS).fetchone())
+    An unscored one counts as missing until another shard has it.
+    """
+    at = (brief.doc_id, brief.axis, brief.part)
+    if brief.status == "unscored":
+        index.execute(_MISS, (*at, brief.judge))
+        return False
+    if not {"rating", "text"} <= brief.content.keys():
+        return False
+    digest = sha256(brief.content["text"].encode()).digest()
+    before = index.execute(_FIND, at).fetchone()
+    if before is None:
+        index.execute(_KEEP, (*at, brief.judge, digest))
+    elif before[0] != digest:
+        raise UserError(
+            f"{out}: judges of this run have different references of level {brief.part} "
+            f"of {brief.axis} for document {shown(brief.doc_id)}: one file cannot hold both"
+        )
+    return before is None

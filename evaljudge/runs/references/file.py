@@ -10,6 +10,7 @@ Files have many rows: they are read line by line, and kept in an index on disk.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -28,20 +29,17 @@ LEVELS = {rating: named(rating) for rating in ratings(9)}
 DIGITS = 16
 _SCHEMA = """
 CREATE TABLE given (
-    path TEXT, line INTEGER, doc_id TEXT, source_sha256 TEXT, axis TEXT, level REAL, text TEXT,
-    writer TEXT, signature TEXT, PRIMARY KEY (path, doc_id, axis, level)
+    path TEXT, doc_id TEXT, axis TEXT, level REAL, line INTEGER, fields TEXT,
+    PRIMARY KEY (path, doc_id, axis, level)
 ) WITHOUT ROWID;
 """
-_KEEP = "INSERT OR IGNORE INTO given VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_KEEP = "INSERT OR IGNORE INTO given VALUES (?, ?, ?, ?, ?, ?)"
 _FIRST = "SELECT line FROM given WHERE (path, doc_id, axis, level) = (?, ?, ?, ?)"
-_OF = """SELECT line, doc_id, source_sha256, axis, level, text, writer, signature
-FROM given WHERE path = ? AND doc_id = ? ORDER BY line"""
+_OF = "SELECT line, fields FROM given WHERE path = ? AND doc_id = ? ORDER BY line"
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One row."""
-
     doc_id: str
     source_sha256: str
     """Digest of the document that it was written for, so that it is not used for another."""
@@ -72,7 +70,7 @@ class ReferenceFiles:
     def of(self, path: str, doc_id: str) -> dict[int, ReferenceRow]:
         """By line."""
         rows = self._index.execute(_OF, (path, doc_id))
-        return {line: ReferenceRow(*columns) for line, *columns in rows}
+        return {line: ReferenceRow(**json.loads(fields)) for line, fields in rows}
 
     def axes(self) -> set[str]:
         return {axis for (axis,) in self._index.execute("SELECT DISTINCT axis FROM given")}
@@ -87,14 +85,13 @@ class ReferenceFiles:
 
     def _keep(self, path: str, row: Row) -> None:
         line, one = int(row.place.rpartition(":")[2]), _reference(row)
-        if self._index.execute(_KEEP, (path, line, *asdict(one).values())).rowcount:
-            return
         at = (path, one.doc_id, one.axis, one.level)
-        (first,) = self._index.execute(_FIRST, at).fetchone()
-        raise UserError(
-            f"{row.place}: level {LEVELS[one.level]} of {one.axis} for document "
-            f"{shown(one.doc_id)} again (first in line {first})"
-        )
+        if not self._index.execute(_KEEP, (*at, line, json.dumps(asdict(one)))).rowcount:
+            (first,) = self._index.execute(_FIRST, at).fetchone()
+            raise UserError(
+                f"{row.place}: level {LEVELS[one.level]} of {one.axis} for document "
+                f"{shown(one.doc_id)} again (first in line {first})"
+            )
 
 
 def _reference(row: Row) -> ReferenceRow:
@@ -102,15 +99,14 @@ def _reference(row: Row) -> ReferenceRow:
     if not is_number(level) or float(level) not in LEVELS:
         first, second, *_, last = LEVELS.values()
         raise UserError(f"{row.place}: `level` must be one of {first}, {second}, … {last}")
-    needed = {name: _text(row, name) for name in ("doc_id", "source_sha256", "axis", "text")}
-    may_be_empty = {name: _text(row, name, may_be_empty=True) for name in ("writer", "signature")}
-    return ReferenceRow(level=float(level), **needed, **may_be_empty)
+    names = ("doc_id", "source_sha256", "axis", "text", "writer", "signature")
+    return ReferenceRow(level=float(level), **{name: _text(row, name) for name in names})
 
 
-def _text(row: Row, name: str, may_be_empty: bool = False) -> str:
+def _text(row: Row, name: str) -> str:
     value = row.fields.get(name)
     if not isinstance(value, str):
         raise UserError(f"{row.place}: needs `{name}`, a text")
-    if not may_be_empty and not value.strip():
+    if not value.strip() and name not in ("writer", "signature"):
         raise UserError(f"{row.place}: `{name}` is empty")
     return clean(value)

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.identity import brief_key
-from evaljudge.judges.protocol import Judge, Part
+from evaljudge.judges.protocol import Judge
 from evaljudge.records import Brief, Case, Document
 from evaljudge.runs.references.file import (
     LEVELS,
@@ -45,17 +44,11 @@ def take_references(
     judges: Mapping[str, Mapping[str, Any]], axes: Collection[str]
 ) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
     """The judges' settings with digests in place of files, and each judge's file."""
-    paths = {
-        name: settings[SETTING]
-        for name, settings in judges.items()
-        if isinstance(settings.get(SETTING), str)
-    }
+    given = {name: settings.get(SETTING) for name, settings in judges.items()}
+    paths = {name: path for name, path in given.items() if isinstance(path, str)}
     digests = {path: _digest(path, axes) for path in dict.fromkeys(paths.values())}
-    settled = {
-        name: {**settings, SETTING: digests[paths[name]]} if name in paths else settings
-        for name, settings in judges.items()
-    }
-    return settled, paths
+    settled = {name: {**judges[name], SETTING: digests[path]} for name, path in paths.items()}
+    return {**judges, **settled}, paths
 
 
 def _digest(path: str, axes: Collection[str]) -> str:
@@ -89,13 +82,15 @@ class GivenReferences:
     def briefs(self, kind: str, document: Document, writer: Identity) -> Briefs:
         """Of all judges of a kind."""
         found: Briefs = {}
-        for judge in self.takers:
-            if judge.kind == kind:
-                given = self._of(self._paths[judge.name], document)
-                for part in judge.parts():
-                    if reference := given.get((part.axis, part.name)):
-                        key = brief_key(judge, part, document, writer)
-                        found[key] = _brief(kind, key, part, reference)
+        for judge in (judge for judge in self.takers if judge.kind == kind):
+            given = self._of(self._paths[judge.name], document)
+            for part in judge.parts():
+                if reference := given.get((part.axis, part.name)):
+                    key = brief_key(judge, part, document, writer)
+                    content = {"rating": reference.level, "text": reference.text,
+                               "writer": reference.writer}  # fmt: skip
+                    of = (document.doc_id, key, kind, part.axis, part.name)
+                    found[key] = Brief(*of, content, signature=reference.signature)
         return found
 
     def _of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
@@ -111,12 +106,6 @@ class GivenReferences:
         return {(one.axis, LEVELS[one.level]): one for one in found.values()}
 
 
-def _brief(kind: str, key: str, part: Part, given: ReferenceRow) -> Brief:
-    content = {"rating": given.level, "text": given.text, "writer": given.writer}
-    known = (given.doc_id, key, kind, part.axis, part.name)
-    return Brief(*known, content, signature=given.signature)
-
-
 @contextmanager
 def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenReferences]:
     with indexed(paths.values()) as files:
@@ -127,7 +116,7 @@ def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[
     """Refuse files whose references were written for other texts than these documents'."""
     if paths:
         with given_references(paths, judges) as given:
-            if not [True for document in documents if given.check(document)]:
+            if not sum(map(given.check, documents)):  # checks all, not only the first
                 files = ", ".join(dict.fromkeys(paths.values()))
                 raise UserError(f"{files}: has no reference of any document of this corpus")
 
@@ -138,38 +127,32 @@ def put_references(
     """Put what the files hold into the own briefs of shards that are to be prepared."""
     if not paths or not shards:
         return
+    prepared = output.committed("prepare")
+
+    def put(new: tuple[str, Shard, Briefs]) -> None:
+        kind, shard, briefs = new
+        if shard.number in prepared:  # but its briefs were lost, and these alone are not all
+            output.place.remove(f"commits/prepare/{shard.number:05d}.json")
+        output.write_briefs(kind, shard, briefs.values())
+
     with given_references(paths, judges) as given:
-        put = partial(_put, output, output.committed("prepare"))
-        for _ in ahead(lambda one: put(*one), _missing(given, writer, output, shards)):
+        for _ in ahead(put, _new_briefs(given, writer, output, shards)):
             pass
 
 
-def _missing(
+def _new_briefs(
     given: GivenReferences, writer: Identity, output: Output, shards: Sequence[Shard]
 ) -> Iterator[tuple[str, Shard, Briefs]]:
-    """What is still to be written, with what is there already."""
-    for shard, (cases, own) in zip(
-        shards, ahead(partial(_there, output, given.kinds), shards), strict=True
-    ):
-        for kind, known in own.items():
+    """What is still to be written, with what is there already and not unscored."""
+
+    def read(shard: Shard) -> tuple[list[Case], dict[str, list[Brief]]]:
+        return output.cases(shard), {kind: output.own_briefs(kind, shard) for kind in given.kinds}
+
+    for shard, (cases, own) in zip(shards, ahead(read, shards), strict=True):
+        for kind, briefs in own.items():
+            known = {brief.key: brief for brief in briefs if brief.status == "ok"}
             found: Briefs = {}
             for case in cases:
                 found |= given.briefs(kind, case.document, writer)
             if found.keys() - known.keys():
                 yield kind, shard, found | known
-
-
-def _there(
-    output: Output, kinds: Iterable[str], shard: Shard
-) -> tuple[list[Case], dict[str, Briefs]]:
-    """A shard's cases, and its briefs that are there and not unscored."""
-    own = {kind: output.own_briefs(kind, shard) for kind in kinds}
-    whole = {kind: {b.key: b for b in own[kind] if b.status == "ok"} for kind in own}
-    return output.cases(shard), whole
-
-
-def _put(output: Output, marked: set[int], kind: str, shard: Shard, briefs: Briefs) -> None:
-    """A marker whose briefs were lost is removed first: these briefs alone are not all."""
-    if shard.number in marked:
-        output.place.remove(f"commits/prepare/{shard.number:05d}.json")
-    output.write_briefs(kind, shard, briefs.values())
