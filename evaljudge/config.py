@@ -36,6 +36,11 @@ class CorpusConfig(Settings):
     columns: dict[str, str] = {}
     """Which of our fields each column or key of the corpus stands for."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_is_path(cls, given: Any) -> Any:
+        return {"path": given} if isinstance(given, str | list) else given
+
 
 class ModelConfig(Settings):
     source: str | None = None
@@ -44,6 +49,11 @@ class ModelConfig(Settings):
     engine: dict[str, Any] = {}
     endpoint: str | None = None
     name: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_is_source(cls, given: Any) -> Any:
+        return {"source": given} if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> ModelConfig:
@@ -88,27 +98,23 @@ class WorkersConfig(Settings):
         return given
 
     @model_validator(mode="after")
-    def _is_a_range(self) -> WorkersConfig:
+    def _can_be_met(self) -> WorkersConfig:
         if self.min > self.max:
             raise ValueError(f"min {self.min} is more than max {self.max}")
-        return self
-
-    @model_validator(mode="after")
-    def _local_is_one_process(self) -> WorkersConfig:
-        if self.executor == "local" and (wish := self.needs_ray):
-            raise ValueError(f"`executor: local` is this process alone: {wish} needs `ray`")
+        if self.executor == "local" and (setting := self.needs_ray):
+            raise ValueError(f"`executor: local` is this process alone: {setting} needs `ray`")
         return self
 
     @property
     def needs_ray(self) -> str:
         """The first setting that only workers of Ray can meet; empty where there is none."""
-        wishes = {
+        settings = {
             f"`min: {self.min}`": self.min > 1,
             f"`max: {self.max}`": self.max > 1,
             f"`gpus: {self.gpus}`": self.gpus not in ("auto", 0),
             f"`accelerator_type: {self.accelerator_type}`": self.accelerator_type is not None,
         }
-        return next((wish for wish, is_made in wishes.items() if is_made), "")
+        return next((setting for setting, is_made in settings.items() if is_made), "")
 
 
 class AgreementConfig(Settings):
@@ -162,13 +168,6 @@ class StudyConfig(Settings):
     judges: Annotated[list[Any], Field(min_length=1)]
     models: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
     writers: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
-
-    @field_validator("models", "writers", mode="before")
-    @classmethod
-    def _names_are_sources(cls, given: Any) -> Any:
-        if not isinstance(given, list):
-            return given
-        return [{"source": one} if isinstance(one, str) else one for one in given]
 
 
 class Config(Settings):
@@ -233,11 +232,6 @@ class Config(Settings):
         path = self.corpus.path
         return path if isinstance(path, str) else ", ".join(path)
 
-    @field_validator("model", "writer", mode="before")
-    @classmethod
-    def _name_is_source(cls, given: Any) -> Any:
-        return {"source": given} if isinstance(given, str) else given
-
     @field_validator("judges", mode="before")
     @classmethod
     def _no_settings_are_defaults(cls, given: Any) -> Any:
@@ -246,11 +240,6 @@ class Config(Settings):
         if isinstance(given, dict):
             return {name: settings or {} for name, settings in given.items()}
         return given
-
-    @field_validator("corpus", mode="before")
-    @classmethod
-    def _name_is_path(cls, given: Any) -> Any:
-        return {"path": given} if isinstance(given, str | list) else given
 
     @field_validator("calibrate")
     @classmethod

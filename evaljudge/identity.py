@@ -41,9 +41,9 @@ def fingerprint(
     return plain
 
 
-def short(told: Any) -> str:
+def short(value: Any) -> str:
     """A hash of anything that JSON can say."""
-    text = json.dumps(told, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -52,7 +52,7 @@ def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
     there, here = dict(_leaves(bound)), dict(_leaves(now))
     keys = sorted(there.keys() | here.keys())
     return [
-        f"{key} is {_said(there, key)} there, {_said(here, key)} here"
+        f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
         for key in keys
         if there.get(key) != here.get(key)
     ]
@@ -66,7 +66,7 @@ def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]
             yield f"{path}{key}", value
 
 
-def _said(leaves: Mapping[str, Any], key: str) -> str:
+def _shown(leaves: Mapping[str, Any], key: str) -> str:
     if key not in leaves:
         return "absent"
     text = json.dumps(leaves[key], ensure_ascii=False)
@@ -74,10 +74,10 @@ def _said(leaves: Mapping[str, Any], key: str) -> str:
 
 
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:
-    """Equal keys, equal briefs: the document's content, what is told, who writes."""
+    """Briefs with equal keys are equal: same document, same instructions, same writer."""
     context = document.context if part.shows_context else None
-    told = [judge.kind, judge.version, part.told, document.source, context, writer.as_key()]
-    return short([*told, document.references] if part.shows_references else told)
+    made_of = [judge.kind, judge.version, part.told, document.source, context, writer.as_key()]
+    return short([*made_of, document.references] if part.shows_references else made_of)
 
 
 def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
@@ -102,8 +102,8 @@ def _asking(judge: Judge) -> dict[str, Any]:
 
 def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:
     """`corpus`: the digest of all documents, which some metrics' numbers depend on."""
-    told = ({} if kind == metric.name else {"metric": kind}) | dict(metric.told)
+    settings = ({} if kind == metric.name else {"metric": kind}) | dict(metric.told)
     if isinstance(metric, CorpusMetric):
-        told |= {"corpus": corpus[:12], "seed": seed}
-    settings = json.dumps(told, sort_keys=True)
-    return f"{metric.name}@{metric.version} | {settings} | evaljudge {evaljudge.__version__}"
+        settings |= {"corpus": corpus[:12], "seed": seed}
+    line = json.dumps(settings, sort_keys=True)
+    return f"{metric.name}@{metric.version} | {line} | evaljudge {evaljudge.__version__}"

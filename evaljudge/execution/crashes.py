@@ -1,16 +1,16 @@
 """Whether the run before this one crashed, so that a case that crashes the process can be found.
 
-A local run works in the driver's own process. When that dies, the next run has to tell two things
-apart: somebody stopped it (`kill -9`, a power cut), which is no case's doing, or it crashed. So a
-run leaves a note, which names a file to which Python writes when a fatal signal comes:
+A local run works in the driver's own process. When that ends early, it was either stopped
+(`kill -9`, a power cut), which is no case's fault, or it crashed. To tell them apart, a run leaves
+a note that names a file to which Python writes at a fatal signal:
 
     attempts/process.json  {"session": "5e0c…", "machine": "host 1763…", "out_of_memory": 0,
                             "faults": "/tmp/evaljudge-x1.crash"}
 
-It crashed if that file holds anything, or if the system has ended processes for want of memory
-since; or if it says so itself, because it could not load another engine after one had died. Then
-the next run continues its session, in which deaths are counted (see attempts.py). A run that ends
-in any other way begins the count anew.
+It crashed if that file holds anything, if the system has killed processes for lack of memory
+since, or if the note says so, because no other engine could be loaded after one had died. Then the
+next run continues its session, in which deaths are counted (attempts.py). Otherwise counting starts
+again.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ _MEMORY_EVENTS = Path("/proc/vmstat")
 
 @contextmanager
 def noting_crashes(output: Output) -> Iterator[str]:
-    """Gives the session in which this run's deaths are counted: its own, or that of a run that
-    crashed before it. In the end the notes of all attempts are forgotten, unless they are evidence
-    (of a crash), out of reach, or another job's."""
+    """Gives the session in which this run's deaths are counted.
+
+    In the end all notes of attempts are removed, except after a crash, or where they are out of
+    reach or another job's.
+    """
     session = _session(output.attempt(NOTE))
     with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=".crash") as faults:
         note: dict[str, Any] = {"session": session, "machine": this_machine()}
@@ -56,30 +58,27 @@ def noting_crashes(output: Output) -> Iterator[str]:
 
 
 def _session(before: Mapping[str, Any]) -> str:
-    """That of the run before, if it crashed on this machine; else one of its own."""
+    """That of the run before, if it crashed on this machine; else a new one."""
     if before.get("machine") != this_machine():
         return uuid.uuid4().hex
-    said = before.get("crashed") or _said(before["faults"])
-    if not said and _out_of_memory() <= before["out_of_memory"]:
+    cause = before.get("crashed") or _last_words(before["faults"])
+    if not cause and _out_of_memory() <= before["out_of_memory"]:
         return uuid.uuid4().hex
-    why = said or "it was ended for want of memory"
-    print(
-        f"the run before crashed ({why}); the shards it was at are done one case at a time",
-        file=sys.stderr,
-        flush=True,
-    )
+    why = cause or "it was ended for want of memory"
+    line = f"the run before crashed ({why}); the shards it was at are done one case at a time"
+    print(line, file=sys.stderr, flush=True)
     return str(before["session"])
 
 
-def _said(file: str) -> str:
+def _last_words(file: str) -> str:
     """The first line of what Python wrote as it died; the file is removed."""
     path = Path(file)
     if path.parent != Path(tempfile.gettempdir()) or not path.name.startswith(PREFIX):
-        return ""  # a note that is none of ours
+        return ""  # no note of ours
     with suppress(FileNotFoundError):
-        said = path.read_text(errors="replace")
+        written = path.read_text(errors="replace")
         path.unlink()
-        return said.partition("\n")[0].strip()
+        return written.partition("\n")[0].strip()
     return ""
 
 
@@ -96,7 +95,7 @@ def _writing_faults(file: IO[str]) -> Iterator[None]:
 
 
 def _out_of_memory() -> int:
-    """How many processes Linux has ended for want of memory since it started."""
+    """How many processes Linux has killed for lack of memory since it started."""
     if not _MEMORY_EVENTS.exists():
         return 0
     lines = (line.split() for line in _MEMORY_EVENTS.read_text().splitlines())

@@ -1,9 +1,9 @@
 """Shards done in this process, over one engine: for laptops, notebooks and tests. No Ray.
 
 The work of a shard, its commits and the notes of its attempts are those of Ray's workers. An engine
-that dies is opened again here; where that fails (a GPU may be lost to the whole process), or where
-the process crashes, the next run takes its place and counts the death (crashes.py). So a case that
-is the cause each time is quarantined by the third rerun.
+that dies is opened again here. If that fails (a GPU may be lost to the whole process) or if the
+process crashes, the next run counts the death (crashes.py): a case that is the cause each time is
+quarantined by the third rerun.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _Asking:
                 print(said, file=sys.stderr, flush=True)
 
     async def _do_while_it_lives(self, work: ShardWork) -> EngineDead | None:
-        """What the engine died of, once all that was begun has come to its end."""
+        """What the engine died of, if it did, once all shards that were begun have ended."""
         waiting, dead = iter(list(self._left.values())), list[EngineDead]()
 
         async def take_turns() -> None:
@@ -123,7 +123,7 @@ def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
 
 @contextmanager
 def _crashed_after(dead: EngineDead | None) -> Iterator[None]:
-    """A process that can neither close nor replace its dead engine is of no more use."""
+    """After an engine died, any error here means that this process cannot go on."""
     try:
         yield
     except Exception as error:
@@ -139,17 +139,17 @@ def _gpus(source: ModelSource) -> float:
     """How many GPUs the engine holds, for what the run costs."""
     try:
         return source.gpus_per_engine if installed_build() == CUDA_BUILD else 0
-    except UserError:  # no vLLM here: the engines are somebody's own
+    except UserError:  # no vLLM here: the engines are the user's own
         return 0
 
 
 def _worker_name() -> str:
-    """Never that of an earlier one: a container may give each process the same number."""
+    """Unique: in a container each process may have the same number."""
     return f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 def _run(work: Coroutine[Any, Any, R]) -> R:
-    """To its end: in this thread, or in one of its own where this one has a notebook's loop."""
+    """Run it in this thread, or in another where this one runs a notebook's event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

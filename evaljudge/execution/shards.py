@@ -203,7 +203,7 @@ class ShardWork:
 
 
 async def _together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """What all come to; where one fails, none of the others is left running."""
+    """All results; where one fails, the others are cancelled."""
     tasks = [asyncio.create_task(one) for one in work]
     try:
         return await asyncio.gather(*tasks)

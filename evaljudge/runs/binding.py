@@ -1,9 +1,9 @@
 """Binding an output folder to one run, and cutting the corpus into its numbered shards.
 
 The folder is bound by `run.json` before anything else is written; the shards are listed when all
-their cases lie there. What the run is may not change once a model has answered for a committed
-shard (until then the folder is free for another run), except that `--extend` appends shards of what
-is new. Human ratings change no ask: they are refreshed in place.
+their cases are there. Once a model has answered for a committed shard, the run must stay the same
+(until then the folder is free for another run), except that `--extend` appends shards of new cases.
+Human ratings change no ask: they are refreshed in place.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _release_untouched(output: Output, now: Fingerprint) -> None:
 
 
 def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:
-    """What the corpus says anew, of a run whose shards are listed: cases, ratings, or nothing."""
+    """Take over new cases and ratings of the corpus into a run whose shards are listed."""
     known, grown = output.shards(), listing["corpus"] != corpus.digest
     if grown:
         _mark_known(output, known, corpus)  # refuses before anything is written
@@ -167,7 +167,7 @@ def _cut(
 
 
 def _mark_known(output: Output, known: list[Shard], corpus: Corpus) -> None:
-    """What an extension does not ask again: the candidates that lie in shards already."""
+    """Mark the candidates that are in shards already: an extension does not ask them again."""
     for cases in ahead(output.cases, known):
         for case in cases:
             now = corpus.find(case.document.doc_id)

@@ -74,7 +74,7 @@ class Job:
 
     @property
     def selectable(self) -> dict[str, list[str]]:
-        """These, and those to be calibrated; without axes of its own: one for each human axis."""
+        """`scorers`, and those to be calibrated."""
         scorers = self.scorers
         return scorers | {calibrated_name(of): scorers[of] for of in self.config.calibrate}
 

@@ -1,4 +1,4 @@
-"""The briefs that lie in a folder already, found by their keys; kept on disk, as they are many."""
+"""The briefs that are in a folder already, by key: an index on disk, as there may be many."""
 
 from __future__ import annotations
 

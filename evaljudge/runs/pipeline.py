@@ -72,7 +72,7 @@ class Watcher:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to, and where it lies."""
+    """A run's folder and findings."""
 
     out: str
     findings: Findings
@@ -175,7 +175,7 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
         if not output.is_untouched:
             end.add_note("what was committed is kept; run it again to resume")
         raise
-    except (StorageLost, ClaimLost, Crashed):  # out of reach, another's, or said already
+    except (StorageLost, ClaimLost, Crashed):  # out of reach, another job's, or with its own advice
         raise
     except GivenUp as error:
         if output.is_untouched:

@@ -52,7 +52,7 @@ class Plan:
     rated: Mapping[str, int] = field(default_factory=dict)
     """How many candidates people rated on each axis."""
     unread: Sequence[str] = ()
-    """What is said of columns and keys of the corpus that nothing reads."""
+    """Notes on columns and keys of the corpus that nothing reads."""
     unscored: dict[str, Counter[str]] = field(default_factory=dict)
     """Of each judge and metric: why its candidates cannot be scored, whatever is replied."""
     refused: Sequence[str] = ()
@@ -226,7 +226,7 @@ class _Planning:
         model = Common(
             imagining,
             lambda name: self._known.common.get(name) or self._kept(name),
-            lambda name, said: self._known.common.setdefault(name, said) is said,
+            lambda name, reply: self._known.common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),
         )
         if stage == "prepare" or not self._job.one_model:

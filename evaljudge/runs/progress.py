@@ -23,7 +23,7 @@ DONE_IN_WORDS = {"prepare": "prepared", "judge": "judged", "measure": "measured"
 
 
 class ProgressTally:
-    """What is done of each stage, and what may be said of it."""
+    """What is done of each stage, and how fast."""
 
     def __init__(self, todo: Todo) -> None:
         self._of = {stage: of for stage, (_, of) in todo.items()}

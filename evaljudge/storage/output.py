@@ -263,8 +263,8 @@ class Output:
         """What was written once for all documents."""
         return self._briefs.find_json(f"common/{name}.json")
 
-    def keep_common_reply(self, name: str, said: Mapping[str, Any]) -> bool:
-        return self._briefs.create_json(f"common/{name}.json", said)
+    def keep_common_reply(self, name: str, reply: Mapping[str, Any]) -> bool:
+        return self._briefs.create_json(f"common/{name}.json", reply)
 
     def own_briefs(self, judge: str, shard: Shard) -> list[Brief]:
         """Those of the shard's own file, if it is there already."""

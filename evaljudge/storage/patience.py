@@ -1,8 +1,7 @@
-"""What is done when object storage fails.
+"""Retries when object storage fails: throttling, 5xx, lost connections, outages.
 
-After throttling, 5xx, lost connections and outages the request is tried again, with backoff and
-jitter. What waiting cannot mend (no such bucket, access denied) is said at once, in one line that
-names the place.
+Requests are tried again with backoff and jitter. Errors that waiting cannot solve (no such bucket,
+access denied) are raised at once, in one line that names the place.
 """
 
 from __future__ import annotations
@@ -56,10 +55,10 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     raise AssertionError("the waits never end")
 
 
-def refuse(uri: str, said: str) -> None:
-    """Raise what the user can put right, if that is what storage said."""
+def refuse(uri: str, message: str) -> None:
+    """Raise a UserError if the storage's message is of something that the user can correct."""
     for mark, meaning in _REFUSALS.items():
-        if re.search(rf"\b{mark}\b", said):
+        if re.search(rf"\b{mark}\b", message):
             raise UserError(f"{uri}: {meaning}") from None
 
 

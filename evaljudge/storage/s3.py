@@ -41,7 +41,7 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
         raise UserError(f"{uri}: endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
     system = fs.S3FileSystem(
-        region=_region(bucket, _said_region(), _endpoint()),
+        region=_region(bucket, _named_region(), _endpoint()),
         scheme=scheme or "https",
         endpoint_override=host.rstrip("/") or None,
         connect_timeout=CONNECT_TIMEOUT,
@@ -50,7 +50,7 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     return system, path.rstrip("/")
 
 
-def _said_region() -> str | None:
+def _named_region() -> str | None:
     return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
 
 
@@ -60,12 +60,12 @@ def _endpoint() -> str | None:
 
 
 @cache
-def _region(bucket: str, said: str | None, endpoint: str | None) -> str | None:
-    """The one said; else, on Amazon's own S3, the one the bucket lies in."""
+def _region(bucket: str, named: str | None, endpoint: str | None) -> str | None:
+    """The one named; else, on Amazon's own S3, the bucket's."""
     from pyarrow import fs
 
-    if said or endpoint:
-        return said
+    if named or endpoint:
+        return named
     return str(patiently(f"{SCHEME}{bucket}", lambda: fs.resolve_s3_region(bucket)))
 
 
@@ -129,7 +129,7 @@ class Objects:
                 answer = getattr(self._client, operation)(Bucket=self._bucket, Key=key, **more)
                 return answer | {"Body": answer["Body"].read()} if "Body" in answer else answer
             except ClientError as error:
-                code = error.response["Error"]["Code"]  # pyarrow says NoSuchBucket in its own way
+                code = error.response["Error"]["Code"]
                 refuse(uri, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", code).upper())
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
                 refuse(uri, f"HTTP status {status}")
@@ -157,7 +157,7 @@ def _client(bucket: str, patience: float | None) -> Any:
         read_timeout=patience or READ_TIMEOUT,
         retries={"mode": "standard", "total_max_attempts": 1 if patience else 3},
     )
-    region = _region(bucket, _said_region(), _endpoint())
+    region = _region(bucket, _named_region(), _endpoint())
     try:
         return boto3.Session().client("s3", region_name=region, config=patient)
     except (BotoCoreError, ValueError) as error:  # no such profile, no such endpoint

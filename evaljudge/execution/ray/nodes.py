@@ -63,7 +63,7 @@ def _autoscaled(nodes: list[Mapping[str, float]], file: Path) -> Cluster:
 def _monitor(session: str) -> list[str] | None:
     """The command line of the process that runs this Ray's autoscaler, if it is on this machine.
 
-    It writes its log into the folder of the session; an address has more than one way to be said.
+    It is known by its log in the session's folder, since an address can be written in many ways.
     """
     import psutil
 

@@ -1,8 +1,8 @@
-"""What one worker takes of a node, and whether this cluster can ever give it.
+"""What resources a worker takes of a node, and whether this cluster can ever provide them.
 
-A worker is one actor and so lies on one node: four GPUs are of no use two by two. What can never
-be given is said at once, in one line, since Ray itself would wait for it without end; what an
-autoscaler could still add counts as given.
+A worker is one actor on one node: its four GPUs cannot be two of one node and two of another.
+Requests that can never be met are refused at once, since Ray would wait for them for ever; nodes
+that an autoscaler could still add count as available.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def _most_added(placement: Placement, cluster: Cluster) -> dict[int, float]:
 
 
 def _gpu_shares(node: Resources, gpus: float) -> int:
-    """Workers that share GPUs each lie on one of them; others have theirs to themselves."""
+    """How many workers' GPUs a node has; a worker with part of a GPU shares that one only."""
     whole = int(node.get("GPU", 0))
     return whole * _times(1, gpus) if gpus < 1 else _times(whole, gpus)
 

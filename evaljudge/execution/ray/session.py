@@ -60,9 +60,9 @@ def _let_ray_data_end() -> None:
 
 @contextmanager
 def placed(workers: WorkersConfig, engine_sizes: Collection[int]) -> Iterator[None]:
-    """What can never be given is said before any work is done for it.
+    """Refuse engines that can never be placed, before any work is done.
 
-    A Ray of our own that need only give some CPUs is not started before there is work.
+    A Ray of our own that needs to provide CPUs only is not started for this.
     """
     is_plain = workers.gpus in ("auto", 0) and workers.accelerator_type is None
     if not engine_sizes or (is_plain and not os.environ.get("RAY_ADDRESS")):
