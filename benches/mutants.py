@@ -112,12 +112,14 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "engines/labels.py": ("engines/test_labels.py",),
     "storage/output.py": ("storage/test_storage.py", "execution/test_shards.py"),
     "storage/streams.py": ("storage/test_storage.py", "storage/test_storage_s3.py"),
-    "execution/attempts.py": ("execution/test_attempts.py", "execution/test_local.py"),
+    "execution/attempts.py": (
+        "execution/test_attempts.py",
+        "execution/test_deaths.py",
+        "execution/test_local.py",
+    ),
     "execution/crashes.py": ("execution/test_local.py",),
-    "execution/deaths.py": ("execution/test_deaths.py", "execution/test_local.py"),
     "execution/local.py": ("execution/test_local.py",),
     "execution/measuring.py": ("test_measures.py", "execution/test_local.py"),
-    "execution/room.py": ("execution/test_attempts.py", "execution/test_local.py"),
     "execution/shards.py": (
         "execution/test_shards.py",
         "execution/test_local.py",
@@ -154,8 +156,8 @@ EXPLAINED: dict[str, str] = {
         "the difference is squared",
     "execution/crashes.py _out_of_memory: off by one: 0 -> 1 (2)":
         "of a kernel that counts nothing, the count before and after are equal, whatever they are",
-    "execution/deaths.py Deaths.is_aside: off by one: 0 -> 1":
-        "both are fewer deaths than set a case aside",
+    "execution/attempts.py MeasuringAttempt.is_quarantined: off by one: 0 -> 1":
+        "both are fewer deaths than quarantine a case",
     "runs/binding.py : off by one: 32 -> 33":
         "how many cases a shard has at most is a matter of speed",
     "runs/binding.py : off by one: 8 -> 9":
