@@ -63,8 +63,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/synthetic/test_predictions.py",
     ),
     "judges/synthetic/soundness.py": ("judges/synthetic/test_soundness.py",),
-    "judges/entities/ballots.py": (
-        "judges/entities/test_ballots.py",
+    "judges/entities/equations.py": (
+        "judges/entities/test_equations.py",
         "judges/entities/test_entities.py",
     ),
     "judges/entities/voting.py": (

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from evaljudge.judges.entities.ballots import KINDS, OPTIONS, Aspect
+from evaljudge.judges.entities.equations import KINDS, OPTIONS, Aspect
 from evaljudge.model.asks import Prompt
 from evaljudge.prompts import BUILT_IN, COMMON, Layout, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack

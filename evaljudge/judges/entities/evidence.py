@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaljudge.judges.entities.ballots import Answer, Aspect, Kind, Rule, Ruling, issues, ruling
+from evaljudge.judges.entities.equations import Answer, Aspect, Kind, Rule, Ruling, issues, ruling
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 

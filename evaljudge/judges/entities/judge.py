@@ -9,7 +9,7 @@ of a candidate are found in its own words (extraction.py). Several prompts vote 
     alignment      candidate  by the heading, by the ground truth's section             yes, no
     readability    sentences  flow, language, grammar, spelling   has it such an issue? yes, no
 
-and their ballots become verdicts and shares by the rules and formulas of ballots.py:
+and their ballots become verdicts and shares by the rules and formulas of equations.py:
 
     entities.completeness 0.63   entities.alignment 0.90   entities.readability 0.75
     entities.correctness  0.70   entities.supported 0.75   entities.consistency 0.85
@@ -40,27 +40,20 @@ from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.entities import extraction, rubric
-from evaljudge.judges.entities.ballots import (
-    COHERENCE,
-    FLUENCY,
-    KINDS,
+from evaljudge.judges.entities.equations import (
+    AXES,
+    SHARES,
     Answer,
     Aspect,
-    Kind,
+    Decide,
+    Shares,
     Tally,
-    alignment,
-    completeness,
+    Vote,
+    Votes,
     consistency,
-    correctness,
-    issues,
-    readability,
-    rejected,
-    rejections,
-    relevance,
-    scaled,
+    majority,
+    shares_of,
     supported,
-    tally,
-    unknown_share,
 )
 from evaljudge.judges.entities.extraction import Extraction
 from evaljudge.judges.entities.findings import EntityFindings, labels_of
@@ -75,15 +68,7 @@ from evaljudge.judges.entities.rubric import (
     rubric_of,
 )
 from evaljudge.judges.entities.sheet import Sheet
-from evaljudge.judges.entities.voting import (
-    PROMPTS,
-    Vote,
-    Votes,
-    Voting,
-    options_of,
-    ruling_of,
-    templates,
-)
+from evaljudge.judges.entities.voting import PROMPTS, Voting, options_of, templates
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
 from evaljudge.judges.shared.askable import hurdle
 from evaljudge.judges.shared.structured import Bill
@@ -93,14 +78,6 @@ from evaljudge.prompts import Task
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Rule = Callable[[Aspect, Votes], Answer | Failed]
-"""How the votes on one entity or sentence become its verdict."""
-Shares = Mapping[tuple[str, str], float | Failed]
-"""By the share, or "" where a human axis has the number, and the axis."""
-SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
-          "alignment", "readability")  # fmt: skip
-AXES = ("consistency", "relevance", "coherence", "fluency")
-"""SummEval's, which `entities` stands on where the task has them."""
 SUMMARY = "summary"
 MODELLED = ".modelled"
 MODELLED_SHARES = ("completeness", "correctness")
@@ -276,9 +253,9 @@ class Entities(Judge):
     def collecting(self, wanted: CollectorOptions) -> Callable[[], EntityFindings]:
         return partial(EntityFindings, self.name, wanted, labels_of(wanted))
 
-    def _scores(self, verdict: Verdict, modelled: Rule) -> list[Score]:
+    def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]
-        voted, weighed = (shares_of(verdict, rule, consistent) for rule in (majority, modelled))
+        voted, weighed = (shares_of(verdict, decide, consistent) for decide in (majority, modelled))
         return [
             self._score(verdict, scorer, axis, weighed if scorer.endswith(MODELLED) else voted)
             for scorer in self.scorers
@@ -296,7 +273,7 @@ class Entities(Judge):
 
 @dataclass(frozen=True)
 class _ByModel:
-    scores: Callable[[Verdict, Rule], list[Score]]
+    scores: Callable[[Verdict, Decide], list[Score]]
     model: VoteModel
 
     @property
@@ -304,82 +281,11 @@ class _ByModel:
         return self.model.told
 
     def score(self, verdict: Verdict) -> list[Score]:
-        return self.scores(verdict, self._ruled)
+        return self.scores(verdict, self._decide)
 
-    def _ruled(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
+    def _decide(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
         """By the model, of the aspects that it has; by majority, of others."""
         if aspect not in self.model.aspects:
             return majority(aspect, votes)
         ruled = self.model.of(aspect, votes)
         return ruled if isinstance(ruled, Failed) else ruled.verdict
-
-
-def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
-    ruled = ruling_of(aspect, votes)
-    return ruled if isinstance(ruled, Failed) else ruled.verdict
-
-
-def shares_of(
-    verdict: Verdict, rule: Rule, consistent: Callable[[Tally], float | Failed] = consistency
-) -> Shares:
-    """Every number that a verdict gives; `consistent`: what the axis consistency is taken from."""
-    known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
-    if verdict.status == "unscored":
-        return dict.fromkeys(known, Failed(verdict.reason))
-    evidence = verdict.evidence
-    found = _tally(
-        evidence, "rubric", (rule("completeness", e["votes"]) for e in evidence["rubric"])
-    )
-    right, placed = (
-        _tally(evidence, "entities", (rule(aspect, e[aspect]) for e in evidence["entities"]))
-        for aspect in ("correctness", "alignment")
-    )
-    denied, divided = _rejections(evidence)
-    ruled = [_kinds(sentence["votes"], rule) for sentence in evidence["sentences"]]
-    sound, flowing, correct = (issues(ruled, kinds) for kinds in (KINDS, COHERENCE, FLUENCY))
-    shares = {
-        "completeness": _of(completeness, found),
-        "correctness": _of(correctness, right),
-        "consistency": _of(consistency, right),
-        "supported": _of(supported, right),
-        "unknown": _of(unknown_share, right),
-        "denied": _of(rejected, denied),
-        "divided": _of(rejected, divided),
-        "alignment": _of(alignment, placed),
-        "readability": readability(sound),
-    }
-    on_axes = {
-        "consistency": _of(consistent, right),
-        "relevance": _of(relevance, found, placed),
-        "coherence": readability(flowing),
-        "fluency": readability(correct),
-    }
-    return {(share, ANY_AXIS): value for share, value in shares.items()} | {
-        ("", axis): scaled(value) for axis, value in on_axes.items()
-    }
-
-
-def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
-    """What the majority denies, and what the prompts are divided on: of the ballots in any case."""
-    if reason := evidence["failed"].get("entities"):
-        return [Failed(reason)] * 2
-    rulings = [ruling_of("correctness", e["correctness"]) for e in evidence["entities"]]
-    return [rejections(rulings, "majority"), rejections(rulings, "divided")]
-
-
-def _tally(
-    evidence: Mapping[str, Any], part: str, verdicts: Iterable[Answer | Failed]
-) -> Tally | Failed:
-    """Unless this part of the evidence could not be had at all."""
-    reason = evidence["failed"].get(part)
-    return Failed(reason) if reason else tally(verdicts)
-
-
-def _of(formula: Callable[..., float | Failed], *tallies: Tally | Failed) -> float | Failed:
-    failed = next((one for one in tallies if isinstance(one, Failed)), None)
-    return failed or formula(*tallies)
-
-
-def _kinds(votes: Votes, rule: Rule) -> dict[Kind, Answer | Failed]:
-    """Each kind of issue has one prompt."""
-    return {kind: rule("readability", {kind: votes[kind]}) for kind in KINDS}

@@ -3,8 +3,8 @@
 {"doc_id": "d1", "system": "A", "aspect": "correctness", "entity": "The river rose",
  "heading": null, "words": "The river rose in the night", "verdict": "yes", "label": null}
 
-People put one of the aspect's answers (ballots.OPTIONS) in place of null; of readability, `yes` is
-a sentence with an issue. A label belongs to the entity of its candidate and aspect whose text is
+People put one of the aspect's answers (OPTIONS) in place of null; of readability, `yes` is a
+sentence with an issue. A label belongs to the entity of its candidate and aspect whose text is
 the same but for case and space. Where several are, the first row is the first's: an export keeps
 their order. Cohen's kappa and its interval are those of agreement/labels.py.
 """
@@ -22,7 +22,7 @@ from evaljudge.agreement import cohen_kappa
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect
+from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.evidence import JudgedText, questions
 from evaljudge.text import shown
 

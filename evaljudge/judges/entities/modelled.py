@@ -34,14 +34,15 @@ from dataclasses import asdict, dataclass, field
 from math import fsum, prod
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect, Chances, ruling
-from evaljudge.judges.entities.voting import Votes, answers
+from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Votes, answers, ruling
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
 if TYPE_CHECKING:
     from evaljudge.agreement import Voters
 
+Chances = Mapping[Answer, float]
+"""How likely each verdict is; they sum to 1."""
 Pattern = tuple[Answer | None, ...]
 """What each prompt answered of an entity; None where it failed or was not asked."""
 

@@ -13,10 +13,10 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from evaljudge.judges.entities.ballots import KINDS
+from evaljudge.judges.entities.equations import KINDS, Aspect, Vote, Votes, ruling_of
 from evaljudge.judges.entities.extraction import Entity, Extracted
 from evaljudge.judges.entities.passages import Sentence, same_heading, sentences
-from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion, Vote, told_ruling
+from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model.asks import Failed
 from evaljudge.records import Candidate, Document
@@ -117,7 +117,7 @@ class Sheet:
         self, entity: str, told: Iterator[tuple[BallotQuestion, Vote]]
     ) -> dict[str, Any]:
         votes = _next(told, len(PROMPTS["completeness"]))
-        return {"entity": entity, "votes": votes, "ruling": told_ruling("completeness", votes)}
+        return {"entity": entity, "votes": votes, "ruling": _ruling("completeness", votes)}
 
     def _told(self, entity: Entity, told: Iterator[tuple[BallotQuestion, Vote]]) -> dict[str, Any]:
         correctness = _next(told, len(PROMPTS["correctness"]))
@@ -129,14 +129,22 @@ class Sheet:
             "correctness": correctness,
             "alignment": alignment,
             "rulings": {
-                "correctness": told_ruling("correctness", correctness),
-                "alignment": told_ruling("alignment", alignment),
+                "correctness": _ruling("correctness", correctness),
+                "alignment": _ruling("alignment", alignment),
             },
         }
 
     def _failed(self) -> dict[str, str]:
         parts = {"rubric": self.rubric, "entities": self.extracted.entities}
         return {name: part.reason for name, part in parts.items() if isinstance(part, Failed)}
+
+
+def _ruling(aspect: Aspect, votes: Votes) -> dict[str, str]:
+    """So that whoever reads the evidence can tell what is denied from what is divided."""
+    found = ruling_of(aspect, votes)
+    if isinstance(found, Failed):
+        return {"failed": found.reason}
+    return {"verdict": found.verdict, "rule": found.rule}
 
 
 def _headings(text: str) -> list[str]:

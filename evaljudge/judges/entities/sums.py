@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Self
 
-from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect, Rule
+from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Rule
 from evaljudge.judges.entities.evidence import EntityEvidence, Ruled, read_judged
 from evaljudge.judges.shared.counting import Sizes, sizes
 from evaljudge.records import Verdict

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evaljudge.judges.entities.ballots import EXCEPTIONS
+from evaljudge.judges.entities.equations import EXCEPTIONS
 from evaljudge.judges.entities.evidence import (
     EntityEvidence,
     JudgedText,

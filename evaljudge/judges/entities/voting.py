@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from evaljudge.judges.entities.ballots import OPTIONS, Answer, Aspect, Ruling, ruling
+from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
 from evaljudge.judges.entities.extraction import numbered
 from evaljudge.judges.shared.structured import Bill, Schema, ask, object_of, one_of, string
 from evaljudge.model import Model
@@ -24,9 +24,6 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 
-Vote = Mapping[str, Any]
-Votes = Mapping[str, Vote]
-"""Of an entity, as the evidence has them, by prompt: `{"presence": {"answer": "yes", …}, …}`."""
 PROMPTS: Mapping[Aspect, tuple[str, ...]] = {
     "completeness": ("presence", "coverage", "support"),
     "correctness": ("facts", "details", "evidence"),
@@ -64,29 +61,6 @@ Ballot = tuple[BallotQuestion, Bill]
 
 def options_of(aspect: Aspect) -> Options:
     return Options(tuple(answer.capitalize() for answer in OPTIONS[aspect]))
-
-
-def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
-    """Of the prompts that gave one of the aspect's answers."""
-    return {
-        prompt: answer
-        for prompt, vote in votes.items()
-        for answer in OPTIONS[aspect]
-        if vote.get("answer") == answer
-    }
-
-
-def ruling_of(aspect: Aspect, votes: Votes) -> Ruling | Failed:
-    given = list(answers(aspect, votes).values())
-    return ruling(given, lost=len(votes) - len(given))
-
-
-def told_ruling(aspect: Aspect, votes: Votes) -> dict[str, str]:
-    """For the evidence, so that whoever reads it can tell what is denied from what is divided."""
-    found = ruling_of(aspect, votes)
-    if isinstance(found, Failed):
-        return {"failed": found.reason}
-    return {"verdict": found.verdict, "rule": found.rule}
 
 
 class Voting:

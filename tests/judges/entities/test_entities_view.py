@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.entities.ballots import KINDS, WORTH
+from evaljudge.judges.entities.equations import KINDS, WORTH
 from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
 from evaljudge.judges.entities.findings import TEMPLATE
 from evaljudge.judges.entities.labels import EntityAgreementRow

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement import dawid_skene
-from evaljudge.judges.entities.ballots import (
+from evaljudge.judges.entities.equations import (
     DIVIDED_BY_LOSS,
     NO_BALLOT,
     OPTIONS,

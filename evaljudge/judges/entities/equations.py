@@ -32,21 +32,25 @@ leaves open is read so:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import fsum, prod
-from typing import Literal
+from typing import Any, Literal
 
 from evaljudge.judges.shared.scale import HIGHEST, LOWEST
 from evaljudge.model.asks import Failed
+from evaljudge.records import ANY_AXIS, Verdict
 
 Aspect = Literal["completeness", "correctness", "alignment", "readability"]
 Answer = Literal["yes", "no", "contradict", "partially", "unknown"]
 Kind = Literal["flow", "language", "grammar", "spelling"]
 Rule = Literal["exception", "majority", "divided"]
-Chances = Mapping[Answer, float]
-"""How likely each answer, or each verdict, is; they sum to 1."""
+Vote = Mapping[str, Any]
+Votes = Mapping[str, Vote]
+"""Of an entity, as the evidence has them, by prompt: `{"presence": {"answer": "yes", …}, …}`."""
+Decide = Callable[[Aspect, Votes], Answer | Failed]
+"""How the votes on one entity or sentence become its verdict."""
+Shares = Mapping[tuple[str, str], float | Failed]
+"""By the share, or "" where a human axis has the number, and the axis."""
 
 OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
     "completeness": ("yes", "no", "contradict", "partially"),
@@ -57,6 +61,10 @@ OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
 KINDS: tuple[Kind, ...] = ("flow", "language", "grammar", "spelling")
 COHERENCE: tuple[Kind, ...] = ("flow",)
 FLUENCY: tuple[Kind, ...] = ("grammar", "spelling")
+SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
+          "alignment", "readability")  # fmt: skip
+AXES = ("consistency", "relevance", "coherence", "fluency")
+"""SummEval's, which `entities` stands on where the task has them."""
 
 EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {
     ("partially", "partially", "yes"): "yes",
@@ -82,80 +90,78 @@ class Ruling:
 
 
 def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
-    """From the answers that are there, in any order; so many more could not be read."""
+    """From the answers that are there, in any order; `lost` more could not be read."""
     if not ballot:
         return NO_BALLOT
-    found = _ruling(ballot)
-    return DIVIDED_BY_LOSS if lost and found.rule == "divided" else found
-
-
-def _ruling(ballot: Sequence[Answer]) -> Ruling:
-    exception = EXCEPTIONS.get(tuple(sorted(ballot)))
-    if exception:
+    if exception := EXCEPTIONS.get(tuple(sorted(ballot))):
         return Ruling(exception, "exception")
     [(answer, times)] = Counter(ballot).most_common(1)
     if 2 * times > len(ballot):
         return Ruling(answer, "majority")
-    return Ruling(DIVIDED, "divided")
+    return DIVIDED_BY_LOSS if lost else Ruling(DIVIDED, "divided")
 
 
-def verdict_chances(prompts: Sequence[Chances]) -> Chances | Failed:
-    """How likely each verdict is, were every prompt to draw its answer by its probabilities.
+def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
+    """Of the prompts that gave one of the aspect's answers."""
+    return {
+        prompt: answer
+        for prompt, vote in votes.items()
+        for answer in OPTIONS[aspect]
+        if vote.get("answer") == answer
+    }
 
-    `yes ½, no ½` from each of two prompts ↦ `yes ¼, no ¾`.
-    """
-    if not prompts:
-        return NO_BALLOT
-    chances: dict[Answer, list[float]] = {}
-    for ballot in product(*(prompt.items() for prompt in prompts)):
-        verdict = _ruling([answer for answer, _ in ballot]).verdict
-        chances.setdefault(verdict, []).append(prod(chance for _, chance in ballot))
-    return {verdict: fsum(parts) for verdict, parts in chances.items()}
+
+def ruling_of(aspect: Aspect, votes: Votes) -> Ruling | Failed:
+    given = list(answers(aspect, votes).values())
+    return ruling(given, lost=len(votes) - len(given))
+
+
+def majority(aspect: Aspect, votes: Votes) -> Answer | Failed:
+    found = ruling_of(aspect, votes)
+    return found if isinstance(found, Failed) else found.verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many entities (or sentences) have each verdict; with chances, how many to expect."""
+    """How many entities (or sentences) have each verdict."""
 
-    verdicts: Mapping[Answer, float]
+    verdicts: Mapping[Answer, int]
     scored: int
     unscored: int
 
     def share(self, *among: Answer) -> float:
-        return fsum(self.verdicts.get(answer, 0.0) for answer in among) / self.scored
+        return sum(self.verdicts[answer] for answer in among) / self.scored
 
     @property
     def worth(self) -> float:
-        return fsum(WORTH[answer] * times for answer, times in self.verdicts.items()) / self.scored
+        return sum(WORTH[answer] * times for answer, times in self.verdicts.items()) / self.scored
 
 
-def tally(verdicts: Iterable[Answer | Chances | Failed]) -> Tally:
+def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
     """One of each entity; Failed where it has none."""
     given = list(verdicts)
     scored = [verdict for verdict in given if not isinstance(verdict, Failed)]
-    sure = [{verdict: 1.0} if isinstance(verdict, str) else verdict for verdict in scored]
-    counts = {a: fsum(chances.get(a, 0.0) for chances in sure) for a in WORTH}
-    return Tally(counts, scored=len(scored), unscored=len(given) - len(scored))
+    return Tally(Counter(scored), scored=len(scored), unscored=len(given) - len(scored))
 
 
 def completeness(rubric: Tally) -> float | Failed:
     """Formula (1)."""
-    return _hurdle(rubric, "the rubric has no entities") or rubric.worth
+    return _no_share(rubric, "the rubric has no entities") or rubric.worth
 
 
 def correctness(target: Tally) -> float | Failed:
     """Formula (2)."""
-    return _hurdle(target, "the text has no entities") or target.worth
+    return _no_share(target) or target.worth
 
 
 def consistency(target: Tally) -> float | Failed:
     """Formula (3), of the verdicts on correctness; what is unknown is `unknown_share`."""
-    return _hurdle(target, "the text has no entities") or 1 - target.share("no")
+    return _no_share(target) or 1 - target.share("no")
 
 
 def supported(target: Tally) -> float | Failed:
     """The share that is confirmed, at least in part: what cannot be confirmed is not consistent."""
-    return _hurdle(target, "the text has no entities") or target.share("yes", "partially")
+    return _no_share(target) or target.share("yes", "partially")
 
 
 def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
@@ -166,17 +172,13 @@ def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
     )
 
 
-def rejected(found: Tally) -> float | Failed:
-    return _hurdle(found, "the text has no entities") or found.share("yes")
-
-
 def unknown_share(target: Tally) -> float | Failed:
-    return _hurdle(target, "the text has no entities") or target.share("unknown")
+    return _no_share(target) or target.share("unknown")
 
 
-def alignment(target: Tally) -> float | Failed:
-    """The share of entities that are rightly placed."""
-    return _hurdle(target, "the text has no entities") or target.share("yes")
+def share_of_yes(target: Tally) -> float | Failed:
+    """Of alignment, what is rightly placed; of `rejections`, what is rejected."""
+    return _no_share(target) or target.share("yes")
 
 
 def relevance(rubric: Tally, target: Tally) -> float | Failed:
@@ -184,10 +186,10 @@ def relevance(rubric: Tally, target: Tally) -> float | Failed:
 
     The mean of what is found, if only partially, and of what is not irrelevant.
     """
-    placed = alignment(target)
-    hurdle = _hurdle(rubric, "the rubric has no entities")
-    if hurdle or isinstance(placed, Failed):
-        return hurdle or placed
+    placed = share_of_yes(target)
+    no_rubric = _no_share(rubric, "the rubric has no entities")
+    if no_rubric or isinstance(placed, Failed):
+        return no_rubric or placed
     return (rubric.share("yes", "partially") + placed) / 2
 
 
@@ -209,7 +211,7 @@ def _any_issue(found: Sequence[Answer | Failed]) -> Answer | Failed:
 
 def writing_issues(sentences: Tally) -> float | Failed:
     """Formula (4), from `issues`."""
-    return _hurdle(sentences, "the text has no sentences") or sentences.share("yes")
+    return _no_share(sentences, "the text has no sentences") or sentences.share("yes")
 
 
 def readability(sentences: Tally) -> float | Failed:
@@ -223,8 +225,74 @@ def scaled(share: float | Failed) -> float | Failed:
     return share if isinstance(share, Failed) else LOWEST + (HIGHEST - LOWEST) * share
 
 
-def _hurdle(counted: Tally, none: str) -> Failed | None:
+def _no_share(counted: Tally, none: str = "the text has no entities") -> Failed | None:
     """Why there is no share to take."""
     if counted.scored:
         return None
     return Failed("no verdict on any entity or sentence" if counted.unscored else none)
+
+
+def shares_of(
+    verdict: Verdict, decide: Decide, consistent: Callable[[Tally], float | Failed] = consistency
+) -> Shares:
+    """Every number that a verdict gives; `consistent`: what the axis consistency is taken from."""
+    known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
+    if verdict.status == "unscored":
+        return dict.fromkeys(known, Failed(verdict.reason))
+    evidence = verdict.evidence
+    found = _tally(
+        evidence, "rubric", (decide("completeness", e["votes"]) for e in evidence["rubric"])
+    )
+    right, placed = (
+        _tally(evidence, "entities", (decide(aspect, e[aspect]) for e in evidence["entities"]))
+        for aspect in ("correctness", "alignment")
+    )
+    denied, divided = _rejections(evidence)
+    sentences = [_kinds(one["votes"], decide) for one in evidence["sentences"]]
+    sound, flowing, correct = (issues(sentences, kinds) for kinds in (KINDS, COHERENCE, FLUENCY))
+    shares = {
+        "completeness": _of(completeness, found),
+        "correctness": _of(correctness, right),
+        "consistency": _of(consistency, right),
+        "supported": _of(supported, right),
+        "unknown": _of(unknown_share, right),
+        "denied": _of(share_of_yes, denied),
+        "divided": _of(share_of_yes, divided),
+        "alignment": _of(share_of_yes, placed),
+        "readability": readability(sound),
+    }
+    on_axes = {
+        "consistency": _of(consistent, right),
+        "relevance": _of(relevance, found, placed),
+        "coherence": readability(flowing),
+        "fluency": readability(correct),
+    }
+    return {(share, ANY_AXIS): value for share, value in shares.items()} | {
+        ("", axis): scaled(value) for axis, value in on_axes.items()
+    }
+
+
+def _tally(
+    evidence: Mapping[str, Any], part: str, verdicts: Iterable[Answer | Failed]
+) -> Tally | Failed:
+    """Unless this part of the evidence could not be had at all."""
+    reason = evidence["failed"].get(part)
+    return Failed(reason) if reason else tally(verdicts)
+
+
+def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
+    """What the majority denies, and what the prompts are divided on: of the ballots in any case."""
+    if reason := evidence["failed"].get("entities"):
+        return [Failed(reason)] * 2
+    rulings = [ruling_of("correctness", e["correctness"]) for e in evidence["entities"]]
+    return [rejections(rulings, "majority"), rejections(rulings, "divided")]
+
+
+def _of(formula: Callable[..., float | Failed], *tallies: Tally | Failed) -> float | Failed:
+    failed = next((one for one in tallies if isinstance(one, Failed)), None)
+    return failed or formula(*tallies)
+
+
+def _kinds(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
+    """Each kind of issue has one prompt."""
+    return {kind: decide("readability", {kind: votes[kind]}) for kind in KINDS}

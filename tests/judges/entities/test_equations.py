@@ -10,31 +10,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.entities.ballots import (
+from evaljudge.judges.entities.equations import (
     COHERENCE,
     FLUENCY,
     OPTIONS,
     Answer,
     Aspect,
-    Chances,
     Kind,
     Ruling,
     Tally,
-    alignment,
     completeness,
     consistency,
     correctness,
     issues,
     readability,
-    rejected,
     rejections,
     relevance,
     ruling,
     scaled,
+    share_of_yes,
     supported,
     tally,
     unknown_share,
-    verdict_chances,
     writing_issues,
 )
 from evaljudge.model.asks import Failed
@@ -96,38 +93,6 @@ def test_ballots_of_other_sizes(ballot: list[Answer], verdict: Answer, rule: str
 
 def test_no_ballot_has_no_verdict() -> None:
     assert ruling([]) == Failed("no prompt gave an answer")
-    assert verdict_chances([]) == Failed("no prompt gave an answer")
-
-
-def test_chances_of_two_prompts() -> None:
-    assert verdict_chances([{Y: 0.5, N: 0.5}, {Y: 0.5, N: 0.5}]) == {Y: 0.25, N: 0.75}
-
-
-def test_chances_know_the_exception() -> None:
-    found = verdict_chances([{P: 1.0}, {P: 0.8, N: 0.2}, {Y: 0.5, P: 0.5}])
-    # P P Y .4 yes; P P P .4 partially; P N Y .1 divided; P N P .1 partially
-    assert found == pytest.approx({Y: 0.4, P: 0.5, N: 0.1})
-
-
-@given(st.lists(st.sampled_from(OPTIONS["completeness"]), min_size=1, max_size=4))
-def test_sure_answers_have_the_ruling_for_sure(ballot: list[Answer]) -> None:
-    found = ruling(ballot)
-    assert isinstance(found, Ruling)
-    assert verdict_chances([{answer: 1.0} for answer in ballot]) == {found.verdict: 1.0}
-
-
-WEIGHTS = st.lists(st.integers(1, 9), min_size=4, max_size=4)
-
-
-@given(st.lists(WEIGHTS, min_size=1, max_size=3))
-def test_chances_sum_to_one(weights: list[list[int]]) -> None:
-    prompts: list[Chances] = [
-        {answer: w / sum(ws) for answer, w in zip(OPTIONS["correctness"], ws, strict=True)}
-        for ws in weights
-    ]
-    found = verdict_chances(prompts)
-    assert not isinstance(found, Failed)
-    assert sum(found.values()) == pytest.approx(1)
 
 
 # formulas
@@ -143,7 +108,7 @@ def test_formulas() -> None:
     assert consistency(TARGET) == 7 / 8
     assert unknown_share(TARGET) == 2 / 8
     assert supported(TARGET) == 5 / 8  # yes or partially; what is unknown is not
-    assert alignment(PLACED) == 3 / 4
+    assert share_of_yes(PLACED) == 3 / 4
     # found: 3 of 4, the partial one too, but not what is contradicted
     assert relevance(RUBRIC, PLACED) == (3 / 4 + 3 / 4) / 2
     assert relevance(tally([P, N]), tally([Y])) == (1 / 2 + 1) / 2
@@ -161,13 +126,6 @@ def test_entities_without_a_verdict_are_left_out_and_counted() -> None:
     assert consistency(lost) == pytest.approx(2 / 3)
 
 
-def test_chances_are_tallied_as_what_to_expect() -> None:
-    found = tally([{Y: 0.5, N: 0.5}, P])
-    assert found.verdicts == {Y: 0.5, P: 1, N: 0.5, C: 0, U: 0}
-    assert correctness(found) == 0.5
-    assert consistency(found) == 0.75
-
-
 BALLOTS: list[list[Answer]] = [[U, U, U], [Y, P, U], [N, N, Y], [Y, Y, N], [Y, N, P], [P, P, Y]]
 
 
@@ -175,13 +133,13 @@ def test_what_is_denied_is_told_from_what_its_prompts_are_divided_on() -> None:
     """Three times unknown is not denied; yes, partially and unknown is denied by nobody."""
     rulings = [ruling(ballot) for ballot in BALLOTS]
     found = tally(one if isinstance(one, Failed) else one.verdict for one in rulings)
-    assert rejected(rejections(rulings, "majority")) == 1 / 6  # no, no, yes
-    assert rejected(rejections(rulings, "divided")) == 2 / 6
+    assert share_of_yes(rejections(rulings, "majority")) == 1 / 6  # no, no, yes
+    assert share_of_yes(rejections(rulings, "divided")) == 2 / 6
     assert unknown_share(found) == 1 / 6
     assert supported(found) == 2 / 6
     assert consistency(found) == 1 - 3 / 6
     lost = [*rulings, ruling([Y, N], lost=1)]
-    assert rejected(rejections(lost, "divided")) == 2 / 6  # left out, as of every share
+    assert share_of_yes(rejections(lost, "divided")) == 2 / 6  # left out, as of every share
 
 
 SENTENCES: list[dict[Kind, Answer | Failed]] = [
@@ -229,7 +187,7 @@ def test_nothing_to_count_is_a_reason() -> None:
         Failed("the rubric has no entities"),
     )
     assert completeness(NOTHING) == no_rubric
-    for formula in (correctness, consistency, supported, unknown_share, rejected, alignment):
+    for formula in (correctness, consistency, supported, unknown_share, share_of_yes):
         assert formula(NOTHING) == no_entities
         assert formula(ALL_LOST) == LOST
     assert completeness(ALL_LOST) == LOST
@@ -247,7 +205,13 @@ VERDICTS = st.lists(st.sampled_from(OPTIONS["correctness"]), min_size=1)
 
 
 def shares(of: Tally) -> list[float]:
-    found = [correctness(of), consistency(of), unknown_share(of), alignment(of), relevance(of, of)]
+    found = [
+        correctness(of),
+        consistency(of),
+        unknown_share(of),
+        share_of_yes(of),
+        relevance(of, of),
+    ]
     return [share for share in found if not isinstance(share, Failed)]
 
 
@@ -269,7 +233,7 @@ def test_what_is_confirmed_is_not_denied(verdicts: Sequence[Answer]) -> None:
 def test_every_entity_is_supported_unknown_denied_or_divided(ballots: list[list[Answer]]) -> None:
     rulings = [ruling(ballot) for ballot in ballots]
     found = tally(one if isinstance(one, Failed) else one.verdict for one in rulings)
-    denied, divided = (rejected(rejections(rulings, r)) for r in ("majority", "divided"))
+    denied, divided = (share_of_yes(rejections(rulings, r)) for r in ("majority", "divided"))
     parts = [supported(found), unknown_share(found), denied, divided]
     assert sum(part for part in parts if not isinstance(part, Failed)) == pytest.approx(1)
     assert parts[0] + parts[1] == pytest.approx(consistency(found))  # type: ignore[operator]
