@@ -20,9 +20,9 @@ from evaljudge.analysis.tables import Tables
 from evaljudge.bundled.world import graded, make_report, spelt
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
-from evaljudge.judges.entities.label_files import LABELS
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.synthetic.section import GRADED

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.judges.entities.commands import add_commands
-from evaljudge.judges.entities.label_files import LABELS, files_of_labels
 from evaljudge.judges.plugin import Plugin, Settings
 
 if TYPE_CHECKING:
     from evaljudge.judges.entities.judge import Entities
     from evaljudge.prompts import Task
 
+LABELS = "entity_labels"
+
 
 def make(settings: Settings, task: Task, name: str) -> Entities:
     from evaljudge.judges.entities.judge import Entities
 
     return Entities(settings, task, name)
+
+
+def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
+    """Of the configuration's `entity_labels`: one file, or one for each of the judges it names."""
+    if isinstance(value, str) and value:
+        if len(judges) != 1:
+            there = ", ".join(judges) or "none"
+            raise ValueError(
+                f"one file is for one judge of entities; name the file of each (here: {there})"
+            )
+        return dict.fromkeys(judges, value)
+    if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value.values()):
+        raise ValueError("should be a file, or a file for each judge of entities")
+    return dict(value)
 
 
 PLUGIN = Plugin(

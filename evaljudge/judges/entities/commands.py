@@ -63,7 +63,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
 
 def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
     from evaljudge.judges.collector import SeenShard
-    from evaljudge.judges.entities.findings import judged_texts
+    from evaljudge.judges.entities.evidence import judged_texts
 
     seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
     return list(judged_texts(seen.verdicts, seen.texts))

@@ -7,8 +7,8 @@
             entities=(TextEntity("The river rose", (0, 15), None, …),), …)
 
     questions(judged, "The river rose.")
-    ->  Question("completeness", "The bridge closed", None, None, "no", "majority")
-        Question("correctness", "The river rose", None, "The river rose.", "yes", "majority"), …
+    ->  Question("R1", "completeness", "The bridge closed", None, None, votes, "no", "majority")
+        Question("1", "correctness", "The river rose", None, "The river rose.", …), …
 
 Ballots are ruled on here as they are for scores, from the answers that are there. An aspect that
 was not asked of an entity (it has no votes, not even failed ones) is no question.
@@ -17,34 +17,29 @@ was not asked of an entity (it has no votes, not even failed ones) is no questio
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.judges.entities.equations import Answer, Aspect, Kind, Rule, Ruling, issues, ruling
+from evaljudge.judges.entities.equations import (
+    Answer,
+    Aspect,
+    Kind,
+    Rule,
+    Ruling,
+    Votes,
+    issues,
+    ruling,
+)
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
-KIND = "entities"
-"""The registry's name of the judge whose evidence this is."""
 Span = tuple[int, int]
 NO_RUBRIC = "the rubric has no entities"
 
 
 @dataclass(frozen=True, slots=True)
-class PromptAnswer:
-    """One prompt's answer; without one, `failed` says why."""
-
-    prompt: str
-    answer: Answer | None
-    p: Mapping[str, float] = field(default_factory=dict)
-    mass: float | None = None
-    reason: str = ""
-    failed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Ruled:
-    votes: tuple[PromptAnswer, ...]
+    votes: Votes
     found: Ruling | Failed
 
     @property
@@ -74,13 +69,13 @@ class TextEntity:
 @dataclass(frozen=True, slots=True)
 class JudgedSentence:
     span: Span
-    votes: tuple[PromptAnswer, ...]
+    votes: Votes
     verdict: Answer | None
     """Whether it has an issue of any kind."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        return tuple(vote.prompt for vote in self.votes if vote.answer == "yes")
+        return tuple(kind for kind, vote in self.votes.items() if vote.get("answer") == "yes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +86,8 @@ class EntityEvidence:
     dropped: tuple[str, ...]
     failed: Mapping[str, str]
     """Of the parts `rubric`, `entities` and `sentences` that could not be had: why."""
-    structured: int
-    cut: int
-    malformed: int
+    replies: Mapping[str, int]
+    """`structured` ones, and of them `cut` and `malformed`."""
     reason: str
     """Why there is no verdict at all; empty where there is one."""
 
@@ -122,32 +116,68 @@ class JudgedText:
 class Question:
     """What was asked of one entity, or of a sentence; people can answer it too."""
 
+    number: str
+    """Of the text `1`, of the rubric `R1`, of the sentences `S1`."""
     aspect: Aspect
     entity: str
     heading: str | None
     words: str | None
     """Of the text, that support the entity."""
+    votes: Votes
     verdict: Answer | None
     rule: Rule | None = None
     """By which its prompts came to the verdict: `no` may be denied, or divided."""
 
 
+def judged_texts(
+    verdicts: Iterable[Verdict], texts: Mapping[tuple[str, str], str]
+) -> Iterator[JudgedText]:
+    for one in verdicts:
+        at = (one.doc_id, one.system)
+        yield JudgedText(*at, texts[at], read_judged(one))
+
+
 def read_judged(verdict: Verdict) -> EntityEvidence:
-    told = verdict.evidence
-    replies = told.get("replies", {})
+    evidence = verdict.evidence
     return EntityEvidence(
         rubric=tuple(
-            RubricEntity(one["entity"], _ruled(one["votes"])) for one in told.get("rubric", ())
+            RubricEntity(one["entity"], _ruled(one["votes"])) for one in evidence.get("rubric", ())
         ),
-        entities=tuple(map(_text_entity, told.get("entities", ()))),
-        sentences=tuple(_sentence(one) for one in told.get("sentences", ())),
-        dropped=tuple(told.get("dropped", ())),
-        failed=dict(told.get("failed", {})),
-        structured=replies.get("structured", 0),
-        cut=replies.get("cut", 0),
-        malformed=replies.get("malformed", 0),
+        entities=tuple(map(_text_entity, evidence.get("entities", ()))),
+        sentences=tuple(map(_sentence, evidence.get("sentences", ()))),
+        dropped=tuple(evidence.get("dropped", ())),
+        failed=evidence.get("failed", {}),
+        replies=evidence.get("replies", {}),
         reason=verdict.reason if verdict.status == "unscored" else "",
     )
+
+
+def _text_entity(entity: Mapping[str, Any]) -> TextEntity:
+    return TextEntity(
+        text=entity["entity"],
+        span=_span(entity),
+        heading=entity.get("heading"),
+        correctness=_ruled(entity.get("correctness", {})),
+        alignment=_ruled(entity.get("alignment", {})),
+    )
+
+
+def _sentence(sentence: Mapping[str, Any]) -> JudgedSentence:
+    votes: Mapping[Kind, Mapping[str, Any]] = sentence["votes"]
+    found = {kind: vote.get("answer") or Failed(vote["failed"]) for kind, vote in votes.items()}
+    counted = issues([found])
+    verdict: Answer = "yes" if counted.verdicts["yes"] else "no"
+    return JudgedSentence(_span(sentence), sentence["votes"], None if counted.unscored else verdict)
+
+
+def _span(of: Mapping[str, Any]) -> Span:
+    start, end = of.get("span") or (0, 0)
+    return start, end
+
+
+def _ruled(votes: Votes) -> Ruled:
+    given = [vote["answer"] for vote in votes.values() if "failed" not in vote]
+    return Ruled(votes, ruling(given, lost=len(votes) - len(given)))
 
 
 def words_at(text: str, span: Span) -> Span:
@@ -158,73 +188,29 @@ def words_at(text: str, span: Span) -> Span:
 
 def questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
     """All that was asked, in the order of the rubric and of the text."""
-    for wanted in judged.rubric:
-        if wanted.completeness.votes:
-            found = wanted.completeness
-            yield Question("completeness", wanted.text, None, None, found.verdict, found.rule)
-    for entity in judged.entities:
-        yield from _of_text_entity(entity, text)
-    for sentence in judged.sentences:
-        if sentence.votes:
-            said = _words(text, sentence.span)
-            yield Question("readability", said, None, said, sentence.verdict)
+    return (one for one in _all_questions(judged, text) if one.votes)
 
 
-def _of_text_entity(entity: TextEntity, text: str) -> Iterator[Question]:
-    words = _words(text, entity.span)
-    ruled: Iterable[tuple[Aspect, Ruled]] = (
-        ("correctness", entity.correctness),
-        ("alignment", entity.alignment),
-    )
-    for aspect, one in ruled:
-        if one.votes:
-            yield Question(aspect, entity.text, entity.heading, words, one.verdict, one.rule)
+def _all_questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
+    for n, wanted in enumerate(judged.rubric, 1):
+        yield _question(f"R{n}", "completeness", wanted.text, wanted.completeness)
+    for n, entity in enumerate(judged.entities, 1):
+        place = (entity.heading, _words(text, entity.span))
+        yield _question(str(n), "correctness", entity.text, entity.correctness, *place)
+        yield _question(str(n), "alignment", entity.text, entity.alignment, *place)
+    for n, one in enumerate(judged.sentences, 1):
+        words = _words(text, one.span)
+        yield Question(f"S{n}", "readability", words, None, words, one.votes, one.verdict)
+
+
+def _question(
+    number: str, aspect: Aspect, entity: str, ruled: Ruled,
+    heading: str | None = None, words: str | None = None,
+) -> Question:  # fmt: skip
+    known = (heading, words, ruled.votes, ruled.verdict, ruled.rule)
+    return Question(number, aspect, entity, *known)
 
 
 def _words(text: str, span: Span) -> str:
     start, end = words_at(text, span)
     return text[start:end]
-
-
-def _text_entity(told: Mapping[str, Any]) -> TextEntity:
-    return TextEntity(
-        text=told["entity"],
-        span=_span(told),
-        heading=told.get("heading"),
-        correctness=_ruled(told.get("correctness", {})),
-        alignment=_ruled(told.get("alignment", {})),
-    )
-
-
-def _sentence(told: Mapping[str, Any]) -> JudgedSentence:
-    votes = _votes(told["votes"])
-    found: dict[Kind, Answer | Failed] = {
-        vote.prompt: vote.answer or Failed(vote.failed)  # type: ignore[misc]
-        for vote in votes
-    }
-    counted = issues([found])
-    verdict: Answer = "yes" if counted.verdicts["yes"] else "no"
-    return JudgedSentence(_span(told), votes, None if counted.unscored else verdict)
-
-
-def _span(told: Mapping[str, Any]) -> Span:
-    start, end = told.get("span") or (0, 0)
-    return start, end
-
-
-def _ruled(votes: Mapping[str, Mapping[str, Any]]) -> Ruled:
-    read = _votes(votes)
-    given = [vote.answer for vote in read if vote.answer is not None]
-    return Ruled(read, ruling(given, lost=len(read) - len(given)))
-
-
-def _votes(votes: Mapping[str, Mapping[str, Any]]) -> tuple[PromptAnswer, ...]:
-    return tuple(_vote(prompt, vote) for prompt, vote in votes.items())
-
-
-def _vote(prompt: str, told: Mapping[str, Any]) -> PromptAnswer:
-    if "failed" in told:
-        return PromptAnswer(prompt, None, failed=told["failed"])
-    return PromptAnswer(
-        prompt, told["answer"], told.get("p", {}), told.get("mass"), told.get("reason", "")
-    )

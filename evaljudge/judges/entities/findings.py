@@ -1,18 +1,43 @@
-"""What a judge of entities found in a run, shard by shard and then in the report."""
+"""What a judge of entities found in a run: counts, shard by shard, and then what is reported.
+
+    sums = EntitySums()
+    sums += shard_sums(verdicts)                 each shard's
+    entity_row("entities", sums)
+    ->  EntityRow("entities", candidates=160, entities=Sizes(158, 11.0, 4, 23), …)
+
+Where a run was extended, a document that got new candidates stands in two shards, and counts in
+both.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
-from evaljudge.judges.entities.evidence import JudgedText, read_judged
-from evaljudge.judges.entities.label_files import LABELS
+from evaljudge.judges.entities import LABELS
+from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Rule
+from evaljudge.judges.entities.evidence import (
+    EntityEvidence,
+    judged_texts,
+    questions,
+    read_judged,
+)
 from evaljudge.judges.entities.labels import Answered, LabelMatching, Labels, answered, read_labels
-from evaljudge.judges.entities.section import entities, entity_agreement
-from evaljudge.judges.entities.sums import EntitySums, entity_row, shard_sums
+from evaljudge.judges.entities.section import (
+    RULED,
+    RULES_IN_ORDER,
+    AspectRow,
+    EntityRow,
+    entities,
+    entity_agreement,
+)
 from evaljudge.judges.entities.view import ShownText, shown_text
+from evaljudge.judges.shared.counting import Summed, sizes
 from evaljudge.records import Verdict
 from evaljudge.sections import View
 
@@ -67,9 +92,70 @@ def labels_of(wanted: CollectorOptions) -> Labels | None:
     return read_labels(file) if file else None
 
 
-def judged_texts(
-    verdicts: Iterable[Verdict], texts: Mapping[tuple[str, str], str]
-) -> Iterator[JudgedText]:
-    for one in verdicts:
-        at = (one.doc_id, one.system)
-        yield JudgedText(*at, texts[at], read_judged(one))
+@dataclass
+class EntitySums(Summed):
+    """Of one judge."""
+
+    candidates: int = 0
+    entities: Counter[int] = field(default_factory=Counter)
+    """How many candidates have so many."""
+    rubrics: Counter[int] = field(default_factory=Counter)
+    """How many documents have so many."""
+    without_rubric: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[Aspect, Answer | None]] = field(default_factory=Counter)
+    rules: Counter[tuple[Aspect, Rule]] = field(default_factory=Counter)
+    dropped: int = 0
+    replies: Counter[str] = field(default_factory=Counter)
+    """`structured` ones, and of them `cut` and `malformed`."""
+
+
+def shard_sums(verdicts: Iterable[Verdict]) -> EntitySums:
+    """Verdicts of one document follow each other, as they are stored."""
+    sums = EntitySums()
+    for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
+        judged = list(map(read_judged, own))
+        _add_rubric(sums, judged)
+        for one in judged:
+            _add(sums, one)
+    return sums
+
+
+def _add_rubric(sums: EntitySums, judged: Sequence[EntityEvidence]) -> None:
+    """All candidates of a document have its rubric, but those that were not judged at all."""
+    sizes = [len(one.rubric) for one in judged if one.rubric]
+    if sizes:
+        sums.rubrics[sizes[0]] += 1
+    else:
+        known = [one.no_rubric for one in judged if not one.reason]
+        sums.without_rubric[(known or [judged[0].no_rubric])[0]] += 1
+
+
+def _add(sums: EntitySums, judged: EntityEvidence) -> None:
+    sums.candidates += 1
+    if judged.has_entities:
+        sums.entities[len(judged.entities)] += 1
+    for question in questions(judged, ""):
+        sums.verdicts[question.aspect, question.verdict] += 1
+        if question.rule:
+            sums.rules[question.aspect, question.rule] += 1
+    sums.dropped += len(judged.dropped)
+    sums.replies.update(judged.replies)
+
+
+def entity_row(judge: str, sums: EntitySums) -> EntityRow:
+    return EntityRow(
+        judge=judge,
+        candidates=sums.candidates,
+        entities=sizes(sums.entities),
+        dropped=sums.dropped,
+        rubrics=sizes(sums.rubrics),
+        without_rubric=dict(sums.without_rubric),
+        aspects=[_aspect_row(sums, aspect) for aspect in OPTIONS],
+        **{name: sums.replies[name] for name in ("structured", "cut", "malformed")},
+    )
+
+
+def _aspect_row(sums: EntitySums, aspect: Aspect) -> AspectRow:
+    verdicts = {str(answer): sums.verdicts[aspect, answer] for answer in OPTIONS[aspect]}
+    rules = {str(rule): sums.rules[aspect, rule] for rule in RULES_IN_ORDER if aspect in RULED}
+    return AspectRow(aspect, verdicts, sums.verdicts[aspect, None], rules)

@@ -13,11 +13,12 @@ The texts themselves are on the page (see view.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from evaljudge.judges.entities.equations import Aspect, Rule
 from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.sums import AspectRow, EntityRow
-from evaljudge.judges.shared.counting import sized
+from evaljudge.judges.shared.counting import Sizes, sized
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, count, percent, ratio
 
@@ -55,7 +56,35 @@ LEFT_OUT = (
 )
 
 _ANSWERS = ("yes", "partially", "no", "contradict", "unknown")
-_RULES = ("majority", "exception", "divided")
+RULES_IN_ORDER: tuple[Rule, ...] = ("majority", "exception", "divided")
+RULED: tuple[Aspect, ...] = ("completeness", "correctness", "alignment")
+"""Of a sentence each prompt asks something else, so that nothing is voted on."""
+
+
+@dataclass(frozen=True, slots=True)
+class AspectRow:
+    """How many entities (of readability: sentences) have each verdict, by which rule."""
+
+    aspect: str
+    verdicts: Mapping[str, int]
+    unscored: int  # without any ballot
+    rules: Mapping[str, int]  # none of readability, where nothing is voted on
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRow:
+    """What one judge of entities found in the whole run."""
+
+    judge: str
+    candidates: int
+    entities: Sizes  # of a candidate, of those where they could be had
+    dropped: int  # that no words of their text support
+    rubrics: Sizes  # of a document, of those that have one
+    without_rubric: Mapping[str, int]  # documents, by the reason
+    aspects: Sequence[AspectRow]
+    structured: int  # replies of a given form
+    cut: int  # of them, at their token limit
+    malformed: int
 
 
 def entities(row: EntityRow, with_texts: bool) -> Section:
@@ -110,11 +139,15 @@ def _shares(row: AspectRow) -> list[str]:
 
 def _rules(row: EntityRow) -> Table:
     cells = [
-        [row.judge, one.aspect, *(ratio(one.rules[r], sum(one.rules.values())) for r in _RULES)]
+        [
+            row.judge,
+            one.aspect,
+            *(ratio(one.rules[r], sum(one.rules.values())) for r in RULES_IN_ORDER),
+        ]
         for one in row.aspects
         if one.rules
     ]
-    return Table("By which rule", ["judge", "aspect", *_RULES], cells, "llrrr", lead=2)
+    return Table("By which rule", ["judge", "aspect", *RULES_IN_ORDER], cells, "llrrr", lead=2)
 
 
 def _replies(row: EntityRow) -> Table:

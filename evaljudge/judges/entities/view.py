@@ -4,6 +4,16 @@
     ->  ShownText("d1", "A", pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
                   missing=[("The bridge closed", "no")], …)
 
+A text is cut where its entities and its badly written sentences begin and end:
+
+    "The river rose and fell."        1: The river rose (yes)   2: The river … fell (no, misplaced)
+    ->  Piece("The river rose", worst="no", label="1 yes; 2 no, misplaced")
+        Piece(" and fell", worst="no", label="2 no, misplaced")        Piece(".")
+
+Entities may overlap and lie in each other: a piece carries the verdicts of all that hold it, and
+its look is the worst one's. What a span says beyond the text is no part of it. Texts are strangers'
+words: characters that direct a line or a terminal are shown, not obeyed.
+
 The template (view.html.j2) needs no script: answers lie in `details`. The page stops at a
 number of texts and at a size, and says so.
 """
@@ -11,17 +21,20 @@ number of texts and at a size, and says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from evaljudge.judges.entities.equations import EXCEPTIONS
+from evaljudge.judges.entities.equations import EXCEPTIONS, Vote
 from evaljudge.judges.entities.evidence import (
     EntityEvidence,
+    JudgedSentence,
     JudgedText,
-    PromptAnswer,
-    Ruled,
+    Question,
+    Span,
+    TextEntity,
+    questions,
     words_at,
 )
-from evaljudge.judges.entities.marking import Piece, pieces, said_of
 from evaljudge.sections.figures import correlation
 from evaljudge.text import harmless
 
@@ -32,6 +45,23 @@ RULES = {
     "divided": "divided, which is a no",
 }
 NO_BALLOT = "no answer"
+ISSUES = {"yes": "has an issue", "no": "no issue", None: NO_BALLOT}
+WORST_FIRST = ("no", "unknown", "partially", "none", "yes")
+"""`none`: no prompt gave an answer on correctness."""
+MOST_NAMED = 8
+"""Entities in one piece's label; it counts the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    text: str
+    worst: str = ""
+    """Empty outside of all entities."""
+    label: str = ""
+    issue: bool = False
+    """Of a sentence that has an issue of writing."""
+    issues: str = ""
+    """Where such a sentence ends: of which kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,34 +140,105 @@ def _of_rubric(judged: EntityEvidence, verdict: str | None) -> list[str]:
 
 
 def _answers(one: JudgedText) -> Iterator[Answers]:
-    judged = one.judged
-    for number, entity in enumerate(judged.entities, 1):
-        named = (str(number), entity.text, entity.heading or "")
-        yield from _ruled(*named, "correctness", entity.correctness)
-        yield from _ruled(*named, "alignment", entity.alignment)
-    for number, wanted in enumerate(judged.rubric, 1):
-        yield from _ruled(f"R{number}", wanted.text, "", "completeness", wanted.completeness)
-    for number, sentence in enumerate(judged.sentences, 1):
-        start, end = words_at(one.text, sentence.span)
-        verdict = {"yes": "has an issue", "no": "no issue"}.get(sentence.verdict or "", NO_BALLOT)
-        named = (f"S{number}", harmless(one.text[start:end]), "")
-        yield Answers(*named, "readability", verdict, "any issue", list(map(_said, sentence.votes)))
+    """Those on the text's own entities first."""
+    asked = list(questions(one.judged, one.text))
+    own = ("correctness", "alignment")
+    for question in sorted(asked, key=lambda question: question.aspect not in own):
+        yield Answers(
+            question.number,
+            harmless(question.entity),
+            question.heading or "",
+            question.aspect,
+            *_verdict_and_rule(question),
+            [_said(prompt, vote) for prompt, vote in question.votes.items()],
+        )
 
 
-def _ruled(name: str, text: str, heading: str, aspect: str, ruled: Ruled) -> Iterator[Answers]:
-    """Nothing of an aspect that was not asked."""
-    if ruled.votes:
-        verdict, rule = ruled.verdict or NO_BALLOT, RULES[ruled.rule] if ruled.rule else NO_BALLOT
-        told = list(map(_said, ruled.votes))
-        yield Answers(name, text, heading, aspect, verdict, rule, told)
+def _verdict_and_rule(question: Question) -> tuple[str, str]:
+    if question.aspect == "readability":
+        return ISSUES[question.verdict], "any issue"
+    rule = RULES[question.rule] if question.rule else NO_BALLOT
+    return question.verdict or NO_BALLOT, rule
 
 
-def _said(vote: PromptAnswer) -> str:
+def _said(prompt: str, vote: Vote) -> str:
     """`facts: yes (yes 0.800, no 0.100; mass 0.970)`, or with the reason that was written."""
-    if vote.answer is None:
-        return f"{vote.prompt}: failed: {vote.failed}"
-    if not vote.p:
-        return f"{vote.prompt}: {vote.answer}{f': {vote.reason}' if vote.reason else ''}"
-    told = ", ".join(f"{answer} {correlation(p)}" for answer, p in vote.p.items())
-    mass = "" if vote.mass is None else f"; mass {correlation(vote.mass)}"
-    return f"{vote.prompt}: {vote.answer} ({told}{mass})"
+    if "failed" in vote:
+        return f"{prompt}: failed: {vote['failed']}"
+    if p := vote.get("p"):
+        chances = ", ".join(f"{answer} {correlation(chance)}" for answer, chance in p.items())
+        mass = "" if vote.get("mass") is None else f"; mass {correlation(vote['mass'])}"
+        return f"{prompt}: {vote['answer']} ({chances}{mass})"
+    reason = f": {vote['reason']}" if vote.get("reason") else ""
+    return f"{prompt}: {vote['answer']}{reason}"
+
+
+def pieces(text: str, judged: EntityEvidence) -> list[Piece]:
+    """In their order; their texts together are all of the text, made harmless."""
+    entities = {
+        number: (words_at(text, entity.span), entity)
+        for number, entity in enumerate(judged.entities, 1)
+    }
+    bad = [
+        (words_at(text, sentence.span), sentence)
+        for sentence in judged.sentences
+        if sentence.verdict == "yes"
+    ]
+    spans = [span for span, _ in [*entities.values(), *bad]]
+    cuts = sorted({0, len(text), *(place for span in spans for place in span)})
+    opening, closing = _ends({number: span for number, (span, _) in entities.items()})
+    found, held = list[Piece](), set[int]()
+    for start, end in pairwise(cuts):
+        held = (held | opening.get(start, set())) - closing.get(start, set())
+        named = [(number, entities[number][1]) for number in sorted(held)]
+        piece = Piece(harmless(text[start:end]), _worst(named), _label(named))
+        found.append(_with_issues(piece, (start, end), bad))
+    return list(_labelled_once(found))
+
+
+def verdict_of(entity: TextEntity) -> str:
+    return entity.correctness.verdict or "none"
+
+
+def said_of(entity: TextEntity) -> str:
+    """`partially, misplaced`."""
+    placed = entity.alignment.verdict != "no"
+    return verdict_of(entity) if placed else f"{verdict_of(entity)}, misplaced"
+
+
+def _ends(spans: dict[int, Span]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """Which of the spans begin and end where; an empty one does neither."""
+    opening: dict[int, set[int]] = {}
+    closing: dict[int, set[int]] = {}
+    for number, (start, end) in spans.items():
+        if start < end:
+            opening.setdefault(start, set()).add(number)
+            closing.setdefault(end, set()).add(number)
+    return opening, closing
+
+
+def _worst(held: Sequence[tuple[int, TextEntity]]) -> str:
+    verdicts = {verdict_of(entity) for _, entity in held}
+    return next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
+
+
+def _label(held: Sequence[tuple[int, TextEntity]]) -> str:
+    told = [f"{number} {said_of(entity)}" for number, entity in held[:MOST_NAMED]]
+    more = len(held) - len(told)
+    return "; ".join(told) + (f"; and {more} more" if more else "")
+
+
+def _with_issues(piece: Piece, span: Span, bad: Sequence[tuple[Span, JudgedSentence]]) -> Piece:
+    start, end = span
+    for (first, last), sentence in bad:
+        if first <= start < last:
+            ended = ", ".join(sentence.kinds) if end == last else ""
+            return replace(piece, issue=True, issues=ended)
+    return piece
+
+
+def _labelled_once(found: Sequence[Piece]) -> Iterator[Piece]:
+    """Where a sentence alone cuts a piece in two, the entities are named behind the second."""
+    for piece, following in pairwise(found):
+        yield replace(piece, label="") if piece.label == following.label else piece
+    yield from found[-1:]

@@ -14,7 +14,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import islice
+from statistics import mean
+from typing import Self
 
 from evaljudge.sections.figures import NONE, count
 
@@ -24,9 +27,21 @@ MOST_KINDS = 200
 LONGEST_KIND = 300
 
 
+@dataclass
+class Summed:
+    """Its fields are numbers, Counters and other sums: `total += sums` adds field by field."""
+
+    def __iadd__(self, other: Self) -> Self:
+        for one in fields(self):
+            mine = getattr(self, one.name)
+            mine += getattr(other, one.name)
+            setattr(self, one.name, mine)
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of how many, and what half of them have at most; None of none."""
+    """Count, median, minimum and maximum; None when the count is 0."""
 
     of: int
     median: float | None
@@ -46,8 +61,9 @@ def sizes(counted: Counter[int]) -> Sizes:
     known, of = sorted(counted), counted.total()
     if not of:
         return Sizes(0, None, None, None)
-    middle = (_nth(counted, (of - 1) // 2) + _nth(counted, of // 2)) / 2
-    return Sizes(of, middle, known[0], known[-1])
+    in_order = (size for size in known for _ in range(counted[size]))
+    middle = mean(islice(in_order, (of - 1) // 2, of // 2 + 1))
+    return Sizes(of, float(middle), known[0], known[-1])
 
 
 def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:
@@ -57,10 +73,9 @@ def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:
         seen[kind if kind in seen or len(seen) < MOST_KINDS else OTHERS] += times
 
 
-def _nth(counted: Counter[int], place: int) -> int:
-    """Of all sizes in their order, from 0."""
-    for size in sorted(counted):
-        place -= counted[size]
-        if place < 0:
-            break
-    return size
+class Reasons(Counter[str]):
+    """Of so many kinds at most, by `add`."""
+
+    def __iadd__(self, other: Mapping[str, int]) -> Self:  # type: ignore[override, misc]
+        add(self, other)
+        return self

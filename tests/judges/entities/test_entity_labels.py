@@ -16,9 +16,9 @@ from evaljudge.config import Config, load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import JudgeFindings
+from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.commands import Exported, export_entities
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.label_files import LABELS
 from evaljudge.judges.entities.labels import (
     Answered,
     EntityAgreementRow,
