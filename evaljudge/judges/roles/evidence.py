@@ -19,8 +19,6 @@ from typing import Any, Literal
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
-KIND = "roles"
-"""The registry's name of the judge whose evidence this is."""
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
 ORDERS: tuple[Order, ...] = ("fixed", "swapped")
@@ -34,7 +32,7 @@ NONE_LEFT = "every one was dropped"
 class RoleVote:
     """One role's choice in one order; without one, `failed` says why."""
 
-    choice: Choice | None
+    choice: Choice | None = None
     confidence: float | None = None
     reason: str = ""
     failed: str = ""
@@ -96,37 +94,30 @@ class PolledText:
 
 
 def read_polled(verdict: Verdict) -> Polled:
-    told = verdict.evidence
-    reference = told.get("reference")
+    evidence = verdict.evidence
+    reference = evidence.get("reference")
     return Polled(
-        roles=tuple(map(_role, told.get("roles", ()))),
+        roles=tuple(map(_role, evidence.get("roles", ()))),
         reference=Reference(reference["from"], reference["text"]) if reference else None,
-        plain=_chances(told.get("plain", {})),
-        dropped=tuple((type_, why) for type_, why in told.get("dropped", ())),
-        notes=tuple(told.get("notes", ())),
+        plain=_chances(evidence.get("plain", {})),
+        dropped=tuple((type_, why) for type_, why in evidence.get("dropped", ())),
+        notes=tuple(evidence.get("notes", ())),
         reason=verdict.reason if verdict.status == "unscored" else "",
     )
 
 
-def _role(told: Mapping[str, Any]) -> RolePlayer:
-    votes = told.get("votes", {})
+def _role(role: Mapping[str, Any]) -> RolePlayer:
     return RolePlayer(
-        type=told["type"],
-        description=told["description"],
-        static=told["static"],
-        votes={order: _vote(votes[order]) for order in ORDERS if order in votes},
-        exact=_chances(told.get("exact", {})),
+        type=role["type"],
+        description=role["description"],
+        static=role["static"],
+        votes={o: RoleVote(**role["votes"][o]) for o in ORDERS if o in role.get("votes", {})},
+        exact=_chances(role.get("exact", {})),
     )
 
 
-def _vote(told: Mapping[str, Any]) -> RoleVote:
-    if "failed" in told:
-        return RoleVote(None, failed=told["failed"])
-    return RoleVote(told["choice"], told.get("confidence"), told.get("reason", ""))
-
-
-def _chances(told: Mapping[str, Any]) -> dict[Order, float | Failed]:
-    asked: dict[Order, Any] = {order: told[order] for order in ORDERS if order in told}
+def _chances(by_order: Mapping[str, Any]) -> dict[Order, float | Failed]:
+    asked: dict[Order, Any] = {order: by_order[order] for order in ORDERS if order in by_order}
     return {
         order: Failed(one["failed"]) if isinstance(one, Mapping) else float(one)
         for order, one in asked.items()

@@ -1,16 +1,39 @@
-"""What the role-players of a run said, shard by shard and then in the report."""
+"""What the role-players of a run said: counts, shard by shard, and then what is reported.
+
+    sums = RoleSums()
+    sums += shard_sums(verdicts)                 each shard's
+    role_row("roles", sums)
+    ->  RoleRow("roles", candidates=160, static=Sizes(158, 3.0, 3, 3),
+                votes=[OrderRow("fixed", candidate=640, reference=420, failed=3, …)], …)
+
+A document's readers, what was dropped and what was noted count once for it, whatever number of
+candidates it has; where a run was extended, one that got new candidates stands in two shards, and
+counts in both.
+"""
 
 from __future__ import annotations
 
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Self
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.roles.evidence import PolledText, read_polled
-from evaljudge.judges.roles.section import roles
-from evaljudge.judges.roles.sums import RoleSums, role_row, shard_sums
+from evaljudge.judges.roles.evidence import (
+    ORDERS,
+    Choice,
+    Order,
+    Polled,
+    PolledText,
+    RolePlayer,
+    read_polled,
+)
+from evaljudge.judges.roles.section import OrderRow, RoleRow, roles
 from evaljudge.judges.roles.view import ShownPolled, shown_polled
+from evaljudge.judges.shared.counting import Reasons, Summed, sizes
+from evaljudge.records import Verdict
 from evaljudge.sections import View
 
 TEMPLATE = Path(__file__).with_name("view.html.j2")
@@ -42,3 +65,101 @@ class RoleFindings:
         views = [View(title, TEMPLATE, self._shown, row.candidates)] if self._shown else []
         section = roles(row, own, with_texts=bool(views))
         return JudgeFindings([section], {"roles": [row]}, views=views)
+
+
+@dataclass
+class RoleSums(Summed):
+    """Of one judge."""
+
+    candidates: int = 0
+    documents: int = 0
+    static: Counter[int] = field(default_factory=Counter)
+    """How many candidates have so many."""
+    dynamic: Counter[int] = field(default_factory=Counter)
+    votes: Counter[tuple[Order, Choice | None]] = field(default_factory=Counter)
+    confidence: Counter[Order] = field(default_factory=Counter)
+    """The sum over the votes that have one."""
+    confident: Counter[Order] = field(default_factory=Counter)
+    failed: Reasons = field(default_factory=Reasons)
+    choices: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
+    """What a role chose of one candidate in both orders."""
+    without_readers: Reasons = field(default_factory=Reasons)
+    dropped: Reasons = field(default_factory=Reasons)
+    notes: Reasons = field(default_factory=Reasons)
+    roles: Counter[int] = field(default_factory=Counter)
+    """How many documents have so many."""
+
+
+def shard_sums(verdicts: Iterable[Verdict]) -> RoleSums:
+    """Verdicts of one document follow each other, as they are stored."""
+    sums = RoleSums()
+    for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
+        polled = list(map(read_polled, own))
+        _add_document(sums, polled)
+        for one in polled:
+            _add(sums, one)
+    return sums
+
+
+def _add_document(sums: RoleSums, polled: Sequence[Polled]) -> None:
+    """All candidates of a document have its roles, but those that were not judged at all."""
+    sums.documents += 1
+    one = next((one for one in polled if not one.reason), polled[0])
+    if one.roles:
+        sums.roles[len(one.roles)] += 1
+    if one.no_readers:
+        sums.without_readers += Counter([one.no_readers])
+    sums.dropped += Counter(why for _, why in one.dropped)
+    sums.notes += dict.fromkeys((note for each in polled for note in each.notes), 1)
+
+
+def _add(sums: RoleSums, polled: Polled) -> None:
+    sums.candidates += 1
+    if polled.roles:
+        static = sum(role.static for role in polled.roles)
+        sums.static[static] += 1
+        sums.dynamic[len(polled.roles) - static] += 1
+    for role in polled.roles:
+        _add_votes(sums, role)
+
+
+def _add_votes(sums: RoleSums, role: RolePlayer) -> None:
+    for order, vote in role.votes.items():
+        sums.votes[order, vote.choice] += 1
+        if vote.choice is None:
+            sums.failed += Counter([vote.failed])
+        if vote.confidence is not None:
+            sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # floats add up
+            sums.confident[order] += 1
+    choices = [vote.choice for vote in role.votes.values() if vote.choice]
+    if len(choices) == len(ORDERS):
+        sums.choices[tuple(choices)] += 1
+
+
+def role_row(judge: str, sums: RoleSums) -> RoleRow:
+    asked = [order for order in ORDERS if any(order == other for other, _ in sums.votes)]
+    return RoleRow(
+        judge=judge,
+        candidates=sums.candidates,
+        documents=sums.documents,
+        static=sizes(sums.static),
+        dynamic=sizes(sums.dynamic),
+        votes=[_order_row(order, sums) for order in asked],
+        failed=dict(sums.failed),
+        both=sums.choices.total(),
+        # the first text is the reference where the order is fixed, the candidate where swapped
+        both_first=sums.choices["reference", "candidate"],
+        both_second=sums.choices["candidate", "reference"],
+        without_readers=dict(sums.without_readers),
+        dropped=dict(sums.dropped),
+        notes=dict(sums.notes),
+        roles=sizes(sums.roles),
+        fewer=sums.roles.total() - sums.roles[max(sums.roles, default=0)],
+    )
+
+
+def _order_row(order: Order, sums: RoleSums) -> OrderRow:
+    confident = sums.confident[order]
+    confidence = sums.confidence[order] / confident if confident else None
+    candidate, reference = sums.votes[order, "candidate"], sums.votes[order, "reference"]
+    return OrderRow(order, candidate, reference, sums.votes[order, None], confidence)

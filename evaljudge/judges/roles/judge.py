@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import fsum
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -38,9 +37,16 @@ from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.roles.clusters import first_come, survivors
+from evaljudge.judges.roles.equations import (
+    mean_of_chances,
+    mean_of_votes,
+    plain_chance,
+    sum_of_votes,
+)
+from evaljudge.judges.roles.evidence import Order, Polled, read_polled
 from evaljudge.judges.roles.findings import RoleFindings
 from evaljudge.judges.roles.opponent import Opponent, checked_axis
-from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Order, Polling
+from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Polling
 from evaljudge.judges.roles.readers import (
     LISTS,
     Readers,
@@ -65,8 +71,13 @@ ORDERS: Mapping[str, tuple[Order, ...]] = {
     "both": ("fixed", "swapped"),
 }
 Count = Annotated[int, Field(ge=1)]
-Evidence = Mapping[str, Any]
-Reading = Callable[[Evidence], float | Failed]
+READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
+    "": sum_of_votes,
+    ".mean": mean_of_votes,
+    ".exact": mean_of_chances,
+    ".plain": plain_chance,
+}
+"""By the scorer's suffix."""
 
 
 class RolesSettings(Settings):
@@ -233,70 +244,20 @@ class Roles(Judge):
     # the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        readings: Mapping[str, Reading] = {
-            "": _sum_of_votes, "mean": _mean_of_votes, "exact": _exact, "plain": _plain,
-        }  # fmt: skip
-        return [self._score(verdict, scorer, readings) for scorer in self.scorers]
+        known = (verdict.doc_id, verdict.system)
+        polled, scores = read_polled(verdict), []
+        for scorer in self.scorers:
+            read = READINGS[scorer.removeprefix(self.name)]
+            value = Failed(polled.reason) if polled.reason else read(polled)
+            found = (None, value.reason) if isinstance(value, Failed) else (value,)
+            scores.append(Score(*known, scorer, verdict.axis, *found))
+        return scores
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], RoleFindings]:
         return partial(RoleFindings, self.name, tuple(self.scorers))
-
-    def _score(self, verdict: Verdict, scorer: str, readings: Mapping[str, Reading]) -> Score:
-        known = (verdict.doc_id, verdict.system, scorer, verdict.axis)
-        if verdict.status == "unscored":
-            return Score(*known, None, verdict.reason)
-        value = readings[scorer.removeprefix(self.name).removeprefix(".")](verdict.evidence)
-        if isinstance(value, Failed):
-            return Score(*known, None, value.reason)
-        return Score(*known, value)
 
 
 def _hurdle(document: Document, candidate: Candidate, reference: str) -> str:
     """Why nobody is asked about it; empty where somebody is."""
     itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
     return hurdle(document, candidate) or itself
-
-
-def _sum_of_votes(evidence: Evidence) -> float | Failed:
-    """Equation (4), the mean over the orders that were asked."""
-    orders = evidence["roles"][0]["votes"] if evidence["roles"] else {}
-    sums = [_sum_of_order([role["votes"][order] for role in evidence["roles"]]) for order in orders]
-    return _mean(sums, _nobody(evidence))
-
-
-def _mean_of_votes(evidence: Evidence) -> float | Failed:
-    total = _sum_of_votes(evidence)
-    return total if isinstance(total, Failed) else total / len(evidence["roles"])
-
-
-def _nobody(evidence: Evidence) -> str:
-    return ": ".join(["nobody votes", *evidence["notes"][:1]])
-
-
-def _sum_of_order(votes: Sequence[Mapping[str, Any]]) -> float | Failed:
-    """Scaled to the number of roles, where some gave no vote that can be read."""
-    read = [vote for vote in votes if "choice" in vote]
-    if not read:
-        return Failed(f"nobody voted: {votes[0]['failed']}")
-    total = fsum(vote["confidence"] for vote in read if vote["choice"] == "candidate")
-    return total * len(votes) / len(read)
-
-
-def _exact(evidence: Evidence) -> float | Failed:
-    told = [one for role in evidence["roles"] for one in role["exact"].values()]
-    return _mean([_number(one) for one in told], _nobody(evidence))
-
-
-def _plain(evidence: Evidence) -> float | Failed:
-    return _mean([_number(one) for one in evidence["plain"].values()], "it was not asked")
-
-
-def _number(told: Any) -> float | Failed:
-    return Failed(told["failed"]) if isinstance(told, Mapping) else float(told)
-
-
-def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
-    """Of those that there are; where there is none, why the first is not."""
-    there = [value for value in values if not isinstance(value, Failed)]
-    failed = next((value for value in values if isinstance(value, Failed)), Failed(none))
-    return fsum(there) / len(there) if there else failed

@@ -13,9 +13,10 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, Literal
+from typing import Any
 
 from evaljudge.judges.roles.clusters import Survivors
+from evaljudge.judges.roles.evidence import Order
 from evaljudge.judges.roles.readers import Role
 from evaljudge.judges.roles.votes import VoteForm, WrittenVote
 from evaljudge.model import Model
@@ -24,8 +25,6 @@ from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Candidate, Document, Tokens
 
-Order = Literal["fixed", "swapped"]
-"""`fixed`: the reference is the first text and the candidate the second, as in the paper."""
 WHICH = Options(("1", "2"))
 TEMPLATES = ("roles.vote", "roles.choose", "roles.plain")
 OTHER_LETTERS = "the model's tokens do not spell the reply, so its votes have no confidence"

@@ -14,11 +14,11 @@ The texts themselves are on the page (see view.py).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from evaljudge.agreement import LEVELS
 from evaljudge.agreement.rated import AgreementRow
-from evaljudge.judges.roles.sums import OrderRow, RoleRow
-from evaljudge.judges.shared.counting import OTHERS, sized
+from evaljudge.judges.shared.counting import OTHERS, Sizes, sized
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import (
     NONE,
@@ -74,6 +74,38 @@ WITHOUT_READERS = ("Documents without readers", "why without readers", "document
 NOT_ASKED = ("Roles that were not asked", "why not asked", "roles")
 NOTED = ("Noted of documents", "noted", "documents")
 """Of tables of reasons: the title, and the heads that tell them apart where no title is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderRow:
+    """All roles' votes with the texts in one order; `failed` ones chose neither."""
+
+    order: str
+    candidate: int
+    reference: int
+    failed: int
+    confidence: float | None  # the mean over votes
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """What one judge of role-players found in the whole run."""
+
+    judge: str
+    candidates: int
+    documents: int
+    static: Sizes  # roles of a candidate, of those that have any
+    dynamic: Sizes
+    votes: Sequence[OrderRow]
+    failed: Mapping[str, int]  # votes, by the reason
+    both: int  # roles with a vote on a candidate in both orders
+    both_first: int  # of them, those that chose the first text both times
+    both_second: int
+    without_readers: Mapping[str, int]  # documents, by the reason
+    dropped: Mapping[str, int]  # roles of documents, by the reason
+    notes: Mapping[str, int]  # documents
+    roles: Sizes  # of a document, static and dynamic, of those that have any
+    fewer: int  # documents that have fewer roles than those with the most
 
 
 def roles(row: RoleRow, agreement: Sequence[AgreementRow], with_texts: bool) -> Section:

@@ -14,10 +14,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp
-from statistics import fmean
 from typing import Literal
 
+from evaljudge.judges.roles.equations import confidence
 from evaljudge.judges.roles.readers import Role
 from evaljudge.judges.shared.wording import one_line, quoted
 from evaljudge.model.asks import Failed, Sample, Token
@@ -36,10 +35,10 @@ class WrittenVote:
     span: tuple[int, int]
 
     def confidence(self, tokens: Sequence[Token]) -> float:
-        """Equation (3): exp of the mean log-probability of the tokens that begin in the choice or
-        its reason; those of the role's name, which the form dictates, do not count."""
+        """Of the tokens that begin in the choice or its reason; those of the role's name, which
+        the form dictates, do not count."""
         start, end = self.span
-        return exp(fmean(token.logprob for token in tokens if start <= token.start < end))
+        return confidence([token for token in tokens if start <= token.start < end])
 
 
 @dataclass(frozen=True, slots=True)
