@@ -49,8 +49,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "judges/synthetic/test_soundness.py",
         "judges/synthetic/test_predictions.py",
     ),
-    "judges/synthetic/anchored.py": (
-        "judges/synthetic/test_anchored.py",
+    "judges/synthetic/equations.py": (
+        "judges/synthetic/test_equations.py",
         "judges/synthetic/test_synthetic.py",
         "test_thresholds.py",
     ),
@@ -134,12 +134,12 @@ TARGETS: dict[str, tuple[str, ...]] = {
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 
 EXPLAINED: dict[str, str] = {
-    "judges/synthetic/anchored.py : off by one: 60 -> 61":
+    "judges/synthetic/equations.py : off by one: 60 -> 61":
         "the interval is halved until a float can hold no less; once more changes nothing",
-    "judges/synthetic/anchored.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / "
+    "judges/synthetic/equations.py bradley_terry_position: sign: log(2 * (len(levels) + PRIOR) / "
     "PRIOR) / STRENGTH -> log(2 * (len(levels) + PRIOR) / PRIOR) * STRENGTH":
         "an interval that is wider than it need be is searched, and ends in the same position",
-    "judges/synthetic/anchored.py level_of: off by one: total <= sums[0] -> total < sums[0]":
+    "judges/synthetic/equations.py level_of: off by one: total <= sums[0] -> total < sums[0]":
         "at the very sum of the lowest level the line through the sums gives that level, too",
     "judges/entities/voting.py ruling_of: operands swapped: len(votes) - len(given) -> len(given) "
     "- len(votes)":

@@ -21,7 +21,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import HIGHEST, ratings
-from evaljudge.judges.synthetic.anchored import answer_chances
+from evaljudge.judges.synthetic.equations import answer_chances
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.prompts import load_task
 from evaljudge.records import Score, Verdict

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.judges.roles.readers import Readers, Role, RoleList, list_form, roles_in
-from evaljudge.judges.shared.wording import fold, one_line, quoted
+from evaljudge.judges.shared.asking import fold, one_line, quoted
 from evaljudge.model.asks import Failed, Sample, Writing
 from evaljudge.prompts import load_task
 

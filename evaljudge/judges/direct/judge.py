@@ -28,19 +28,15 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.askable import hurdle
-from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps
+from evaljudge.judges.shared.asking import quoted, reason_unscorable
+from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps, RatingJudge, RatingQuestion
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
-from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import Axis, Brief, Candidate, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
 LOWEST, HIGHEST = 1.0, 5.0
-MOST_SHOWN = 60
-"""Characters of a reply that a reason quotes."""
 
 
 class DirectSettings(Settings):
@@ -56,63 +52,34 @@ class DirectSettings(Settings):
         return self
 
 
-class Direct(Judge):
+class Direct(RatingJudge[Written]):
     kind = "direct"
     version = "2"
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
-        self.name = name
-        self._settings = read_settings(DirectSettings, settings, f"judges.{name}")
-        given, self._axes = self._settings, task.axes
+        self._settings = given = read_settings(DirectSettings, settings, f"judges.{name}")
         self._how = Writing(given.max_tokens, given.temperature)
-        self._question: RatingBySteps | ShortQuestion = (
-            RatingBySteps(self.kind, task, given.steps_tokens)
-            if given.steps
-            else ShortQuestion(task)
-        )
+        by_steps = RatingBySteps(self.kind, task, given.steps_tokens) if given.steps else None
+        super().__init__(name, task, by_steps or ShortQuestion(task))
 
     @property
     def asking(self) -> Mapping[str, Any]:
         unused = set() if self._settings.steps else {"steps_tokens"}
-        told = self._settings.model_dump(exclude=unused)
-        return told | {"prompts": self._question.prompts}
+        used = self._settings.model_dump(exclude=unused)
+        return used | {"prompts": self._question.prompts}
 
     @property
     def scorers(self) -> Sequence[str]:
         return [self.name]
 
-    @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
+    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Written | Failed]:
+        return await model.write(prompts, self._how)
 
-    def parts(self) -> list[Part]:
-        return self._question.parts()
-
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        return await self._question.brief(document, known, model)
-
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        asked = [self._question.prompt(case.document, a, c, briefs) for a, c in pairs]
-        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
-        replies = iter(await model.write(prompts, self._how))
-        verdicts = [
-            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
-            for (axis, c), one in zip(pairs, asked, strict=True)
-        ]
-        return Judged(verdicts)
-
-    def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, reply: Written | Failed
-    ) -> Verdict:
-        known = (case.document.doc_id, candidate.system, self.name, axis.name)
-        tokens = cost([reply])
-        if isinstance(reply, Failed):
-            return Verdict(*known, {}, "unscored", reply.reason, tokens)
+    def _read(self, axis: Axis, reply: Written) -> tuple[dict[str, Any], str]:
         rating = rating_of(reply.samples[0], axis.name, axis.told["axis"])
         if isinstance(rating, Failed):
-            return Verdict(*known, {"reply": reply.text}, "unscored", rating.reason, tokens)
-        return Verdict(*known, {"reply": reply.text, "rating": rating}, tokens=tokens)
+            return {"reply": reply.text}, rating.reason
+        return {"reply": reply.text, "rating": rating}, ""
 
     def score(self, verdict: Verdict) -> list[Score]:
         value = verdict.evidence["rating"] if verdict.status == "ok" else None
@@ -120,7 +87,7 @@ class Direct(Judge):
         return [Score(*known, value, verdict.reason)]
 
 
-class ShortQuestion:
+class ShortQuestion(RatingQuestion):
     """The question without steps; nothing is prepared for it."""
 
     def __init__(self, task: Task) -> None:
@@ -128,16 +95,10 @@ class ShortQuestion:
         self._pack.check("direct.rate", ["target"], axis="axis", description="what it is")
         self.prompts = {"rating": task.pack.hash(["direct.rate"])}
 
-    def parts(self) -> list[Part]:
-        return []
-
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        return []
-
     def prompt(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
     ) -> Prompt | Failed:
-        if reason := hurdle(document, candidate):
+        if reason := reason_unscorable(document, candidate):
             return Failed(reason)
         context = document.context if axis.context else None
         given = {"source": document.source, "context": context, "target": candidate.text}
@@ -168,7 +129,7 @@ _BEFORE = r"(?=\s*(?:\Z|\n|[^\w\s]|(?:stars?|points?|because|as|since|for|in|on|
 
 def rating_of(reply: Sample, *names: str) -> float | Failed:
     """The one rating that the reply gives, or why there is none; `names`: of the axis."""
-    said = f"the reply: {_shown(reply.text)}"
+    said = f"the reply: {quoted(reply.text)}"
     standing = _standing(names).finditer(_bared(reply.text))
     found = [m for m in standing if reply.finish == "stop" or _is_finished(m)]
     values = {_value(m[end]) for m in found for end in ("low", "high") if m[end]}
@@ -190,7 +151,7 @@ def _is_finished(found: re.Match[str]) -> bool:
 
 def _why_none(reply: Sample, said: str) -> str:
     if reply.finish == "length":
-        return f"cut at the token limit before a rating was given: {_shown(reply.text)}"
+        return f"cut at the token limit before a rating was given: {quoted(reply.text)}"
     return f"no rating in {said}" if reply.text.strip() else "the reply was empty"
 
 
@@ -209,9 +170,3 @@ def _standing(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _value(number: str) -> float:
     return _DIGITS.get(number.lower()) or float(number.replace("−", "-"))
-
-
-def _shown(text: str) -> str:
-    """A reply in one line of a reason, shortened."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return f"“{line}”" if len(line) <= MOST_SHOWN else f"“{line[: MOST_SHOWN - 1]}…”"

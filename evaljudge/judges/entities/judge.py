@@ -31,7 +31,7 @@ how far it turned out to be reliable over the whole run (modelled.py); nothing i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -70,7 +70,7 @@ from evaljudge.judges.entities.rubric import (
 from evaljudge.judges.entities.sheet import Sheet
 from evaljudge.judges.entities.voting import PROMPTS, Voting, options_of, templates
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
-from evaljudge.judges.shared.askable import hurdle
+from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
@@ -190,14 +190,14 @@ class Entities(Judge):
         named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
         if isinstance(content, Failed):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
-        return [Brief(*named, content | {"replies": bill.replies.as_json()}, tokens=bill.tokens)]
+        return [Brief(*named, content | {"replies": asdict(bill.replies)}, tokens=bill.tokens)]
 
     # stage two: the candidates' entities, and every prompt's vote on them
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         told, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
         rubric = told if isinstance(told, Failed) else [one["entity"] for one in told]
-        readable = [c for c in case.candidates if not hurdle(case.document, c)]
+        readable = [c for c in case.candidates if not reason_unscorable(case.document, c)]
         extracted = await self._extraction.extract([c.text for c in readable], model)
         sheets = [
             Sheet(case.document, candidate, rubric, truth, found, self._settings.sections)
@@ -238,7 +238,7 @@ class Entities(Judge):
 
     def _unscored(self, document: Document, candidate: Candidate) -> Verdict:
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        return Verdict(*known, {}, "unscored", hurdle(document, candidate))
+        return Verdict(*known, {}, "unscored", reason_unscorable(document, candidate))
 
     # the driver: arithmetic, no model
 

@@ -91,7 +91,7 @@ class RubricWriting:
     ) -> dict[str, Any] | Failed:
         noun: Literal["source", "target"] = "source" if origin == "source" else "target"
         (found,) = await self._extraction.extract([text], model, noun)
-        bill.add(found.bill)
+        bill += found.bill
         if isinstance(found.entities, Failed):
             return found.entities
         entities = [
@@ -105,7 +105,7 @@ class RubricWriting:
     ) -> dict[str, Any] | Failed:
         found = await self._extraction.extract(texts, model)
         for one in found:
-            bill.add(one.bill)
+            bill += one.bill
         failed = {n: e.entities for n, e in enumerate(found) if isinstance(e.entities, Failed)}
         if len(failed) == len(texts):
             return Failed(f"no reference's entities could be had: {failed[0].reason}")

@@ -8,7 +8,7 @@ sentences   [0, 42]              flow no, language no, grammar yes, spelling no
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -108,7 +108,7 @@ class Sheet:
             ],
             "dropped": list(self.extracted.dropped),
             "failed": self._failed(),
-            "replies": self.bill.replies.as_json(),
+            "replies": asdict(self.bill.replies),
         }
         assert next(told, None) is None, "every vote has its place"
         return evidence

@@ -22,13 +22,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps
+from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
-from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.records import Axis, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
 RATINGS = Options(("1", "2", "3", "4", "5"))
@@ -39,63 +37,33 @@ class GevalSettings(Settings):
     max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
 
 
-class Geval(Judge):
+class Geval(RatingJudge[Chosen]):
     kind = "geval"
     version = "2"
     options = (RATINGS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
-        self.name = name
         self._settings = read_settings(GevalSettings, settings, f"judges.{name}")
-        self._axes = task.axes
-        self._rating = RatingBySteps(self.kind, task, self._settings.max_tokens)
+        super().__init__(name, task, RatingBySteps(self.kind, task, self._settings.max_tokens))
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        return self._settings.model_dump() | {"prompts": self._rating.prompts}
+        return self._settings.model_dump() | {"prompts": self._question.prompts}
 
     @property
     def scorers(self) -> Sequence[str]:
         sampled = [f"{self.name}.sampled"] if self._settings.samples else []
         return [self.name, *sampled]
 
-    @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
+    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Chosen | Failed]:
+        return await model.choose(prompts, RATINGS, self._settings.samples)
 
-    # stage one: the steps of each axis
-
-    def parts(self) -> list[Part]:
-        return self._rating.parts()
-
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        return await self._rating.brief(document, known, model)
-
-    # stage two: one choice among the ratings per candidate
-
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        asked = [self._rating.prompt(case.document, a, c, briefs) for a, c in pairs]
-        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
-        replies = iter(await model.choose(prompts, RATINGS, self._settings.samples))
-        verdicts = [
-            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
-            for (axis, c), one in zip(pairs, asked, strict=True)
-        ]
-        return Judged(verdicts)
-
-    def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, reply: Chosen | Failed
-    ) -> Verdict:
-        known = (case.document.doc_id, candidate.system, self.name, axis.name)
-        tokens = cost([reply])
-        if isinstance(reply, Failed):
-            return Verdict(*known, {}, "unscored", reply.reason, tokens)
+    def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
         evidence = {"p": reply.p, "mass": reply.mass, "logprobs": dict(reply.logprobs)}
         if self._settings.samples:
             drawn = Counter(reply.samples)
             evidence["draws"] = {rating: drawn[rating] for rating in RATINGS.names}
-        return Verdict(*known, evidence, tokens=tokens)
+        return evidence, ""
 
     # the driver: arithmetic, no model
 

@@ -56,7 +56,7 @@ from evaljudge.judges.roles.readers import (
     readers_in,
 )
 from evaljudge.judges.roles.readers import PART as READERS
-from evaljudge.judges.shared.askable import hurdle
+from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.prompts import Task
@@ -180,15 +180,15 @@ class Roles(Judge):
         if isinstance(reference, Failed):
             reason = reference.reason
             return Judged([self._unscored(document, c, reason) for c in case.candidates])
-        hurdles = {c.system: _hurdle(document, c, reference) for c in case.candidates}
-        readable = [c for c in case.candidates if not hurdles[c.system]]
+        reasons = {c.system: _reason_not_asked(document, c, reference) for c in case.candidates}
+        readable = [c for c in case.candidates if not reasons[c.system]]
         voters = await self._electorate(briefs, model)
         polled = await self._polling.poll(document, reference, readable, voters, model)
         found = dict(zip((c.system for c in readable), polled, strict=True))
         verdicts = [
             self._verdict(document, c, reference, voters, found[c.system])
             if c.system in found
-            else self._unscored(document, c, hurdles[c.system])
+            else self._unscored(document, c, reasons[c.system])
             for c in case.candidates
         ]
         return Judged(verdicts)
@@ -257,7 +257,7 @@ class Roles(Judge):
         return partial(RoleFindings, self.name, tuple(self.scorers))
 
 
-def _hurdle(document: Document, candidate: Candidate, reference: str) -> str:
+def _reason_not_asked(document: Document, candidate: Candidate, reference: str) -> str:
     """Why nobody is asked about it; empty where somebody is."""
     itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
-    return hurdle(document, candidate) or itself
+    return reason_unscorable(document, candidate) or itself

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
-from evaljudge.judges.shared.wording import fold, one_line, quoted
+from evaljudge.judges.shared.asking import fold, one_line, quoted
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Sample, Writing, Written
 from evaljudge.model.counting import cost

@@ -18,7 +18,7 @@ from typing import Literal
 
 from evaljudge.judges.roles.equations import confidence
 from evaljudge.judges.roles.readers import Role
-from evaljudge.judges.shared.wording import one_line, quoted
+from evaljudge.judges.shared.asking import one_line, quoted
 from evaljudge.model.asks import Failed, Sample, Token
 
 CUT = Failed("the reply was cut at its token limit before this role had voted")

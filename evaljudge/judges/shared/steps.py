@@ -13,17 +13,18 @@ alike share them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError
-from evaljudge.judges.protocol import Part
-from evaljudge.judges.shared.askable import hurdle
+from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Prompt, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Pack, Task
-from evaljudge.records import Axis, Brief, Candidate, Document
+from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 
 STEPS = "steps"
 MOST_TOKENS = 512
@@ -33,7 +34,73 @@ _WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
 """Up to the last end of a sentence or a line."""
 
 
-class RatingBySteps:
+class RatingQuestion(ABC):
+    """What a candidate is rated by; `prompts`: the hashes of its templates."""
+
+    prompts: Mapping[str, str]
+
+    def parts(self) -> list[Part]:
+        return []
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        return []
+
+    @abstractmethod
+    def prompt(
+        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
+    ) -> Prompt | Failed:
+        """The prompt, or why this candidate cannot be rated at all."""
+
+
+Reply = TypeVar("Reply", Written, Chosen)
+
+
+class RatingJudge(Judge, Generic[Reply]):
+    """A judge that asks one question about each candidate on each axis."""
+
+    def __init__(self, name: str, task: Task, question: RatingQuestion) -> None:
+        self.name, self._axes, self._question = name, task.axes, question
+
+    @property
+    def axes(self) -> Sequence[str]:
+        return [axis.name for axis in self._axes]
+
+    def parts(self) -> list[Part]:
+        return self._question.parts()
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        return await self._question.brief(document, known, model)
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
+        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
+        asked = [self._question.prompt(case.document, a, c, briefs) for a, c in pairs]
+        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
+        replies = iter(await self._ask(prompts, model))
+        verdicts = [
+            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
+            for (axis, c), one in zip(pairs, asked, strict=True)
+        ]
+        return Judged(verdicts)
+
+    def _verdict(
+        self, case: Case, axis: Axis, candidate: Candidate, reply: Reply | Failed
+    ) -> Verdict:
+        known = (case.document.doc_id, candidate.system, self.name, axis.name)
+        if isinstance(reply, Failed):
+            return Verdict(*known, {}, "unscored", reply.reason, cost([reply]))
+        evidence, reason = self._read(axis, reply)
+        return Verdict(*known, evidence, "unscored" if reason else "ok", reason, cost([reply]))
+
+    @abstractmethod
+    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Reply | Failed]:
+        """One reply to each prompt."""
+
+    @abstractmethod
+    def _read(self, axis: Axis, reply: Reply) -> tuple[dict[str, Any], str]:
+        """A verdict's evidence, and why it is unscored, where it is."""
+
+
+class RatingBySteps(RatingQuestion):
     def __init__(self, judge: str, task: Task, max_tokens: int) -> None:
         self._judge, self._axes, self._pack = judge, task.axes, task.pack
         self._how = Writing(max_tokens)
@@ -77,8 +144,7 @@ class RatingBySteps:
     def prompt(
         self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
     ) -> Prompt | Failed:
-        """The prompt, or why this candidate cannot be rated at all."""
-        if reason := hurdle(document, candidate):
+        if reason := reason_unscorable(document, candidate):
             return Failed(reason)
         steps = _steps_of(axis, briefs)
         if isinstance(steps, Failed):

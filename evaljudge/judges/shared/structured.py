@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from evaljudge.judges.shared.asking import printable, quoted
+from evaljudge.judges.shared.counting import Summed
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.records import Tokens
 
 CUT = "the reply was cut at its token limit"
-MOST_SHOWN = 60
-"""Characters of a reply that a reason quotes."""
 Schema = Mapping[str, Any]
 
 
@@ -45,35 +45,21 @@ def one_of(values: Sequence[str | int]) -> Schema:
     return {"enum": list(values)}
 
 
-@dataclass(frozen=True, slots=True)
-class Replies:
+@dataclass
+class Replies(Summed):
     """How many structured replies there were, and what became of them."""
 
     structured: int = 0
     cut: int = 0
     malformed: int = 0
 
-    def __add__(self, other: Replies) -> Replies:
-        return Replies(
-            self.structured + other.structured,
-            self.cut + other.cut,
-            self.malformed + other.malformed,
-        )
-
-    def as_json(self) -> dict[str, int]:
-        return {"structured": self.structured, "cut": self.cut, "malformed": self.malformed}
-
 
 @dataclass
-class Bill:
+class Bill(Summed):
     """What asking for one text came to, over several replies."""
 
     tokens: Tokens = Tokens()
-    replies: Replies = Replies()
-
-    def add(self, other: Bill) -> None:
-        self.tokens += other.tokens
-        self.replies += other.replies
+    replies: Replies = field(default_factory=Replies)
 
 
 async def ask(
@@ -103,9 +89,9 @@ def parsed(reply: Written, schema: Schema) -> Any | Failed:
 
 
 def _plain(value: Any) -> Any:
-    """Texts without what no file and no page should hold: control characters, halves of pairs."""
+    """The same with printable texts."""
     if isinstance(value, str):
-        return "".join(c if c.isprintable() else " " for c in value)
+        return printable(value)
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
@@ -145,7 +131,4 @@ _KINDS = {"object": "an object", "array": "a list", "string": "a text"}
 
 
 def shown(said: Any) -> str:
-    """In one line of a reason, shortened."""
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return f"“{line}”" if len(line) <= MOST_SHOWN else f"“{line[: MOST_SHOWN - 1]}…”"
+    return quoted(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))

@@ -1,4 +1,16 @@
-"""Two texts on one axis, asked about in one of the forms; and a candidate's pairs with every level.
+"""Two texts on one axis: how they are compared, what each reply says, and a candidate's pairs.
+
+    COMPARE   one question, Better, Worse or Similar:             .80 .05 .15
+    YES_NO    two questions, is it better? is it worse?           Yes .90, and Yes .20
+              read as Better .9·(1−.2) = .72, Worse .2·(1−.9) = .02, Similar the rest: .26
+
+However it was asked, what is read are probabilities of Better, Worse and Similar. For Yes and No
+they are those of two independent answers, where a contradiction (yes to both) says no more than two
+denials do; so p(Better) − p(Worse) is the paper's P(Yes|better) − P(Yes|worse) exactly.
+
+Asked with the two texts in each other's place, a reply is read back (Better there is Worse here),
+and the two readings are averaged in log space: √(.8·.6) ∝ .69, √(.05·.1) ∝ .07, √(.15·.3) ∝ .21,
+normalised to .71, .07, .22.
 
     Pair(fluency, target="A flood.", reference="A flood has closed the bridge.", about="4")
     -> one reply to Better, Worse or Similar; or two, to Yes and No
@@ -10,17 +22,94 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import exp, fsum, inf
+from typing import Any
 
+from evaljudge.judges.shared.asking import reason_unscorable
 from evaljudge.judges.shared.references import Text, check_place, shown_context
 from evaljudge.judges.shared.scale import named
-from evaljudge.judges.synthetic.forms import Form
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Prompt
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, add_in_logs
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Candidate, Case, Document
 
+Logs = Mapping[str, float]
 Replies = Sequence[Chosen | Failed]
 """To the form's questions about one pair."""
+BETTER, WORSE, SIMILAR = "Better", "Worse", "Similar"
+SWAPPED = {BETTER: WORSE, WORSE: BETTER, SIMILAR: SIMILAR, "better": "worse", "worse": "better"}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A template, the words of each of its questions, and the options they offer."""
+
+    template: str
+    options: Options
+    relations: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> Sequence[Mapping[str, str]]:
+        """The words of each question, besides the axis."""
+        return [{"relation": relation} for relation in self.relations] or [{}]
+
+    def evidence(self, replies: Sequence[Chosen]) -> dict[str, Any]:
+        """One comparison's replies as they are stored."""
+        told = [{"p": r.p, "mass": r.mass, "logprobs": dict(r.logprobs)} for r in replies]
+        return dict(zip(self.relations, told, strict=True)) if self.relations else told[0]
+
+    def reading(self, replies: Sequence[Chosen]) -> dict[str, float]:
+        """p(Better), p(Worse), p(Similar)."""
+        return self._read([_normalised(reply.logprobs) for reply in replies])
+
+    def both_readings(
+        self, replies: Sequence[Chosen], exchanged: Sequence[Chosen]
+    ) -> dict[str, float] | None:
+        """Averaged over both orders in log space; None where they exclude each other."""
+        there = self._turned([_normalised(reply.logprobs) for reply in exchanged])
+        here = [_normalised(reply.logprobs) for reply in replies]
+        averaged = [
+            {name: (one[name] + other[name]) / 2 for name in one}
+            for one, other in zip(here, there, strict=True)
+        ]
+        if any(add_in_logs(logs.values()) == -inf for logs in averaged):
+            return None
+        return self._read([_normalised(logs) for logs in averaged])
+
+    def turned_reading(self, exchanged: Sequence[Chosen]) -> dict[str, float]:
+        """What the replies to the exchanged question say, as if asked in the usual order."""
+        return self._read(self._turned([_normalised(reply.logprobs) for reply in exchanged]))
+
+    def _turned(self, logs: Sequence[Logs]) -> list[Logs]:
+        if not self.relations:
+            return [{SWAPPED[name]: value for name, value in one.items()} for one in logs]
+        by_relation = dict(zip(self.relations, logs, strict=True))
+        return [by_relation[SWAPPED[relation]] for relation in self.relations]
+
+    def _read(self, logs: Sequence[Logs]) -> dict[str, float]:
+        if not self.relations:
+            return {name: exp(logs[0][name]) for name in self.options.names}
+        better, worse = (exp(one["Yes"]) for one in logs)
+        no_better, no_worse = (exp(one["No"]) for one in logs)
+        return {
+            BETTER: better * no_worse,
+            WORSE: worse * no_better,
+            SIMILAR: better * worse + no_better * no_worse,
+        }
+
+
+COMPARE = Form("synthetic.compare", Options((BETTER, WORSE, SIMILAR)))
+YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
+
+
+def mass(replies: Sequence[Chosen]) -> float:
+    """What the options hold together of all that the model might say, on average."""
+    return fsum(reply.mass for reply in replies) / len(replies)
+
+
+def _normalised(logs: Logs) -> dict[str, float]:
+    total = add_in_logs(logs.values())
+    return {name: value - total for name, value in logs.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +129,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Placing:
-    """A candidate to be placed on an axis' scale; `hurdle`: why it cannot be."""
+    """A candidate to be placed on an axis' scale; `reason`: why it cannot be."""
 
     axis: Axis
     candidate: Candidate
     pairs: Mapping[float, Pair]
-    hurdle: str = ""
+    reason: str = ""
 
 
 class Comparing:
@@ -75,19 +164,17 @@ class Comparing:
     def placing(
         self, case: Case, axis: Axis, candidate: Candidate, levels: Mapping[float, Text]
     ) -> Placing:
-        if hurdle := self._hurdle(case, axis, candidate, levels):
-            return Placing(axis, candidate, {}, hurdle)
+        if reason := self._reason_unscorable(case, axis, candidate, levels):
+            return Placing(axis, candidate, {}, reason)
         pairs = {r: Pair(axis, candidate.text, str(levels[r]), named(r)) for r in self.ratings}
         return Placing(axis, candidate, pairs)
 
-    def _hurdle(
+    def _reason_unscorable(
         self, case: Case, axis: Axis, candidate: Candidate, levels: Mapping[float, Text]
     ) -> str:
         """Why this candidate cannot be compared at all; empty where it can."""
-        if not case.document.source.strip():
-            return "empty source"
-        if not candidate.text.strip():
-            return "empty text"
+        if reason := reason_unscorable(case.document, candidate):
+            return reason
         for rating in self.ratings:
             level = levels.get(rating, Failed("never written"))
             if isinstance(level, Failed):

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
-from typing import Self
 
 from evaljudge.bundled.world import levels_of, read_report
 from evaljudge.judges.collector import SeenShard
+from evaljudge.judges.shared.counting import Summed
 from evaljudge.records import Brief
 
 
@@ -32,7 +32,7 @@ class GradedRow:
 
 
 @dataclass
-class GradedSums:
+class GradedSums(Summed):
     """Of one axis: counts of its documents, and what the true levels of each rating add up to."""
 
     documents: int = 0
@@ -50,14 +50,6 @@ class GradedSums:
         self.strict += all(one < other for one, other in rising)
         self.levels.update(true)
         self.texts.update(dict.fromkeys(true, 1))
-
-    def __iadd__(self, other: GradedSums) -> Self:
-        self.documents += other.documents
-        self.inverted += other.inverted
-        self.strict += other.strict
-        self.levels.update(other.levels)
-        self.texts.update(other.texts)
-        return self
 
     def row(self, axis: str) -> GradedRow:
         means = {rating: self.levels[rating] / self.texts[rating] for rating in sorted(self.texts)}

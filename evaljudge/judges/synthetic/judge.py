@@ -11,7 +11,7 @@ and a candidate is compared with each of them, which gives p(Better), p(Worse), 
 
 `synthetic` is the paper's sum Σ r·(p_better − p_worse) over the levels' ratings r: here −0.32.
 `synthetic.level`, `synthetic.ordinal` and `synthetic.bradley-terry` are other readings of the same
-comparisons (anchored.py): 3.81, 3.61, 3.60. Thresholds belong on `synthetic.ordinal`, which puts a
+comparisons (equations.py): 3.81, 3.61, 3.60. Thresholds belong on `synthetic.ordinal`, which puts a
 judge that cannot decide at 3. A missing level leaves the candidate unscored.
 
     predict: probabilities   the exact probabilities of the three answers
@@ -19,7 +19,7 @@ judge that cannot decide at 3. A missing level leaves the candidate unscored.
     predict: sampled         judgements drawn from the answers: `synthetic` from the shares of
                              `samples` of them, `synthetic.n10` of the first 10; further trials,
                              from other draws, are `synthetic#2`, `synthetic.n10#2`, …
-    swap: both               every question in both orders, averaged in log space (forms.py)
+    swap: both               every question in both orders, averaged in log space (comparing.py)
 
 Beside the verdicts it checks its own references: neighbouring levels are compared with each other,
 and a part of the comparisons is asked with the two texts in each other's place.
@@ -38,16 +38,24 @@ from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, text_of
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.anchored import (
+from evaljudge.judges.synthetic.comparing import (
+    COMPARE,
+    YES_NO,
+    Comparing,
+    Placing,
+    Replies,
+    mass,
+    whole,
+)
+from evaljudge.judges.synthetic.equations import (
     UNDECIDED,
+    Comparisons,
     bradley_terry_position,
     level_of,
     ordinal_level,
     weighted_sum,
 )
-from evaljudge.judges.synthetic.comparing import Comparing, Placing, Replies, whole
 from evaljudge.judges.synthetic.findings import SyntheticFindings
-from evaljudge.judges.synthetic.forms import COMPARE, YES_NO, mass
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
@@ -56,7 +64,6 @@ from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
-Levels = Sequence[tuple[float, Mapping[str, float]]]
 SIZES = (1, 3, 10, 100, 1000)
 """Of samples: the paper's; `samples` itself is the last."""
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -181,8 +188,8 @@ class Synthetic(Judge):
                 reason = f"compared with level {named(rating)}: {level.reason}"
                 return Verdict(*known, {}, "unscored", reason, tokens)
             levels.append(level)
-        if placing.hurdle:
-            return Verdict(*known, {}, "unscored", placing.hurdle)
+        if placing.reason:
+            return Verdict(*known, {}, "unscored", placing.reason)
         return Verdict(*known, {"levels": levels}, tokens=tokens)
 
     def _level(
@@ -245,7 +252,7 @@ class Synthetic(Judge):
         ]
 
     def _values(self, levels: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        read: Levels = [(level["rating"], level["p"]) for level in levels]
+        read: Comparisons = [(level["rating"], level["p"]) for level in levels]
         if self._samples:
             read = self._drawn(levels, self._settings.samples, 0)
         values = {self.name: weighted_sum(read)}
@@ -268,7 +275,7 @@ class Synthetic(Judge):
         ]
         return [one for one in found if one[0] != self.name]
 
-    def _drawn(self, levels: Sequence[Mapping[str, Any]], size: int, trial: int) -> Levels:
+    def _drawn(self, levels: Sequence[Mapping[str, Any]], size: int, trial: int) -> Comparisons:
         """The shares of the answers among these draws, in place of their probabilities."""
         names = self._form.options.names
         counts = [(level["rating"], level["draws"][str(size)][trial]) for level in levels]
@@ -278,7 +285,7 @@ class Synthetic(Judge):
         ]
 
 
-def _placed_level(levels: Levels) -> float:
+def _placed_level(levels: Comparisons) -> float:
     return level_of(weighted_sum(levels), [rating for rating, _ in levels])
 
 

@@ -77,8 +77,13 @@ MOST_LENGTH = 0.5
 
 
 def validity(rows: Sequence[ValidityRow]) -> Section:
+    tables = [
+        _table("The references by the judge itself", rows, _references),
+        _table("Probabilities and scale", rows, _placing),
+        _table("Position and length", rows, _leanings),
+    ]
     notes = [REFERENCES, AGREEMENT, PROBABILITIES, SCALE, POSITION, LENGTH]
-    return Section(VALIDITY, [], [_references(rows), _placing(rows), _leanings(rows)], notes)
+    return Section(VALIDITY, [], tables, notes)
 
 
 def graded_section(rows: Sequence[GradedRow]) -> Section:
@@ -98,62 +103,54 @@ def graded_section(rows: Sequence[GradedRow]) -> Section:
     return Section(GRADED, [TRUE_LEVELS], [table])
 
 
-def _references(rows: Sequence[ValidityRow]) -> Table:
-    heads = ["checked", "inverted", "of pairs", "agreement", "without inverted"]
-    figures = [
-        [
-            count(row.checked),
-            ratio(row.inverted, row.checked),
-            ratio(row.inverted_pairs, row.pairs),
-            _agreement(row.agreement, row.agreement_documents),
-            _agreement(row.graded_agreement, row.graded_documents),
-        ]
-        for row in rows
+Cells = Sequence[tuple[str, str]]
+"""Heads, and the figures under them."""
+
+
+def _references(row: ValidityRow) -> Cells:
+    return [
+        ("checked", count(row.checked)),
+        ("inverted", ratio(row.inverted, row.checked)),
+        ("of pairs", ratio(row.inverted_pairs, row.pairs)),
+        ("agreement", _agreement(row.agreement, row.agreement_documents)),
+        ("without inverted", _agreement(row.graded_agreement, row.graded_documents)),
     ]
-    return _table("The references by the judge itself", heads, rows, figures)
 
 
-def _placing(rows: Sequence[ValidityRow]) -> Table:
-    heads = ["comparisons", "entropy", "certain", "mass", "candidates", "below", "above"]
-    figures = [
-        [
-            count(row.comparisons),
-            NONE if row.entropy is None else f"{row.entropy:.2f}",
-            _share(row.certain),
-            _share(row.mass),
-            count(row.candidates),
-            ratio(row.below, row.candidates),
-            ratio(row.above, row.candidates),
-        ]
-        for row in rows
+def _placing(row: ValidityRow) -> Cells:
+    return [
+        ("comparisons", count(row.comparisons)),
+        ("entropy", NONE if row.entropy is None else f"{row.entropy:.2f}"),
+        ("certain", _share(row.certain)),
+        ("mass", _share(row.mass)),
+        ("candidates", count(row.candidates)),
+        ("below", ratio(row.below, row.candidates)),
+        ("above", ratio(row.above, row.candidates)),
     ]
-    return _table("Probabilities and scale", heads, rows, figures)
 
 
-def _leanings(rows: Sequence[ValidityRow]) -> Table:
-    heads = ["exchanged", "flipped", "length", "n", "people's", "given ratings", "n"]
-    figures = [
-        [
-            count(row.exchanged),
-            ratio(row.flipped, row.exchanged),
-            bracketed(row.length, row.length_low, row.length_high),
-            count(row.length_documents),
-            correlation(row.people_length),
-            bracketed(row.given_length, row.given_length_low, row.given_length_high),
-            count(row.rated_length_documents),
-        ]
-        for row in rows
+def _leanings(row: ValidityRow) -> Cells:
+    given = row.given_length, row.given_length_low, row.given_length_high
+    return [
+        ("exchanged", count(row.exchanged)),
+        ("flipped", ratio(row.flipped, row.exchanged)),
+        ("length", bracketed(row.length, row.length_low, row.length_high)),
+        ("n", count(row.length_documents)),
+        ("people's", correlation(row.people_length)),
+        ("given ratings", bracketed(*given)),
+        ("n", count(row.rated_length_documents)),
     ]
-    return _table("Position and length", heads, rows, figures)
 
 
 def _table(
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[ValidityRow],
-    figures: Sequence[Sequence[str]],
+    title: str, rows: Sequence[ValidityRow], cells_of: Callable[[ValidityRow], Cells]
 ) -> Table:
-    cells = [[row.judge, row.axis, *told] for row, told in zip(rows, figures, strict=True)]
+    found = [cells_of(row) for row in rows]
+    heads = [head for head, _ in found[0]] if found else []
+    cells = [
+        [row.judge, row.axis, *(cell for _, cell in cells)]
+        for row, cells in zip(rows, found, strict=True)
+    ]
     return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)
 
 

@@ -26,9 +26,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import fsum, isfinite, nan, sqrt
-from operator import add
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -37,7 +36,8 @@ from numpy.typing import NDArray
 from evaljudge.agreement import agreements
 from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.rated import Rated
-from evaljudge.judges.synthetic.anchored import entropy, scale_coverage
+from evaljudge.judges.shared.counting import Summed
+from evaljudge.judges.synthetic.equations import entropy, scale_coverage
 from evaljudge.records import Case, Verdict
 
 CERTAIN = 0.99
@@ -47,6 +47,9 @@ LEAST_RATED = 4
 """Likewise, given ratings: of three, every partial correlation is 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
+COUNTS = ("checked", "inverted", "pairs", "inverted_pairs", "comparisons", "candidates", "below",
+          "above", "exchanged", "flipped", "length_documents")  # fmt: skip
+"""Sums that a row has as they are."""
 
 Judged = tuple[str, str, str]
 """A document, a system and an axis."""
@@ -109,8 +112,8 @@ class ValidityRow:
     rated_length_documents: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AxisSums:
+@dataclass
+class AxisSums(Summed):
     """Of one axis; every field is a sum or a count, so two of them add up."""
 
     checked: int = 0
@@ -134,11 +137,6 @@ class AxisSums:
     given_length: float = 0.0
     given_length_squares: float = 0.0
 
-    def __add__(self, other: AxisSums) -> AxisSums:
-        names = [one.name for one in fields(self)]
-        mine, others = ([getattr(sums, name) for name in names] for sums in (self, other))
-        return AxisSums(*map(add, mine, others))
-
 
 @dataclass(slots=True)
 class Sums:
@@ -150,7 +148,8 @@ class Sums:
 
     def __iadd__(self, other: Sums) -> Self:
         for axis, sums in other.axes.items():
-            self.axes[axis] = self.axes.get(axis, AxisSums()) + sums
+            mine = self.axes.setdefault(axis, AxisSums())
+            mine += sums
         for axis, ids in other.inverted.items():
             self.inverted.setdefault(axis, set()).update(ids)
         return self
@@ -172,12 +171,10 @@ def shard_sums(
         mine = [check for check in checked if check.axis == axis]
         levels = [found for (*_, of), found in compared.items() if of == axis and found]
         own = {at[:2]: score for at, score in scores.items() if at[2] == axis and score is not None}
-        sums.axes[axis] = (
-            _of_checks(mine)
-            + _of_candidates(levels)
-            + _of_lengths(own, lengths)
-            + _given_ratings(own, lengths, _ratings(cases, axis))
-        )
+        total = sums.axes[axis] = _of_checks(mine)
+        total += _of_candidates(levels)
+        total += _of_lengths(own, lengths)
+        total += _given_ratings(own, lengths, _ratings(cases, axis))
         sums.inverted[axis] = {c.doc_id for c in mine if any(_inversions(c))} & rated
     return sums
 
@@ -333,27 +330,17 @@ def _row(
     return ValidityRow(
         judge=judge,
         axis=axis,
-        checked=sums.checked,
-        inverted=sums.inverted,
-        pairs=sums.pairs,
-        inverted_pairs=sums.inverted_pairs,
+        **{name: getattr(sums, name) for name in COUNTS},
         agreement=agreement,
         agreement_documents=agreement_documents,
         graded_agreement=graded,
         graded_documents=graded_documents,
-        comparisons=sums.comparisons,
         entropy=_mean(sums.entropy, sums.comparisons),
         certain=_mean(sums.certain, sums.comparisons),
         mass=_mean(sums.mass, sums.comparisons),
-        candidates=sums.candidates,
-        below=sums.below,
-        above=sums.above,
-        exchanged=sums.exchanged,
-        flipped=sums.flipped,
         length=_mean(sums.length, sums.length_documents),
         length_low=low,
         length_high=high,
-        length_documents=sums.length_documents,
         people_length=_mean(sums.people_length, sums.rated_documents),
         given_length=_mean(sums.given_length, sums.rated_documents),
         given_length_low=given_low,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.judges.synthetic.forms import COMPARE, YES_NO, Form, mass
+from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Form, mass
 from evaljudge.model.asks import Chosen
 
 Answers = dict[str, float]

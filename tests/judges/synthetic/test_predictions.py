@@ -16,7 +16,7 @@ from evaljudge.errors import UserError
 from evaljudge.execution.case import case_models
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.anchored import bradley_terry_position, ordinal_level
+from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.validity import compared
 from evaljudge.model import Model

@@ -14,8 +14,7 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.execution.case import case_models
 from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.comparing import Comparing
-from evaljudge.judges.synthetic.forms import COMPARE, YES_NO
+from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Comparing
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model.asks import Failed, Options, Prompt

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges.shared.scale import neighbours, ratings, rounds
-from evaljudge.judges.synthetic.anchored import ideal_sums, level_of, weighted_sum
+from evaljudge.judges.synthetic.equations import ideal_sums, level_of, weighted_sum
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task

@@ -13,7 +13,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit
 
-from evaljudge.judges.synthetic.anchored import (
+from evaljudge.judges.synthetic.equations import (
     GRID,
     PRIOR,
     SLOPE,

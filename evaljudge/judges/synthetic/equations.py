@@ -46,7 +46,7 @@ PRIOR = 0.1
 HALVINGS = 60
 
 
-def weighted_sum(levels: Sequence[tuple[float, Mapping[str, float]]]) -> float:
+def weighted_sum(levels: Comparisons) -> float:
     """The paper's score: Σ r·(p(Better) − p(Worse))."""
     return sum(rating * (p["Better"] - p["Worse"]) for rating, p in levels)
 

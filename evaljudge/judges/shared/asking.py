@@ -1,0 +1,42 @@
+"""What cannot be asked about, and what a model wrote: compared, in one line, or quoted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from evaljudge.records import Candidate, Document
+
+MOST_SHOWN = 60
+"""Characters of a reply that a reason quotes."""
+
+
+def reason_unscorable(document: Document, candidate: Candidate) -> str:
+    """Why nothing can be asked about this candidate; empty where it can."""
+    if not document.source.strip():
+        return "empty source"
+    return "" if candidate.text.strip() else "empty text"
+
+
+def fold(text: str) -> str:
+    """By which types are the same: without case, punctuation and spacing."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    kept = "".join(" " if unicodedata.category(c)[0] in "PZSC" else c for c in plain)
+    return " ".join(kept.split())
+
+
+def one_line(text: str) -> str:
+    """Without what does not print, and without marks of emphasis, code, fences and headings."""
+    bare = re.sub(r"[*`]+|(?<!\w)[_#]+|_+(?!\w)", "", printable(text))
+    return " ".join(re.sub(r"[<>|]+", " ", bare).split())
+
+
+def quoted(text: str) -> str:
+    """A reply in one line of a reason, shortened."""
+    line = " ".join(printable(text).split())
+    return f"“{line}”" if len(line) <= MOST_SHOWN else f"“{line[: MOST_SHOWN - 1]}…”"
+
+
+def printable(text: str) -> str:
+    """Without what no file and no page should hold: control characters, halves of pairs."""
+    return "".join(c if c.isprintable() else " " for c in text)
