@@ -1,13 +1,14 @@
 """How a judge makes itself known: `PLUGIN` in its folder, or in a package of somebody's own.
 
 All plug-ins are imported whenever a configuration is read, so they import nothing heavy: what makes
-the judge is imported where it is called.
+the judge is imported where it is called, by a function or by `made_by`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,3 +35,14 @@ class Plugin:
     """The names of its files in a report: one that is there and no longer written is removed."""
     commands: Callable[[typer.Typer], None] | None = None
     """Adds commands of its own to the command line."""
+
+
+def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
+    """By the class at `module:Class`, which is imported when it is first needed."""
+
+    def make(settings: Settings, task: Task, name: str) -> Judge:
+        module, _, kind = place.partition(":")
+        judge: Judge = getattr(import_module(module), kind)(settings, task, name)
+        return judge
+
+    return make

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evaljudge.judges.entities.commands import add_commands
-from evaljudge.judges.plugin import Plugin, Settings
-
-if TYPE_CHECKING:
-    from evaljudge.judges.entities.judge import Entities
-    from evaljudge.prompts import Task
+from evaljudge.judges.plugin import Plugin, made_by
 
 LABELS = "entity_labels"
-
-
-def make(settings: Settings, task: Task, name: str) -> Entities:
-    from evaljudge.judges.entities.judge import Entities
-
-    return Entities(settings, task, name)
 
 
 def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
@@ -36,7 +26,7 @@ def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
 
 
 PLUGIN = Plugin(
-    make,
+    made_by("evaljudge.judges.entities.judge:Entities"),
     keys={LABELS: files_of_labels},
     files=["entities", "entity_agreement"],
     commands=add_commands,

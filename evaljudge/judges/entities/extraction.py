@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from evaljudge.judges.entities.passages import Sentence, find, sentences
-from evaljudge.judges.shared.structured import Bill, Schema, ask, list_of, object_of, one_of, string
+from evaljudge.judges.shared.structured import Bill, ask, list_of, object_of, one_of, string
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing
 from evaljudge.prompts import Task
@@ -42,6 +42,7 @@ class Entity:
     text: str
     start: int
     end: int
+    words: str
     heading: str = ""
 
 
@@ -74,25 +75,20 @@ class Extraction:
 
     async def _extract(self, text: str, model: Model, noun: Noun) -> Extracted:
         bill = Bill()
-        listed = await self._list("entities.extract", {"text": text}, text, model, noun, bill)
-        if isinstance(listed, Failed) or not listed:
-            return Extracted(_nothing(listed), bill=bill)
-        given = {"text": text, "entities": numbered(listed)}
-        verified = await self._list("entities.verify", given, text, model, noun, bill)
-        if isinstance(verified, Failed) or not verified:
-            return Extracted(_nothing(verified), bill=bill)
-        return await self._locate(text, verified, model, noun, bill)
+        given, listed = {"text": text}, list[str]()
+        for template in ("entities.extract", "entities.verify"):
+            found = await self._list(template, given, text, model, noun, bill)
+            if isinstance(found, Failed) or not found:
+                return Extracted(found if isinstance(found, Failed) else (), bill=bill)
+            listed = list(found)
+            given = {"text": text, "entities": numbered(listed)}
+        return await self._locate(text, listed, model, noun, bill)
 
     async def _list(
-        self,
-        template: str,
-        given: Mapping[str, str],
-        text: str,
-        model: Model,
-        noun: Noun,
+        self, template: str, given: Mapping[str, str], text: str, model: Model, noun: Noun,
         bill: Bill,
-    ) -> tuple[str, ...] | Failed:
-        most = self._most_of(text)
+    ) -> tuple[str, ...] | Failed:  # fmt: skip
+        most = min(_size(len(text.split()) / WORDS_EACH), self._most)
         schema = object_of({"entities": list_of(string(LONGEST), most)})
         prompt = self._pack.render(template, given, most=str(most), **self._words(noun))
         told = await ask(prompt, schema, self._how, model, bill)
@@ -107,7 +103,8 @@ class Extraction:
             "entities": numbered(entities),
         }
         prompt = self._pack.render("entities.locate", given, **self._words(noun))
-        schema = _places(len(entities), _size(len(places)))
+        place = {"sentence": one_of(range(_size(len(places)) + 1)), "words": string(LONGEST)}
+        schema = object_of({str(n): object_of(place) for n in range(1, len(entities) + 1)})
         told = await ask(prompt, schema, self._how, model, bill)
         if isinstance(told, Failed):
             return Extracted(told, bill=bill)
@@ -119,9 +116,6 @@ class Extraction:
         kept = tuple(place for place in found.values() if place is not None)
         return Extracted(kept, dropped, bill)
 
-    def _most_of(self, text: str) -> int:
-        return min(_size(len(text.split()) / WORDS_EACH), self._most)
-
 
 def _size(wanted: float) -> int:
     """Of few sizes, as every schema is compiled: 4, 8, 16, …"""
@@ -129,10 +123,6 @@ def _size(wanted: float) -> int:
     while size < wanted:
         size *= 2
     return size
-
-
-def _nothing(listed: tuple[str, ...] | Failed) -> tuple[Entity, ...] | Failed:
-    return listed if isinstance(listed, Failed) else ()
 
 
 def numbered(texts: Sequence[str]) -> str:
@@ -152,11 +142,6 @@ def folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".")
 
 
-def _places(entities: int, places: int) -> Schema:
-    place = object_of({"sentence": one_of(range(places + 1)), "words": string(LONGEST)})
-    return object_of({str(n): place for n in range(1, entities + 1)})
-
-
 def _found(
     entity: str, text: str, places: Sequence[Sentence], number: int, words: str
 ) -> Entity | None:
@@ -164,4 +149,4 @@ def _found(
         return None
     place = places[number - 1]
     start, end = find(words, place.start, place.end, text) or (place.start, place.end)
-    return Entity(entity, start, end, place.heading)
+    return Entity(entity, start, end, text[start:end], place.heading)

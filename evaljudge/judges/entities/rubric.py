@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 from typing import Any, Literal
 
-from evaljudge.judges.entities.extraction import Extracted, Extraction, folded, numbered
+from evaljudge.judges.entities.extraction import Entity, Extraction, folded, numbered
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector
@@ -49,9 +49,7 @@ class Matching:
 class Pooled:
     """An entity of some reference, and which references have it."""
 
-    entity: str
-    words: str
-    heading: str
+    entity: Entity
     having: set[int]
 
 
@@ -68,7 +66,7 @@ class RubricWriting:
         self, task: Task, extraction: Extraction, wanted: Literal["auto"] | Origin, by: Matching
     ) -> None:
         self._pack, self._extraction = task.pack, extraction
-        self._wanted, self._matching = wanted, by
+        self._wanted, self.matching = wanted, by
         self._words = {"source_noun": task.nouns["source"], "target_noun": task.nouns["target"]}
         self._words |= {"mode": "choose"}
         self._pack.check("entities.covered", ["entity", "entities"], **self._words)
@@ -94,10 +92,7 @@ class RubricWriting:
         bill += found.bill
         if isinstance(found.entities, Failed):
             return found.entities
-        entities = [
-            {"entity": e.text, "words": text[e.start : e.end], "heading": e.heading}
-            for e in found.entities
-        ]
+        entities = [_as_json(entity) for entity in found.entities]
         return {"from": origin, "texts": 1, "entities": entities, "dropped": list(found.dropped)}
 
     async def _of_many(
@@ -109,87 +104,105 @@ class RubricWriting:
         failed = {n: e.entities for n, e in enumerate(found) if isinstance(e.entities, Failed)}
         if len(failed) == len(texts):
             return Failed(f"no reference's entities could be had: {failed[0].reason}")
-        match = self._by_model if self._matching.by == "model" else self._by_embedding
-        lost: list[Failed] = []
-        pool = await match(texts, found, model, bill, lost)
+        pooling = _Pooling(self, texts, model, bill)
+        entities = [() if isinstance(e.entities, Failed) else e.entities for e in found]
+        by_model = self.matching.by == "model"
+        pool = await (pooling.by_model if by_model else pooling.by_embedding)(entities)
+        lost = pooling.lost
         return {
             "from": "references",
             "texts": len(texts),
-            "entities": [
-                {
-                    "entity": one.entity,
-                    "words": one.words,
-                    "heading": one.heading,
-                    "in": sorted(one.having),
-                }
-                for one in pool
-            ],
+            "entities": [_as_json(one.entity) | {"in": sorted(one.having)} for one in pool],
             "dropped": [entity for one in found for entity in one.dropped],
             "failed": {str(n): failure.reason for n, failure in failed.items()},
             "lost": {"votes": len(lost), "reason": lost[0].reason if lost else ""},
         }
 
-    async def _by_model(
-        self, texts: Sequence[str], found: Sequence[Extracted], model: Model, bill: Bill,
-        lost: list[Failed],
-    ) -> list[Pooled]:  # fmt: skip
-        pool: list[Pooled] = []
-        for number, one in enumerate(found):
-            mine = _not_in(pool, _entities(texts[number], one), number)
-            listed = numbered([known.entity for known in pool])
-            prompts = [self._ask_covered(named[0], listed) for named in mine] if pool else []
-            replies = await _chosen(prompts, COVERED, model, bill, lost)
-            covered = [reply == "Yes" for reply in replies] or [False] * len(mine)
-            pool += [
-                Pooled(*named, {number})
-                for named, is_covered in zip(mine, covered, strict=True)
-                if not is_covered
-            ]
-        await self._count(pool, texts, model, bill, lost)
-        return pool
-
-    async def _count(
-        self, pool: Sequence[Pooled], texts: Sequence[str], model: Model, bill: Bill,
-        lost: list[Failed],
-    ) -> None:  # fmt: skip
-        """Which other references state each of the pool's entities."""
-        open_ = [(one, n) for n in range(len(texts)) for one in pool if n not in one.having]
-        prompts = [self._ask_stated(one.entity, texts[n]) for one, n in open_]
-        replies = await _chosen(prompts, STATED, model, bill, lost)
-        for (one, n), reply in zip(open_, replies, strict=True):
-            if reply == "Yes":
-                one.having.add(n)
-
-    async def _by_embedding(
-        self, texts: Sequence[str], found: Sequence[Extracted], model: Model, bill: Bill,
-        lost: list[Failed],
-    ) -> list[Pooled]:  # fmt: skip
-        pool: list[tuple[Pooled, Vector]] = []
-        for number, one in enumerate(found):
-            named = _entities(texts[number], one)
-            vectors = await model.embed([one[0] for one in named], self._matching.encoder)
-            for told, vector in zip(named, vectors, strict=True):
-                alike = [(_cosine(vector, other), -n) for n, (_, other) in enumerate(pool)]
-                best, place = max(alike, default=(-1.0, 0))
-                if best >= self._matching.similar:
-                    pool[-place][0].having.add(number)
-                else:
-                    pool.append((Pooled(*told, {number}), vector))
-        return [one for one, _ in pool]
-
-    def _ask_covered(self, entity: str, listed: str) -> Prompt:
-        given = {"entity": entity, "entities": listed}
+    def ask_covered(self, entity: Entity, pool: Sequence[Pooled]) -> Prompt:
+        given = {"entity": entity.text, "entities": numbered([one.entity.text for one in pool])}
         return self._pack.render("entities.covered", given, **self._words)
 
-    def _ask_stated(self, entity: str, reference: str) -> Prompt:
-        given = {"entity": entity, "reference": reference}
+    def ask_stated(self, entity: Entity, reference: str) -> Prompt:
+        given = {"entity": entity.text, "reference": reference}
         return self._pack.render("entities.stated", given, **self._words)
 
 
-Told = Mapping[str, Any]
+def _as_json(entity: Entity) -> dict[str, Any]:
+    return {"entity": entity.text, "words": entity.words, "heading": entity.heading}
 
 
-def rubric_of(content: Told, at_least: int | None) -> list[Told] | Failed:
+class _Pooling:
+    """One document's references while their entities are matched; `lost`: votes without a reply."""
+
+    def __init__(
+        self, writing: RubricWriting, texts: Sequence[str], model: Model, bill: Bill
+    ) -> None:
+        self._writing, self._texts, self._model, self._bill = writing, texts, model, bill
+        self.lost: list[Failed] = []
+
+    async def by_model(self, found: Sequence[Sequence[Entity]]) -> list[Pooled]:
+        pool: list[Pooled] = []
+        for number, entities in enumerate(found):
+            new = _not_in(pool, entities, number)
+            prompts = [self._writing.ask_covered(one, pool) for one in new] if pool else []
+            covered = await self._choose(prompts, COVERED) or [""] * len(new)
+            answers = zip(new, covered, strict=True)
+            pool += [Pooled(one, {number}) for one, answer in answers if answer != "Yes"]
+        await self._count(pool)
+        return pool
+
+    async def _count(self, pool: Sequence[Pooled]) -> None:
+        """Which other references state each of the pool's entities."""
+        texts = list(enumerate(self._texts))
+        open_ = [(one, n, text) for n, text in texts for one in pool if n not in one.having]
+        prompts = [self._writing.ask_stated(one.entity, text) for one, _, text in open_]
+        for (one, n, _), reply in zip(open_, await self._choose(prompts, STATED), strict=True):
+            if reply == "Yes":
+                one.having.add(n)
+
+    async def by_embedding(self, found: Sequence[Sequence[Entity]]) -> list[Pooled]:
+        matching = self._writing.matching
+        pool: list[tuple[Pooled, Vector]] = []
+        for number, entities in enumerate(found):
+            texts = [entity.text for entity in entities]
+            vectors = await self._model.embed(texts, matching.encoder)
+            for entity, vector in zip(entities, vectors, strict=True):
+                alike = [(_cosine(vector, other), -n) for n, (_, other) in enumerate(pool)]
+                best, place = max(alike, default=(-1.0, 0))
+                if best >= matching.similar:
+                    pool[-place][0].having.add(number)
+                else:
+                    pool.append((Pooled(entity, {number}), vector))
+        return [one for one, _ in pool]
+
+    async def _choose(self, prompts: Sequence[Prompt], options: Options) -> list[str]:
+        """The likeliest answers; where there was no reply, none, and its loss is noted."""
+        if not prompts:
+            return []
+        replies = await self._model.choose(prompts, options)
+        self._bill.tokens += cost(replies)
+        self.lost += [reply for reply in replies if isinstance(reply, Failed)]
+        chances = [reply.p if isinstance(reply, Chosen) else {"": 1.0} for reply in replies]
+        return [max(p, key=lambda name: p[name]) for p in chances]
+
+
+def _not_in(pool: Sequence[Pooled], entities: Sequence[Entity], number: int) -> list[Entity]:
+    """Those that the pool does not have word for word; those it has, this reference has too."""
+    known = {folded(one.entity.text): one for one in pool}
+    for entity in entities:
+        if folded(entity.text) in known:
+            known[folded(entity.text)].having.add(number)
+    return [one for one in entities if folded(one.text) not in known]
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    return fsum(a * b for a, b in zip(one, other, strict=True))
+
+
+RubricEntry = Mapping[str, Any]
+
+
+def rubric_of(content: Mapping[str, Any], at_least: int | None) -> list[RubricEntry] | Failed:
     """The entities that count, as the brief has them; why there are none."""
     told, texts = content["entities"], content["texts"]
     if content["from"] != "references":
@@ -201,7 +214,7 @@ def rubric_of(content: Told, at_least: int | None) -> list[Told] | Failed:
     return kept or Failed(f"no entity is in at least {needed} of {texts} references{more}")
 
 
-def outline(rubric: Sequence[Told]) -> str:
+def outline(rubric: Sequence[RubricEntry]) -> str:
     """What many references have in common, as one text: under its headings, where there are any."""
     sections: dict[str, list[str]] = {}
     for one in rubric:
@@ -213,42 +226,3 @@ def outline(rubric: Sequence[Told]) -> str:
         "\n".join([f"{heading}:"] * bool(heading) + [f"- {entity}" for entity in entities])
         for heading, entities in ordered
     )
-
-
-async def _chosen(
-    prompts: Sequence[Prompt], options: Options, model: Model, bill: Bill, lost: list[Failed]
-) -> list[str]:
-    """The likeliest answers; where there was no reply, none, and its loss is noted."""
-    if not prompts:
-        return []
-    replies = await model.choose(prompts, options)
-    bill.tokens += cost(replies)
-    lost += [reply for reply in replies if isinstance(reply, Failed)]
-    return [_likeliest(reply) if isinstance(reply, Chosen) else "" for reply in replies]
-
-
-def _likeliest(reply: Chosen) -> str:
-    return max(reply.p, key=lambda name: reply.p[name])
-
-
-Named = tuple[str, str, str]
-"""An entity, the words that support it, and their heading."""
-
-
-def _entities(text: str, one: Extracted) -> list[Named]:
-    if isinstance(one.entities, Failed):
-        return []
-    return [(e.text, text[e.start : e.end], e.heading) for e in one.entities]
-
-
-def _not_in(pool: Sequence[Pooled], named: Sequence[Named], number: int) -> list[Named]:
-    """Those that the pool does not have word for word; those it has, this reference has too."""
-    known = {folded(one.entity): one for one in pool}
-    for entity, *_ in named:
-        if folded(entity) in known:
-            known[folded(entity)].having.add(number)
-    return [one for one in named if folded(one[0]) not in known]
-
-
-def _cosine(one: Vector, other: Vector) -> float:
-    return fsum(a * b for a, b in zip(one, other, strict=True))

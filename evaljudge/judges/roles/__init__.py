@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from evaljudge.judges.plugin import Plugin, made_by
 
-from evaljudge.judges.plugin import Plugin, Settings
-
-if TYPE_CHECKING:
-    from evaljudge.judges.roles.judge import Roles
-    from evaljudge.prompts import Task
-
-
-def make(settings: Settings, task: Task, name: str) -> Roles:
-    from evaljudge.judges.roles.judge import Roles
-
-    return Roles(settings, task, name)
-
-
-PLUGIN = Plugin(make, files=["roles"])
+PLUGIN = Plugin(made_by("evaljudge.judges.roles.judge:Roles"), files=["roles"])

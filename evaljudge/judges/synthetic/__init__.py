@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from evaljudge.judges.plugin import Plugin, made_by
 
-from evaljudge.judges.plugin import Plugin, Settings
-
-if TYPE_CHECKING:
-    from evaljudge.judges.synthetic.judge import Synthetic
-    from evaljudge.prompts import Task
-
-
-def make(settings: Settings, task: Task, name: str) -> Synthetic:
-    from evaljudge.judges.synthetic.judge import Synthetic
-
-    return Synthetic(settings, task, name)
-
-
-PLUGIN = Plugin(make, files=["validity"])
+PLUGIN = Plugin(made_by("evaljudge.judges.synthetic.judge:Synthetic"), files=["validity"])
