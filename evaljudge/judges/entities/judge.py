@@ -30,10 +30,9 @@ how far it turned out to be reliable over the whole run (modelled.py); nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -205,10 +204,7 @@ class Entities(Judge):
         ]
         asked = [(question, sheet.bill) for sheet in sheets for question in sheet.questions]
         votes = iter(await self._voting.ask(asked, model))
-        found = {
-            sheet.candidate.system: self._verdict(sheet, list(islice(votes, len(sheet.questions))))
-            for sheet in sheets
-        }
+        found = {sheet.candidate.system: self._verdict(sheet, votes) for sheet in sheets}
         verdicts = [
             found.get(candidate.system) or self._unscored(case.document, candidate)
             for candidate in case.candidates
@@ -232,7 +228,7 @@ class Entities(Judge):
                 return None if isinstance(rubric, Failed) else outline(rubric)
         return None
 
-    def _verdict(self, sheet: Sheet, votes: Sequence[Vote]) -> Verdict:
+    def _verdict(self, sheet: Sheet, votes: Iterator[Vote]) -> Verdict:
         known = (sheet.document.doc_id, sheet.candidate.system, self.name, ANY_AXIS)
         return Verdict(*known, sheet.evidence(votes), tokens=sheet.bill.tokens)
 

@@ -104,11 +104,6 @@ def sentences(text: str) -> list[Sentence]:
     return found
 
 
-def has_sections(text: str) -> bool:
-    """Whether any sentence stands under a heading."""
-    return any(sentence.heading for sentence in sentences(text))
-
-
 def same_heading(a: str, b: str) -> bool:
     """Equal but for case, punctuation and space: `PAST HISTORY`, `Past-history:`."""
     return _letters(a) == _letters(b)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
-from evaljudge.judges.entities.equations import KINDS, Aspect, Vote, Votes, ruling_of
+from evaljudge.judges.entities.equations import Aspect, Vote, Votes, ruling_of
 from evaljudge.judges.entities.extraction import Entity, Extracted
 from evaljudge.judges.entities.passages import Sentence, same_heading, sentences
 from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion
@@ -64,9 +63,15 @@ class Sheet:
             yield BallotQuestion("completeness", prompt, entity, material)
 
     def _of_entity(self, entity: Entity) -> Iterator[BallotQuestion]:
+        yield from self._on_correctness(entity)
+        yield from self._on_alignment(entity)
+
+    def _on_correctness(self, entity: Entity) -> Iterator[BallotQuestion]:
         material = {"source": self.document.source, "truth": self.truth}
         for prompt in PROMPTS["correctness"]:
             yield BallotQuestion("correctness", prompt, entity.text, material)
+
+    def _on_alignment(self, entity: Entity) -> Iterator[BallotQuestion]:
         yield BallotQuestion("alignment", "definition", entity.text, self._by_definition(entity))
         if self.truth:
             heading = entity.heading if self._is_sectioned and self._headings_of_truth else ""
@@ -77,8 +82,8 @@ class Sheet:
         """A heading says what belongs there; in plain text, what the source is about."""
         if not entity.heading or not self._is_sectioned:
             return {"source": self.document.source}
-        told = (d for h, d in self.definitions.items() if same_heading(h, entity.heading))
-        return {"heading": entity.heading, "definition": next(told, None)}
+        found = (d for h, d in self.definitions.items() if same_heading(h, entity.heading))
+        return {"heading": entity.heading, "definition": next(found, None)}
 
     @cached_property
     def _is_sectioned(self) -> bool:
@@ -96,32 +101,27 @@ class Sheet:
         for prompt in PROMPTS["readability"]:
             yield BallotQuestion("readability", prompt, place.text, material)
 
-    def evidence(self, votes: Sequence[Vote]) -> dict[str, Any]:
-        """`votes`: one for each of `questions`, in their order."""
-        told = iter(zip(self.questions, votes, strict=True))
-        evidence = {
-            "rubric": [self._told_wanted(entity, told) for entity in self._rubric],
-            "entities": [self._told(entity, told) for entity in self._entities],
+    def evidence(self, votes: Iterator[Vote]) -> dict[str, Any]:
+        """`votes`: their next ones are those on `questions`, in their order."""
+        return {
+            "rubric": [self._of_wanted(entity, votes) for entity in self._rubric],
+            "entities": [self._of_found(entity, votes) for entity in self._entities],
             "sentences": [
-                {"span": [place.start, place.end], "votes": _next(told, len(KINDS))}
+                {"span": [place.start, place.end], "votes": _next(self._of_sentence(place), votes)}
                 for place in self._sentences
             ],
             "dropped": list(self.extracted.dropped),
             "failed": self._failed(),
             "replies": asdict(self.bill.replies),
         }
-        assert next(told, None) is None, "every vote has its place"
-        return evidence
 
-    def _told_wanted(
-        self, entity: str, told: Iterator[tuple[BallotQuestion, Vote]]
-    ) -> dict[str, Any]:
-        votes = _next(told, len(PROMPTS["completeness"]))
-        return {"entity": entity, "votes": votes, "ruling": _ruling("completeness", votes)}
+    def _of_wanted(self, entity: str, votes: Iterator[Vote]) -> dict[str, Any]:
+        own = _next(self._of_rubric(entity), votes)
+        return {"entity": entity, "votes": own, "ruling": _ruling("completeness", own)}
 
-    def _told(self, entity: Entity, told: Iterator[tuple[BallotQuestion, Vote]]) -> dict[str, Any]:
-        correctness = _next(told, len(PROMPTS["correctness"]))
-        alignment = _next(told, len(PROMPTS["alignment"]) if self.truth else 1)
+    def _of_found(self, entity: Entity, votes: Iterator[Vote]) -> dict[str, Any]:
+        correctness = _next(self._on_correctness(entity), votes)
+        alignment = _next(self._on_alignment(entity), votes)
         return {
             "entity": entity.text,
             "span": [entity.start, entity.end],
@@ -151,5 +151,6 @@ def _headings(text: str) -> list[str]:
     return list(dict.fromkeys(one.heading for one in sentences(text) if one.heading))
 
 
-def _next(told: Iterator[tuple[BallotQuestion, Vote]], count: int) -> dict[str, Vote]:
-    return {question.prompt: vote for question, vote in islice(told, count)}
+def _next(questions: Iterator[BallotQuestion], votes: Iterator[Vote]) -> dict[str, Vote]:
+    """By prompt; as many votes are taken as there are questions."""
+    return {question.prompt: next(votes) for question in questions}

@@ -13,7 +13,6 @@ from __future__ import annotations
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
@@ -85,37 +84,37 @@ class Voting:
     async def ask(self, ballots: Sequence[Ballot], model: Model) -> list[Vote]:
         votes: dict[int, Vote] = {}
         for aspect in OPTIONS:
-            mine = [(n, one) for n, one in enumerate(ballots) if one[0].aspect == aspect]
-            if not mine:
-                continue
-            places, asked = zip(*mine, strict=True)
-            found = await (self._choose if self.by_choice else self._write)(asked, aspect, model)
-            votes |= dict(zip(places, found, strict=True))
+            if mine := {n: one for n, one in enumerate(ballots) if one[0].aspect == aspect}:
+                votes |= await (self._choose if self.by_choice else self._write)(
+                    mine, aspect, model
+                )
         return [votes[n] for n in range(len(ballots))]
 
-    async def _choose(self, ballots: Sequence[Ballot], aspect: Aspect, model: Model) -> list[Vote]:
-        prompts = [self._prompt(question, question.subject) for question, _ in ballots]
+    async def _choose(
+        self, ballots: Mapping[int, Ballot], aspect: Aspect, model: Model
+    ) -> dict[int, Vote]:
+        prompts = [self._prompt(question, question.subject) for question, _ in ballots.values()]
         replies = await model.choose(prompts, options_of(aspect))
-        for (_, bill), reply in zip(ballots, replies, strict=True):
+        for (_, bill), reply in zip(ballots.values(), replies, strict=True):
             bill.tokens += cost([reply])
-        return [_chosen(reply) for reply in replies]
+        return dict(zip(ballots, map(_chosen, replies), strict=True))
 
-    async def _write(self, ballots: Sequence[Ballot], aspect: Aspect, model: Model) -> list[Vote]:
-        batches = list(_batches(ballots, max(self._batch, 1)))
-        written = await gather(*(self._written(batch, aspect, model) for batch in batches))
-        places = [n for batch in batches for n, _ in batch]
-        votes = dict(zip(places, chain.from_iterable(written), strict=True))
-        return [votes[n] for n in range(len(ballots))]
+    async def _write(
+        self, ballots: Mapping[int, Ballot], aspect: Aspect, model: Model
+    ) -> dict[int, Vote]:
+        batches = _batches(ballots, max(self._batch, 1))
+        written = await gather(*(self._write_batch(batch, aspect, model) for batch in batches))
+        return {n: vote for votes in written for n, vote in votes.items()}
 
-    async def _written(
+    async def _write_batch(
         self, batch: Sequence[tuple[int, Ballot]], aspect: Aspect, model: Model
-    ) -> list[Vote]:
+    ) -> dict[int, Vote]:
         (_, (first, bill)), subjects = batch[0], [one.subject for _, (one, _) in batch]
-        schema = self._schema(aspect, len(batch))
-        told = await ask(self._prompt(first, numbered(subjects)), schema, self._how, model, bill)
-        if isinstance(told, Failed):
-            return [{"failed": told.reason}] * len(batch)
-        return [_said(told[str(n)]) for n in range(1, len(batch) + 1)]
+        schema, prompt = self._schema(aspect, len(batch)), self._prompt(first, numbered(subjects))
+        reply = await ask(prompt, schema, self._how, model, bill)
+        if isinstance(reply, Failed):
+            return {n: {"failed": reply.reason} for n, _ in batch}
+        return {n: _written(reply[str(place)]) for place, (n, _) in enumerate(batch, 1)}
 
     def _schema(self, aspect: Aspect, count: int) -> Schema:
         answer = {"answer": one_of(options_of(aspect).names)}
@@ -132,10 +131,10 @@ def templates() -> list[str]:
     return [f"entities.{aspect}.{prompt}" for aspect, names in PROMPTS.items() for prompt in names]
 
 
-def _batches(ballots: Sequence[Ballot], size: int) -> Iterator[list[tuple[int, Ballot]]]:
+def _batches(ballots: Mapping[int, Ballot], size: int) -> Iterator[list[tuple[int, Ballot]]]:
     """Numbered, in groups that share a prompt, its material and who pays."""
     alike: dict[tuple[Any, ...], list[tuple[int, Ballot]]] = {}
-    for n, (question, bill) in enumerate(ballots):
+    for n, (question, bill) in ballots.items():
         material = tuple(sorted(question.given.items()))
         alike.setdefault((question.template, material, id(bill)), []).append((n, (question, bill)))
     for group in alike.values():
@@ -149,5 +148,5 @@ def _chosen(reply: Chosen | Failed) -> Vote:
     return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass}
 
 
-def _said(told: Mapping[str, str]) -> Vote:
-    return {"answer": told["answer"].lower(), "reason": told.get("reason", "")}
+def _written(reply: Mapping[str, str]) -> Vote:
+    return {"answer": reply["answer"].lower(), "reason": reply.get("reason", "")}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evaljudge.judges.entities.passages import Sentence, find, has_sections, same_heading, sentences
+from evaljudge.judges.entities.passages import Sentence, find, same_heading, sentences
 from evaljudge.probes.excerpts import sentences as drawn_sentences
 
 WORD = re.compile(r"[^\W_]")
@@ -166,7 +166,7 @@ def test_a_headed_note() -> None:
         ("Medications", "Stop ibuprofen!"),
         ("Plan", "Follow up with Dr. B. Lund in 2 weeks"),
     ]
-    assert has_sections(NOTE)
+    assert any(one.heading for one in sentences(NOTE))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_headed_note() -> None:
 )
 def test_headings(line: str, heading: str) -> None:
     assert placed(f"{line}\nAll is well") == [(heading, "All is well")]
-    assert has_sections(f"{line}\nAll is well")
+    assert any(one.heading for one in sentences(f"{line}\nAll is well"))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_headings(line: str, heading: str) -> None:
 def test_no_headings(line: str) -> None:
     text = f"{line}\nAll is well"
     assert " ".join(told(text)) == f"{line} All is well"
-    assert not has_sections(text)
+    assert not any(one.heading for one in sentences(text))
 
 
 def test_a_text_of_one_line_or_all_in_capitals_has_no_headings() -> None:
@@ -237,7 +237,7 @@ def test_labels_want_company() -> None:
 @pytest.mark.parametrize("text", ["", " ", "...", "\n\n", "- \n* ", "—", "\x00\x1f\x7f", "_ . _ !"])
 def test_no_sentence_at_all(text: str) -> None:
     assert sentences(text) == []
-    assert not has_sections(text)
+    assert not any(one.heading for one in sentences(text))
 
 
 MANY = 100_000
