@@ -91,8 +91,8 @@ class Extraction:
         most = min(_size(len(text.split()) / WORDS_EACH), self._most)
         schema = object_of({"entities": list_of(string(LONGEST), most)})
         prompt = self._pack.render(template, given, most=str(most), **self._words(noun))
-        told = await ask(prompt, schema, self._how, model, bill)
-        return told if isinstance(told, Failed) else distinct(told["entities"])
+        reply = await ask(prompt, schema, self._how, model, bill)
+        return reply if isinstance(reply, Failed) else distinct(reply["entities"])
 
     async def _locate(
         self, text: str, entities: Sequence[str], model: Model, noun: Noun, bill: Bill
@@ -105,11 +105,11 @@ class Extraction:
         prompt = self._pack.render("entities.locate", given, **self._words(noun))
         place = {"sentence": one_of(range(_size(len(places)) + 1)), "words": string(LONGEST)}
         schema = object_of({str(n): object_of(place) for n in range(1, len(entities) + 1)})
-        told = await ask(prompt, schema, self._how, model, bill)
-        if isinstance(told, Failed):
-            return Extracted(told, bill=bill)
+        reply = await ask(prompt, schema, self._how, model, bill)
+        if isinstance(reply, Failed):
+            return Extracted(reply, bill=bill)
         found = {
-            entity: _found(entity, text, places, told[str(n)]["sentence"], told[str(n)]["words"])
+            entity: _found(entity, text, places, reply[str(n)]["sentence"], reply[str(n)]["words"])
             for n, entity in enumerate(entities, 1)
         }
         dropped = tuple(entity for entity, place in found.items() if place is None)

@@ -147,8 +147,8 @@ class Entities(Judge):
     def asking(self) -> Mapping[str, Any]:
         prompts = {"writing": self._writing_hash, "voting": self._voting_hash}
         unused = set() if self._settings.match == "embedding" else {"encoder", "similar"}
-        told = self._settings.model_dump(exclude={"votes", "axes", "consistency"} | unused)
-        return told | {"prompts": prompts, "nouns": self._nouns}
+        used = self._settings.model_dump(exclude={"votes", "axes", "consistency"} | unused)
+        return used | {"prompts": prompts, "nouns": self._nouns}
 
     @property
     def reading(self) -> Mapping[str, Any]:
@@ -174,11 +174,11 @@ class Entities(Judge):
 
     def parts(self) -> list[Part]:
         given = self._settings
-        told = given.model_dump(include={"rubric", "match", "most_entities", "max_tokens"})
+        depends_on = given.model_dump(include={"rubric", "match", "most_entities", "max_tokens"})
         if given.match == "embedding":
-            told |= {"encoder": given.encoder, "similar": given.similar}
-        told |= {"prompts": self._writing_hash, "nouns": self._nouns}
-        return [Part(ANY_AXIS, RUBRIC, told, shows_references=given.rubric != "source")]
+            depends_on |= {"encoder": given.encoder, "similar": given.similar}
+        depends_on |= {"prompts": self._writing_hash, "nouns": self._nouns}
+        return [Part(ANY_AXIS, RUBRIC, depends_on, shows_references=given.rubric != "source")]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         if known:
@@ -194,8 +194,8 @@ class Entities(Judge):
     # stage two: the candidates' entities, and every prompt's vote on them
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        told, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
-        rubric = told if isinstance(told, Failed) else [one["entity"] for one in told]
+        entries, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
+        rubric = entries if isinstance(entries, Failed) else [one["entity"] for one in entries]
         readable = [c for c in case.candidates if not reason_unscorable(case.document, c)]
         extracted = await self._extraction.extract([c.text for c in readable], model)
         sheets = [

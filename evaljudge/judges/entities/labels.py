@@ -86,13 +86,13 @@ def read_labels(file: str) -> Labels:
 
 
 def _label(row: Row) -> tuple[At, Answer | None]:
-    doc_id, system, told, entity = (
-        _text(row, name) for name in ("doc_id", "system", "aspect", "entity")
+    doc_id, system, name, entity = (
+        _text(row, field) for field in ("doc_id", "system", "aspect", "entity")
     )
     for aspect, answers in OPTIONS.items():
-        if aspect == told:
+        if aspect == name:
             return (doc_id, system, aspect, folded(entity)), _answer(row, answers)
-    raise UserError(f"{row.place}: {unknown('aspect', told, OPTIONS)}")
+    raise UserError(f"{row.place}: {unknown('aspect', name, OPTIONS)}")
 
 
 def _answer(row: Row, answers: Iterable[Answer]) -> Answer | None:

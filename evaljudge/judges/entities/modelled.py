@@ -8,7 +8,7 @@
 
 All patterns of a run together say how each prompt errs, although nobody tells a single true answer
 (see agreement/voters.py). Here `support` says yes to nearly everything, and `coverage` errs least.
-What is told of each aspect, and kept with the scores:
+What is kept of each aspect, with the scores:
 
     {"identified": true, "converged": true, "entities": 3000, "labels": ["yes", "no", …],
      "prompts": ["coverage", …], "shares": {"yes": .56, …},
@@ -21,7 +21,7 @@ Policy:
   believed too much.
 - Nothing is identified where no entity has three answers: the rules of the ballots hold then.
 - Verdicts that are equally likely are decided by the rules of the ballots, if these name one.
-- The model is what is told: numbers of DIGITS digits, so that a machine which adds up in another
+- The model is what is kept: numbers of DIGITS digits, so that a machine which adds up in another
   order comes to the same.
 """
 
@@ -117,8 +117,8 @@ class VoteModel:
     def told(self) -> dict[str, Any]:
         """Plain JSON."""
         listed = {aspect: asdict(model) for aspect, model in self.aspects.items()}
-        told: dict[str, Any] = json.loads(json.dumps(listed))
-        return told
+        plain: dict[str, Any] = json.loads(json.dumps(listed))
+        return plain
 
     def of(self, aspect: Aspect, votes: Votes) -> Modelled | Failed:
         """The most probable verdict on an entity; Failed where no prompt gave an answer."""

@@ -38,7 +38,7 @@ TEMPLATES = ("entities.covered", "entities.stated")
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How it is told that two entities are the same."""
+    """How two entities are found to be the same."""
 
     by: Literal["model", "embedding"] = "model"
     encoder: str = ""
@@ -204,11 +204,11 @@ RubricEntry = Mapping[str, Any]
 
 def rubric_of(content: Mapping[str, Any], at_least: int | None) -> list[RubricEntry] | Failed:
     """The entities that count, as the brief has them; why there are none."""
-    told, texts = content["entities"], content["texts"]
+    listed, texts = content["entities"], content["texts"]
     if content["from"] != "references":
-        return list(told) or Failed(f"no entity in the {content['from']}")
+        return list(listed) or Failed(f"no entity in the {content['from']}")
     needed = at_least or ceil(texts * PAPERS_SHARE)
-    kept = [one for one in told if len(one["in"]) >= needed]
+    kept = [one for one in listed if len(one["in"]) >= needed]
     lost = content["lost"]
     more = f" ({lost['votes']} votes on it were lost: {lost['reason']})" if lost["votes"] else ""
     return kept or Failed(f"no entity is in at least {needed} of {texts} references{more}")

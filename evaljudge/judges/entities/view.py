@@ -223,9 +223,9 @@ def _worst(held: Sequence[tuple[int, TextEntity]]) -> str:
 
 
 def _label(held: Sequence[tuple[int, TextEntity]]) -> str:
-    told = [f"{number} {said_of(entity)}" for number, entity in held[:MOST_NAMED]]
-    more = len(held) - len(told)
-    return "; ".join(told) + (f"; and {more} more" if more else "")
+    named = [f"{number} {said_of(entity)}" for number, entity in held[:MOST_NAMED]]
+    more = len(held) - len(named)
+    return "; ".join(named) + (f"; and {more} more" if more else "")
 
 
 def _with_issues(piece: Piece, span: Span, bad: Sequence[tuple[Span, JudgedSentence]]) -> Piece:

@@ -79,8 +79,8 @@ class Polled:
         if self.reason or any(not role.static for role in self.roles):
             return self.reason
         said = [note for note in self.notes if note.startswith(NO_READERS)]
-        told = "; ".join(note.removeprefix(NO_READERS).lstrip(": ") for note in said)
-        return told or (NONE_LEFT if self.dropped else NONE_WANTED)
+        reasons = "; ".join(note.removeprefix(NO_READERS).lstrip(": ") for note in said)
+        return reasons or (NONE_LEFT if self.dropped else NONE_WANTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ roles; with `order: both` the two orders' sums are averaged.
 
 The reference is a person's text (`reference: human`), one that the model writes (`written`), or
 the synthetic one of a level (`level`), against which votes compare across documents. A candidate
-that is the reference itself is not voted on (see selfsame.py).
+that is the reference itself is not voted on (see evaljudge/text.py).
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Roles(Judge):
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = given = read_settings(RolesSettings, settings, f"judges.{name}")
-        self._static = [Role(*told) for told in task.roles.items()] if given.static else []
+        self._static = [Role(*role) for role in task.roles.items()] if given.static else []
         if given.static and not self._static:
             raise UserError(f"judges.{name}: task {task.name} names no `roles`: name some in its "
                             "file, or set static: false")  # fmt: skip
@@ -146,9 +146,9 @@ class Roles(Judge):
         static = {role.type: role.description for role in self._static}
         unused = set() if self._settings.reference == "level" else {"level", "axis"}
         unused |= set() if self._settings.dynamic else {"clustering", "encoder", "readers"}
-        told = self._settings.model_dump(exclude=unused)
-        told |= {"prompts": prompts | dict(self._rival.prompts), "roles": static}
-        return told | {"names": list(self._polling.names)}
+        used = self._settings.model_dump(exclude=unused)
+        used |= {"prompts": prompts | dict(self._rival.prompts), "roles": static}
+        return used | {"names": list(self._polling.names)}
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -160,9 +160,9 @@ class Roles(Judge):
 
     def parts(self) -> list[Part]:
         given = self._settings
-        told = {"prompts": self._readers.prompts, "readers": given.readers,
+        depends_on = {"prompts": self._readers.prompts, "readers": given.readers,
                 "max_tokens": given.max_tokens, "noun": self._noun}  # fmt: skip
-        readers = [Part(ANY_AXIS, READERS, told)] if given.dynamic else []
+        readers = [Part(ANY_AXIS, READERS, depends_on)] if given.dynamic else []
         return [*readers, *self._rival.parts()]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
@@ -212,12 +212,12 @@ class Roles(Judge):
         return Verdict(*known, evidence | plain, tokens=found.tokens)
 
     def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
-        told = {"type": role.type, "description": role.description,
+        evidence = {"type": role.type, "description": role.description,
                 "static": number < len(self._static)}  # fmt: skip
-        told["votes"] = {order: found.votes[number, order] for order in self._orders}
+        evidence["votes"] = {order: found.votes[number, order] for order in self._orders}
         if self._settings.exact:
-            told["exact"] = {order: found.exact[number, order] for order in self._orders}
-        return told
+            evidence["exact"] = {order: found.exact[number, order] for order in self._orders}
+        return evidence
 
     @property
     def _orders(self) -> Sequence[Order]:
@@ -234,8 +234,8 @@ class Roles(Judge):
         notes = notes_in(brief.content)
         free, namesakes = of_other_names(readers_in(brief.content), self._static)
         if self._settings.clustering:
-            told = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
-            vectors = await model.embed(told, self._settings.encoder)
+            described = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
+            vectors = await model.embed(described, self._settings.encoder)
             found = survivors(self._static, free, vectors, keep)
         else:
             found = first_come(self._static, free, keep)

@@ -46,8 +46,8 @@ class Opponent:
     def parts(self) -> list[Part]:
         if self._origin == "level":
             return self._graded.parts()
-        told = {"prompts": self.prompts.get("reference"), "max_tokens": self._how.max_tokens}
-        written = Part(ANY_AXIS, WRITTEN, told | self._words, shows_context=True)
+        depends_on = {"prompts": self.prompts.get("reference"), "max_tokens": self._how.max_tokens}
+        written = Part(ANY_AXIS, WRITTEN, depends_on | self._words, shows_context=True)
         return [written] if self._origin == "written" else []
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:

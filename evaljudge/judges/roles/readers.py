@@ -103,8 +103,8 @@ class Readers:
 
 
 def _example(most: int) -> str:
-    told = "Readers of this kind look for what matters to them in what happened."
-    return "\n".join(f"{n}. Reader {{mark}} {n}: {told}" for n in range(1, most + 1))
+    interest = "Readers of this kind look for what matters to them in what happened."
+    return "\n".join(f"{n}. Reader {{mark}} {n}: {interest}" for n in range(1, most + 1))
 
 
 def _content(lists: Mapping[str, RoleList | Failed]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _content(lists: Mapping[str, RoleList | Failed]) -> dict[str, Any]:
 
 def readers_in(content: Mapping[str, Any]) -> list[Role]:
     """Both lists in turns."""
-    lists = [[Role(*told) for told in one.get("roles", ())] for one in content.values()]
+    lists = [[Role(*role) for role in one.get("roles", ())] for one in content.values()]
     return [role for role in chain.from_iterable(zip_longest(*lists)) if role is not None]
 
 

@@ -112,7 +112,7 @@ def roles(row: RoleRow, agreement: Sequence[AgreementRow], with_texts: bool) -> 
     """`agreement`: of this judge's scorers."""
     pearson = [one for one in agreement if one.coefficient == "pearson"]
     people = absolute_pearson(pearson)
-    told = [
+    parts = [
         (SIZES, _sizes(row)),
         (UNEQUAL, _unequal(row)),
         (VOTES, _votes(row)),
@@ -123,7 +123,7 @@ def roles(row: RoleRow, agreement: Sequence[AgreementRow], with_texts: bool) -> 
         ("", _reasons(row.judge, *NOTED, row.notes)),
         (ABSOLUTE, people),
     ]
-    present = [(note, table) for note, table in told if table.rows]
+    present = [(note, table) for note, table in parts if table.rows]
     notes = [note for note, _ in present if note]
     notes += [PAPER] if people.rows else []
     notes += [f"{SAMPLED} {SAMPLED_NOTE}"] if any(one.sampled for one in pearson) else []
@@ -146,15 +146,15 @@ def absolute_pearson(rows: Sequence[AgreementRow]) -> Table:
 
 
 def _at_levels(rows: Sequence[AgreementRow | None]) -> list[str]:
-    told = [NONE if row is None else _absolute(row) for row in rows]
-    return [*told, together(row.n for row in rows if row)]
+    values = [NONE if row is None else _absolute(row) for row in rows]
+    return [*values, together(row.n for row in rows if row)]
 
 
 def _absolute(row: AgreementRow) -> str:
     if row.value is None:
         return NONE
-    told = bracketed(abs(row.value), *folded(row.low, row.high), row.sampled)
-    return f"{told} {NEGATIVE}" if round(row.value, 3) < 0 else told
+    size = bracketed(abs(row.value), *folded(row.low, row.high), row.sampled)
+    return f"{size} {NEGATIVE}" if round(row.value, 3) < 0 else size
 
 
 def folded(low: float | None, high: float | None) -> tuple[float | None, float | None]:

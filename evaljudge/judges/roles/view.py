@@ -3,7 +3,7 @@
     shown_polled(PolledText("d1", "A", "The river rose.", polled))
     ->  ShownPolled("d1", "A", …, tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
                     roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
-                                     [Ballot("the candidate", told="confidence 0.820", …)]), …])
+                                     [Ballot("the candidate", figures="confidence 0.820", …)]), …])
 
 The template (view.html.j2) needs no script: reasons lie in `details`. What was chosen is said in
 words.
@@ -33,11 +33,11 @@ CHOICES = {"candidate": "the candidate", "reference": "the reference", None: "no
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """Our own words on what one role said in one order; `told` and `failed` may hold others'."""
+    """Our own words on what one role said in one order; `figures` and `failed` may hold others'."""
 
     choice: str
     failed: str = ""
-    told: str = ""
+    figures: str = ""
     reason: str = ""
 
 
@@ -105,14 +105,14 @@ def _ballot(role: RolePlayer, order: Order) -> Ballot | None:
     vote, exact = role.votes.get(order), role.exact.get(order)
     if vote is None and exact is None:
         return None
-    told = []
+    figures = []
     if vote and vote.confidence is not None:
-        told.append(f"confidence {correlation(vote.confidence)}")
+        figures.append(f"confidence {correlation(vote.confidence)}")
     if exact is not None:
-        told.append(_chance(exact))
+        figures.append(_chance(exact))
     if vote is None:
-        return Ballot("not asked to vote", told="; ".join(told))
-    return Ballot(CHOICES[vote.choice], vote.failed, "; ".join(told), vote.reason)
+        return Ballot("not asked to vote", figures="; ".join(figures))
+    return Ballot(CHOICES[vote.choice], vote.failed, "; ".join(figures), vote.reason)
 
 
 def _chance(p: float | Failed) -> str:

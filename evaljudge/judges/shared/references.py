@@ -40,20 +40,20 @@ class References:
         """`origin`: the digest of the file that references were taken from, if any were."""
         self._judge, self._axes, self._pack = judge, task.axes, task.pack
         self._ratings, self._how, self._origin = wanted, how, origin
-        told = {"axis": "axis", "description": "what it is"}
-        self._pack.check("synthetic.extreme", ["source"], extreme="worst", **told)
+        words = {"axis": "axis", "description": "what it is"}
+        self._pack.check("synthetic.extreme", ["source"], extreme="worst", **words)
         check_place(self._pack, "synthetic.extreme", "extreme", ["worst", "best"])
-        self._pack.check("synthetic.between", ["worse", "better"], **told)
+        self._pack.check("synthetic.between", ["worse", "better"], **words)
         self.prompts = task.pack.hash(TEMPLATES)
 
     def parts(self) -> list[Part]:
         return [
-            Part(axis.name, named(rating), self._told(axis, rating), axis.context)
+            Part(axis.name, named(rating), self._depends_on(axis, rating), axis.context)
             for axis in self._axes
             for rating in self._ratings
         ]
 
-    def _told(self, axis: Axis, rating: float) -> dict[str, Any]:
+    def _depends_on(self, axis: Axis, rating: float) -> dict[str, Any]:
         how = self._how
         settings = {"max_tokens": how.max_tokens, "temperature": how.temperature}
         given = {"references": self._origin} if self._origin else {}
@@ -131,16 +131,18 @@ class References:
         given: Mapping[str, str],
         **words: str,
     ) -> Prompt:
-        told = {"source": document.source, "context": shown_context(document, axis), **given}
-        prompt = self._pack.render(name, told, **axis.told, **words)
+        texts = {"source": document.source, "context": shown_context(document, axis), **given}
+        prompt = self._pack.render(name, texts, **axis.told, **words)
         return replace(prompt, about=named(rating))
 
 
 def check_place(pack: Pack, template: str, word: str, choices: Sequence[str]) -> None:
-    """Refuse a template that says the same whichever of these it is told."""
+    """Refuse a template that says the same whichever of these words it is given."""
     given = {slot: f"the {slot}" for slot in ("source", "context", "reference", "target")}
-    told = {"axis": "axis", "description": "what it is"}
-    if len({pack.render(template, given, **told, **{word: one}) for one in choices}) < len(choices):
+    words = {"axis": "axis", "description": "what it is"}
+    if len({pack.render(template, given, **words, **{word: one}) for one in choices}) < len(
+        choices
+    ):
         raise UserError(f"prompt {template}: needs a place for {{{{ {word} }}}}")
 
 

@@ -1,6 +1,6 @@
 """The prompt of G-Eval: steps of evaluation written once for an axis, and a rating by these steps.
 
-For `fluency`, told its phrase and description alone, the writer replies
+For `fluency`, given its phrase and description alone, the writer replies
 
     1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
 
@@ -105,8 +105,8 @@ class RatingBySteps(RatingQuestion):
         self._judge, self._axes, self._pack = judge, task.axes, task.pack
         self._how = Writing(max_tokens)
         _check_steps(self._pack)
-        told = {"axis": "axis", "description": "what it is"}
-        self._pack.check("geval.rate", ["steps", "target"], **told)
+        words = {"axis": "axis", "description": "what it is"}
+        self._pack.check("geval.rate", ["steps", "target"], **words)
         self.prompts = {
             "writing": task.pack.hash(["geval.steps"]),
             "rating": task.pack.hash(["geval.rate"]),
@@ -115,9 +115,9 @@ class RatingBySteps(RatingQuestion):
     # stage one: the steps of each axis
 
     def parts(self) -> list[Part]:
-        return [Part(axis.name, STEPS, self._told(axis)) for axis in self._axes]
+        return [Part(axis.name, STEPS, self._depends_on(axis)) for axis in self._axes]
 
-    def _told(self, axis: Axis) -> dict[str, Any]:
+    def _depends_on(self, axis: Axis) -> dict[str, Any]:
         how = {"prompts": self.prompts["writing"], "max_tokens": self._how.max_tokens}
         return {"name": axis.name} | axis.told | how
 

@@ -109,8 +109,10 @@ def _complaint(value: Any, schema: Schema, at: str) -> str:
         case "array", list():
             if len(value) > schema["maxItems"]:
                 return f"{here}{len(value)} where at most {schema['maxItems']} were asked for"
-            told = (_complaint(v, schema["items"], f"{at}.{n}") for n, v in enumerate(value, 1))
-            return next(filter(None, told), "")
+            complaints = (
+                _complaint(v, schema["items"], f"{at}.{n}") for n, v in enumerate(value, 1)
+            )
+            return next(filter(None, complaints), "")
         case "string", str():
             is_long = len(value) > schema["maxLength"]
             return f"{here}longer than {schema['maxLength']} letters" if is_long else ""

@@ -55,8 +55,8 @@ class Form:
 
     def evidence(self, replies: Sequence[Chosen]) -> dict[str, Any]:
         """One comparison's replies as they are stored."""
-        told = [{"p": r.p, "mass": r.mass, "logprobs": dict(r.logprobs)} for r in replies]
-        return dict(zip(self.relations, told, strict=True)) if self.relations else told[0]
+        stored = [{"p": r.p, "mass": r.mass, "logprobs": dict(r.logprobs)} for r in replies]
+        return dict(zip(self.relations, stored, strict=True)) if self.relations else stored[0]
 
     def reading(self, replies: Sequence[Chosen]) -> dict[str, float]:
         """p(Better), p(Worse), p(Similar)."""
@@ -141,8 +141,8 @@ class Comparing:
     def __init__(self, task: Task, form: Form, wanted: Sequence[float]) -> None:
         self._pack, self.form, self.ratings = task.pack, form, wanted
         for words in form.words:
-            needed, told = ["reference", "target"], {"axis": "axis", "description": "what it is"}
-            self._pack.check(form.template, needed, **told, **words)
+            needed, of_axis = ["reference", "target"], {"axis": "axis", "description": "what it is"}
+            self._pack.check(form.template, needed, **of_axis, **words)
         check_place(self._pack, form.template, "relation", form.relations)
         self.prompts = task.pack.hash([form.template])
 

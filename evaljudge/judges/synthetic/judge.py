@@ -199,19 +199,19 @@ class Synthetic(Judge):
         usual = whole(here)
         if isinstance(usual, Failed):
             return usual
-        told: dict[str, Any] = {"rating": rating, **self._form.evidence(usual)}
+        level: dict[str, Any] = {"rating": rating, **self._form.evidence(usual)}
         if self._samples:
-            told["draws"] = self._draws(usual[0].samples)
+            level["draws"] = self._draws(usual[0].samples)
         if there is None:
-            return told | {"p": self._form.reading(usual), "mass": mass(usual)}
+            return level | {"p": self._form.reading(usual), "mass": mass(usual)}
         turned = whole(there)
         if isinstance(turned, Failed):
             return turned
         reading = self._form.both_readings(usual, turned)
         if reading is None:
             return Failed("the replies in the two orders exclude each other")
-        told["exchanged"] = self._form.evidence(turned)
-        return told | {"p": reading, "mass": mass([*usual, *turned])}
+        level["exchanged"] = self._form.evidence(turned)
+        return level | {"p": reading, "mass": mass([*usual, *turned])}
 
     def _draws(self, samples: Sequence[str]) -> dict[str, list[list[int]]]:
         """How often each answer was among the first n draws, for every n and trial."""

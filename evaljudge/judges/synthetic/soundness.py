@@ -52,9 +52,9 @@ class Soundness:
         usual = [pair for _, _, pair in chosen]
         asked = [*neighbours, *usual, *(pair.exchanged for pair in usual)]
         replies = await self._comparing.ask(case.document, asked, model, samples=0)
-        told = iter([whole(reply) for reply in replies])
-        below = [next(told) for _ in steps]
-        here, there = [next(told) for _ in chosen], list(told)
+        read = iter([whole(reply) for reply in replies])
+        below = [next(read) for _ in steps]
+        here, there = [next(read) for _ in chosen], list(read)
         evidence = {
             "neighbours": [
                 {"worse": worse, "better": better, "p": self._comparing.form.reading(reply)}

@@ -239,33 +239,37 @@ def _of_candidates(candidates: Sequence[Sequence[Compared]]) -> AxisSums:
     )
 
 
+Row = tuple[str, tuple[float, ...]]
+"""Of a candidate: its document, and values to be correlated within it."""
+
+
 def _of_lengths(
     scores: Mapping[tuple[str, str], float], lengths: Mapping[tuple[str, str], int]
 ) -> AxisSums:
     """Spearman's of score and words, of each document where both vary."""
-    documents: dict[str, list[tuple[float, int]]] = {}
-    for at, score in scores.items():
-        documents.setdefault(at[0], []).append((score, lengths[at]))
-    enough = [pairs for pairs in documents.values() if len(pairs) >= LEAST_CANDIDATES]
-    if not enough:
+    rows = ((at[0], (score, lengths[at])) for at, score in scores.items())
+    grids = _grids(rows, LEAST_CANDIDATES)
+    if grids is None:
         return AxisSums()
-    found = _spearman(enough)
-    return AxisSums(
-        length_documents=len(found), length=fsum(found), length_squares=fsum(r * r for r in found)
-    )
+    found = row_correlations(*grids)[0]
+    known = found[np.isfinite(found)]
+    return AxisSums(length_documents=known.size, length=fsum(known), length_squares=fsum(known**2))
 
 
-def _spearman(documents: Sequence[Sequence[tuple[float, int]]]) -> list[float]:
-    scores, lengths = _grids(documents)
-    found = row_correlations(scores, lengths)[0]
-    return [float(value) for value in found if np.isfinite(value)]
+def _grids(rows: Iterable[Row], least: int) -> NDArray[np.float64] | None:
+    """(values of a candidate, documents, candidates), NaN where there are fewer candidates.
 
-
-def _grids(documents: Sequence[Sequence[tuple[float, ...]]]) -> NDArray[np.float64]:
-    """(values of a candidate, documents, candidates), NaN where there are fewer candidates."""
-    widest, values = max(map(len, documents)), len(documents[0][0])
-    rows = [[*each, *[(nan,) * values] * (widest - len(each))] for each in documents]
-    return np.moveaxis(np.array(rows, dtype=np.float64), 2, 0)
+    Of documents with `least` candidates or more; None where there is no such document.
+    """
+    documents: dict[str, list[tuple[float, ...]]] = {}
+    for doc_id, values in rows:
+        documents.setdefault(doc_id, []).append(values)
+    enough = [each for each in documents.values() if len(each) >= least]
+    if not enough:
+        return None
+    widest, nothing = max(map(len, enough)), (nan,) * len(enough[0][0])
+    padded = [[*each, *[nothing] * (widest - len(each))] for each in enough]
+    return np.moveaxis(np.array(padded, dtype=np.float64), 2, 0)
 
 
 def _given_ratings(
@@ -273,23 +277,20 @@ def _given_ratings(
     lengths: Mapping[tuple[str, str], int],
     ratings: Mapping[tuple[str, str], float],
 ) -> AxisSums:
-    """Length with ratings, and with scores given ratings, of each document that tells them."""
-    documents: dict[str, list[tuple[float, ...]]] = {}
-    for at, score_of in scores.items():
-        if at in ratings:
-            documents.setdefault(at[0], []).append((score_of, lengths[at], ratings[at]))
-    enough = [rows for rows in documents.values() if len(rows) >= LEAST_RATED]
-    if not enough:
+    """Length with ratings, and with scores given ratings, of each document that has enough."""
+    rows = ((at[0], (s, lengths[at], ratings[at])) for at, s in scores.items() if at in ratings)
+    grids = _grids(rows, LEAST_RATED)
+    if grids is None:
         return AxisSums()
-    score, length, rating = _grids(enough)
+    score, length, rating = grids
     people = row_correlations(rating, length)[0]
     given = _partial(row_correlations(score, length)[0], row_correlations(score, rating)[0], people)
-    told = np.isfinite(given)
+    known = np.isfinite(given)
     return AxisSums(
-        rated_documents=int(told.sum()),
-        people_length=fsum(people[told]),
-        given_length=fsum(given[told]),
-        given_length_squares=fsum(given[told] ** 2),
+        rated_documents=int(known.sum()),
+        people_length=fsum(people[known]),
+        given_length=fsum(given[known]),
+        given_length_squares=fsum(given[known] ** 2),
     )
 
 
@@ -298,12 +299,12 @@ def _partial(
     with_ratings: NDArray[np.float64],
     people: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Of score and length, given ratings; NaN where a document cannot tell it."""
+    """Of score and length, given ratings; NaN where a document says nothing of it."""
     left, others = 1 - with_ratings**2, 1 - people**2
-    told = (left > EXACT) & (others > EXACT)
+    known = (left > EXACT) & (others > EXACT)
     found = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
     above = with_length - with_ratings * people
-    np.divide(above, np.sqrt(np.abs(left * others)), out=found, where=told)
+    np.divide(above, np.sqrt(np.abs(left * others)), out=found, where=known)
     return found
 
 

@@ -196,7 +196,7 @@ def test_what_was_not_asked_is_said() -> None:
     rows = [list(one.ballots) for one in shown_polled(polled_text(roles=told)).roles]
     assert rows == [
         [Ballot("the candidate"), None],
-        [Ballot("not asked to vote", told="p 1.000"), None],
+        [Ballot("not asked to vote", figures="p 1.000"), None],
         [None, Ballot("the candidate")],
     ]
 
