@@ -141,8 +141,8 @@ EXPLAINED: dict[str, str] = {
         "an interval that is wider than it need be is searched, and ends in the same position",
     "judges/synthetic/equations.py level_of: off by one: total <= sums[0] -> total < sums[0]":
         "at the very sum of the lowest level the line through the sums gives that level, too",
-    "judges/entities/voting.py ruling_of: operands swapped: len(votes) - len(given) -> len(given) "
-    "- len(votes)":
+    "judges/entities/equations.py ruling_of: operands swapped: len(votes) - len(given) -> "
+    "len(given) - len(votes)":
         "only whether any vote was lost is asked, which the sign does not change",
     "agreement/accuracy.py : off by one: 9 -> 10":
         "to how many decimals gains are compared: both are far from any gain's least step",

@@ -29,6 +29,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from evaljudge.judges.shared.asking import quoted, reason_unscorable
+from evaljudge.judges.shared.references import shown_context
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps, RatingJudge, RatingQuestion
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
@@ -100,8 +101,8 @@ class ShortQuestion(RatingQuestion):
     ) -> Prompt | Failed:
         if reason := reason_unscorable(document, candidate):
             return Failed(reason)
-        context = document.context if axis.context else None
-        given = {"source": document.source, "context": context, "target": candidate.text}
+        texts = {"source": document.source, "context": shown_context(document, axis)}
+        given = texts | {"target": candidate.text}
         return self._pack.render("direct.rate", given, **axis.told)
 
 

@@ -3,7 +3,7 @@
     {"rubric": [{"entity": "The bridge closed", "votes": {"presence": {"answer": "no", …}, …}}],
      "entities": [{"entity": "The river rose", "span": [0, 15], "heading": None, …}], …}
     ->  EntityEvidence(
-            rubric=(RubricEntity("The bridge closed", Ruled(votes, Ruling("no", "majority"))),),
+            rubric=(RubricEntity("The bridge closed", Ruled(votes, "no", "majority")),),
             entities=(TextEntity("The river rose", (0, 15), None, …),), …)
 
     questions(judged, "The river rose.")
@@ -25,7 +25,6 @@ from evaljudge.judges.entities.equations import (
     Aspect,
     Kind,
     Rule,
-    Ruling,
     Votes,
     issues,
     ruling,
@@ -39,16 +38,11 @@ NO_RUBRIC = "the rubric has no entities"
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
+    """An aspect's votes; without a verdict, where they give none."""
+
     votes: Votes
-    found: Ruling | Failed
-
-    @property
-    def verdict(self) -> Answer | None:
-        return self.found.verdict if isinstance(self.found, Ruling) else None
-
-    @property
-    def rule(self) -> Rule | None:
-        return self.found.rule if isinstance(self.found, Ruling) else None
+    verdict: Answer | None = None
+    rule: Rule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +171,8 @@ def _span(of: Mapping[str, Any]) -> Span:
 
 def _ruled(votes: Votes) -> Ruled:
     given = [vote["answer"] for vote in votes.values() if "failed" not in vote]
-    return Ruled(votes, ruling(given, lost=len(votes) - len(given)))
+    found = ruling(given, lost=len(votes) - len(given))
+    return Ruled(votes) if isinstance(found, Failed) else Ruled(votes, found.verdict, found.rule)
 
 
 def words_at(text: str, span: Span) -> Span:

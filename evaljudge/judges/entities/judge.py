@@ -45,7 +45,6 @@ from evaljudge.judges.entities.equations import (
     Answer,
     Aspect,
     Decide,
-    Shares,
     Tally,
     Vote,
     Votes,
@@ -69,7 +68,7 @@ from evaljudge.judges.entities.rubric import (
 from evaljudge.judges.entities.sheet import Sheet
 from evaljudge.judges.entities.voting import PROMPTS, Voting, options_of, templates
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
-from evaljudge.judges.shared.asking import reason_unscorable
+from evaljudge.judges.shared.asking import reason_unscorable, scored
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
@@ -252,19 +251,16 @@ class Entities(Judge):
     def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]
         voted, weighed = (shares_of(verdict, decide, consistent) for decide in (majority, modelled))
+
+        def value(scorer: str, axis: str) -> float | Failed:
+            share = scorer.removeprefix(self.name).removesuffix(MODELLED).removeprefix(".")
+            return (weighed if scorer.endswith(MODELLED) else voted)[share, axis]
+
         return [
-            self._score(verdict, scorer, axis, weighed if scorer.endswith(MODELLED) else voted)
+            scored(verdict, scorer, axis, value(scorer, axis))
             for scorer in self.scorers
             for axis in self.axes_of(scorer)
         ]
-
-    def _score(self, verdict: Verdict, scorer: str, axis: str, shares: Shares) -> Score:
-        share = scorer.removeprefix(self.name).removesuffix(MODELLED).removeprefix(".")
-        value = shares[share, axis]
-        known = (verdict.doc_id, verdict.system, scorer, axis)
-        if isinstance(value, Failed):
-            return Score(*known, None, value.reason)
-        return Score(*known, value)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ from evaljudge.judges.roles.readers import (
     readers_in,
 )
 from evaljudge.judges.roles.readers import PART as READERS
-from evaljudge.judges.shared.asking import reason_unscorable
+from evaljudge.judges.shared.asking import reason_unscorable, scored
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Options, Writing
 from evaljudge.prompts import Task
@@ -244,13 +244,11 @@ class Roles(Judge):
     # the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        known = (verdict.doc_id, verdict.system)
         polled, scores = read_polled(verdict), []
         for scorer in self.scorers:
             read = READINGS[scorer.removeprefix(self.name)]
             value = Failed(polled.reason) if polled.reason else read(polled)
-            found = (None, value.reason) if isinstance(value, Failed) else (value,)
-            scores.append(Score(*known, scorer, verdict.axis, *found))
+            scores.append(scored(verdict, scorer, verdict.axis, value))
         return scores
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], RoleFindings]:

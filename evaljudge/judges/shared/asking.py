@@ -1,11 +1,12 @@
-"""What cannot be asked about, and what a model wrote: compared, in one line, or quoted."""
+"""Around every question: what cannot be asked about; replies compared, shown, quoted; scores."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from evaljudge.records import Candidate, Document
+from evaljudge.model.asks import Failed
+from evaljudge.records import Candidate, Document, Score, Verdict
 
 MOST_SHOWN = 60
 """Characters of a reply that a reason quotes."""
@@ -16,6 +17,11 @@ def reason_unscorable(document: Document, candidate: Candidate) -> str:
     if not document.source.strip():
         return "empty source"
     return "" if candidate.text.strip() else "empty text"
+
+
+def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> Score:
+    known = (verdict.doc_id, verdict.system, scorer, axis)
+    return Score(*known, None, value.reason) if isinstance(value, Failed) else Score(*known, value)
 
 
 def fold(text: str) -> str:

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.asking import reason_unscorable
+from evaljudge.judges.shared.references import shown_context, text_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
@@ -146,11 +147,11 @@ class RatingBySteps(RatingQuestion):
     ) -> Prompt | Failed:
         if reason := reason_unscorable(document, candidate):
             return Failed(reason)
-        steps = _steps_of(axis, briefs)
+        written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
+        steps = next(written, Failed("never written"))
         if isinstance(steps, Failed):
             return Failed(f"no steps for {axis.name}: {steps.reason}")
-        context = document.context if axis.context else None
-        texts = {"source": document.source, "context": context}
+        texts = {"source": document.source, "context": shown_context(document, axis)}
         given = texts | {"steps": steps, "target": candidate.text}
         return self._pack.render("geval.rate", given, **axis.told)
 
@@ -175,10 +176,3 @@ def _usable(reply: Written | Failed) -> tuple[Steps, bool]:
         said = "the reply was cut before its first step ended" if cut else "the reply was empty"
         return Failed(said), cut
     return text, cut
-
-
-def _steps_of(axis: Axis, briefs: Sequence[Brief]) -> Steps:
-    for brief in briefs:
-        if brief.axis == axis.name:
-            return str(brief.content["text"]) if brief.status == "ok" else Failed(brief.reason)
-    return Failed("never written")
