@@ -160,8 +160,8 @@ class Roles(Judge):
 
     def parts(self) -> list[Part]:
         given = self._settings
-        depends_on = {"prompts": self._readers.prompts, "readers": given.readers,
-                "max_tokens": given.max_tokens, "noun": self._noun}  # fmt: skip
+        limits = given.model_dump(include={"readers", "max_tokens"})
+        depends_on = {"prompts": self._readers.prompts} | limits | {"noun": self._noun}
         readers = [Part(ANY_AXIS, READERS, depends_on)] if given.dynamic else []
         return [*readers, *self._rival.parts()]
 
@@ -212,8 +212,8 @@ class Roles(Judge):
         return Verdict(*known, evidence | plain, tokens=found.tokens)
 
     def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
-        evidence = {"type": role.type, "description": role.description,
-                "static": number < len(self._static)}  # fmt: skip
+        evidence: dict[str, Any] = {"type": role.type, "description": role.description}
+        evidence["static"] = number < len(self._static)
         evidence["votes"] = {order: found.votes[number, order] for order in self._orders}
         if self._settings.exact:
             evidence["exact"] = {order: found.exact[number, order] for order in self._orders}
