@@ -17,6 +17,7 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from evaljudge.agreement.agree import Agreement
 from evaljudge.records import ANY_AXIS
 
 _REPETITION = re.compile(r"#|\.n\d+$")
@@ -78,21 +79,15 @@ class Rated:
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """One coefficient at one level; None where it is undefined, never 0."""
-
+@dataclass(frozen=True)
+class _OfScorer:
     scorer: str
     axis: str
-    level: str
-    coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    skipped: int
-    sampled: bool
-    epsilon: float | None = None
+
+
+@dataclass(frozen=True)
+class AgreementRow(Agreement, _OfScorer):
+    """One coefficient at one level; the scorer and the axis are the first fields."""
 
 
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ is divided by the tokens that it computed for each stage, judge and axis.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -22,87 +23,62 @@ Part = tuple[str, str, str]
 """Of what was asked: a stage, a judge and an axis."""
 Parts = dict[Part, Tokens]
 LOW_MEAN_MASS = 0.5
+COUNTED = "asks requests prompt cached prefilled generated floor further".split()
 
 
 class Accounts:
     """Every committed shard's asks, tokens, captured mass and seconds."""
 
     def __init__(self, receipts: Iterable[Receipt]) -> None:
-        self._tokens: dict[tuple[str, str], Tokens] = {}
-        self._masses: dict[str, Masses] = {}
-        self._alive: dict[str, tuple[float, float]] = {}
+        self._tokens = defaultdict[tuple[str, str], Tokens](Tokens)
+        self._masses = defaultdict[str, Masses](Masses)
+        self._workers: dict[str, tuple[float, float]] = {}
+        """How many seconds each has lived, and its GPUs."""
         self._parts: dict[str, Parts] = {}
-        self._all_told_apart = True
+        """By worker."""
+        self._all_have_axes = True
         for receipt in receipts:
             self._add(receipt)
 
     def _add(self, receipt: Receipt) -> None:
+        """A receipt of an earlier version does not have the tokens of each axis."""
+        stage, worker, gpus = receipt["stage"], receipt["worker"], receipt["gpus"]
+        lived, _ = self._workers.get(worker, (0.0, gpus))
+        self._workers[worker] = (max(lived, receipt["worker_seconds"]), gpus)
+        parts = self._parts.setdefault(worker, defaultdict(Tokens))
         for judge, asked in receipt["asked"].items():
-            key = (receipt["stage"], judge)
-            self._tokens[key] = self._tokens.get(key, Tokens()) + Tokens(**asked["tokens"])
-            masses = self._masses.get(judge, Masses()) + Masses(**asked["masses"])
-            self._masses[judge] = masses
-        seconds, gpus = receipt["worker_seconds"], receipt["gpus"]
-        known, _ = self._alive.get(receipt["worker"], (0.0, gpus))
-        self._alive[receipt["worker"]] = (max(known, seconds), gpus)
-        self._add_parts(receipt)
-
-    def _add_parts(self, receipt: Receipt) -> None:
-        """An earlier version's receipt does not tell axes apart."""
-        mine = self._parts.setdefault(receipt["worker"], {})
-        for judge, asked in receipt["asked"].items():
-            self._all_told_apart &= "axes" in asked
+            self._tokens[stage, judge] += Tokens(**asked["tokens"])
+            self._masses[judge] += Masses(**asked["masses"])
+            self._all_have_axes &= "axes" in asked
             for axis, tokens in asked.get("axes", {}).items():
-                part = (receipt["stage"], judge, axis)
-                mine[part] = mine.get(part, Tokens()) + Tokens(**tokens)
+                parts[stage, judge, axis] += Tokens(**tokens)
 
     @property
     def tokens(self) -> list[dict[str, Any]]:
         """A row per stage and judge."""
         return [
-            {
-                "stage": stage,
-                "judge": judge,
-                "asks": t.asks,
-                "requests": t.requests,
-                "prompt": t.prompt,
-                "cached": t.cached,
-                "prefilled": t.prefilled,
-                "generated": t.generated,
-                "floor": t.floor,
-                "further": t.further,
-            }
-            for (stage, judge), t in sorted(self._tokens.items(), key=lambda row: row[0][::-1])
+            {"stage": stage, "judge": judge} | {name: getattr(tokens, name) for name in COUNTED}
+            for (stage, judge), tokens in sorted(self._tokens.items(), key=lambda row: row[0][::-1])
         ]
 
     @property
     def total(self) -> dict[str, int]:
         rows = self.tokens
-        names = (
-            "asks",
-            "requests",
-            "prompt",
-            "cached",
-            "prefilled",
-            "generated",
-            "floor",
-            "further",
-        )
-        return {name: sum(row[name] for row in rows) for name in names}
+        return {name: sum(row[name] for row in rows) for name in COUNTED}
 
     @property
     def cost(self) -> dict[str, float]:
         return {
-            "worker_seconds": round(sum(s for s, _ in self._alive.values()), 1),
-            "gpu_hours": round(sum(s * g for s, g in self._alive.values()) / 3600, 6),
+            "worker_seconds": round(sum(s for s, _ in self._workers.values()), 1),
+            "gpu_hours": round(sum(s * g for s, g in self._workers.values()) / 3600, 6),
         }
 
     def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
         """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.
 
-        None at all where any receipt does not tell axes apart: a part would pass for the whole.
+        None at all where any receipt lacks the axes: a part would pass for the whole.
         """
-        if not self._all_told_apart:
+        if not self._all_have_axes:
             return []
         parts, shares = _together(self._parts.values()), self._shares()
         rows = []
@@ -121,7 +97,7 @@ class Accounts:
         """
         everything = _together(self._parts.values())
         shares = dict.fromkeys(everything, (0.0, 0.0))
-        for worker, (seconds, gpus) in self._alive.items():
+        for worker, (seconds, gpus) in self._workers.items():
             own = self._parts[worker]
             divided = own if any(map(_computed, own.values())) else everything
             whole = sum(map(_computed, divided.values()))
@@ -161,8 +137,8 @@ def _computed(tokens: Tokens) -> int:
 
 
 def _together(some: Iterable[Parts]) -> Parts:
-    found: Parts = {}
+    sums: Parts = defaultdict(Tokens)
     for parts in some:
         for part, tokens in parts.items():
-            found[part] = found.get(part, Tokens()) + tokens
-    return found
+            sums[part] += tokens
+    return sums

@@ -1,5 +1,7 @@
 """What a run found, as plain values: all that the report shows, and nothing of how it was counted.
 
+A row that extends a result of evaljudge.agreement says of whom it is: these fields come first.
+
 Coverage("synthetic", "fluency", scored=97, unscored=3, reasons={"empty text": 3})
 AgreementRow("synthetic", "fluency", "sample", "spearman", 0.44, 0.31, 0.55, 100, 2, False)
 SystemMean("synthetic", "fluency", "BART", mean=3.92, n=100)
@@ -12,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaljudge.agreement import AxisPair, Ceiling, Coefficient, LabelAgreement, Level
 from evaljudge.agreement.rated import AgreementRow
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.text import means_selfsame
@@ -51,8 +54,8 @@ class StandingRow:
     """Of one human axis at one level: which scorer agrees best, and who cannot be told from it."""
 
     axis: str
-    level: str
-    coefficient: str
+    level: Level
+    coefficient: Coefficient
     best: str
     value: float
     rivals: Sequence[RivalRow]
@@ -60,54 +63,40 @@ class StandingRow:
     undefined: Sequence[str]  # scorers without a correlation
 
 
-@dataclass(frozen=True, slots=True)
-class AxisRow:
+@dataclass(frozen=True)
+class _Of:
+    of: str
+
+
+@dataclass(frozen=True)
+class AxisRow(AxisPair, _Of):
     """Two axes of the same ratings (`of` is "human") or of one scorer."""
 
-    of: str
+
+@dataclass(frozen=True)
+class _OnAxis:
     axis: str
-    other: str
-    level: str
-    coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    sampled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CeilingRow:
+@dataclass(frozen=True)
+class CeilingRow(Ceiling, _OnAxis):
     """One rater against the mean of the others, averaged over raters."""
 
+
+@dataclass(frozen=True)
+class _Labels:
+    of: str
     axis: str
-    level: str
     coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    skipped: int
-    raters: int
-    sampled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LabelRow:
+@dataclass(frozen=True)
+class LabelRow(LabelAgreement, _Labels):
     """Agreement in labels, which are whole numbers: a scorer's with people, or of raters ("human").
 
     `coefficient`: kappa, kappa_linear, kappa_quadratic, alpha_nominal, alpha_ordinal or
     alpha_interval.
     """
-
-    of: str
-    axis: str
-    coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    skipped: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,14 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from evaljudge.agreement import (
     LEVELS,
-    Level,
     Rival,
     against_best,
     agreements,
@@ -46,15 +45,22 @@ ALPHAS: dict[str, Literal["nominal", "ordinal", "interval"]] = {
 }
 
 
+class Drawn(TypedDict):
+    """How intervals are drawn."""
+
+    resamples: int
+    seed: int
+
+
 def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, Any]:
     """What Findings holds of them; repetitions stand in the score files (and a study) alone."""
-    rated = rated.without_repetitions()
+    rated, drawn = rated.without_repetitions(), Drawn(resamples=how.resamples, seed=seed)
     return {
-        "agreement": list(_agreement(rated, how, seed)),
+        "agreement": list(_agreement(rated, how, drawn)),
         "standings": list(_standings(rated, how, seed)),
-        "axes": list(_axes(rated, how, seed)),
-        "ceilings": list(_ceilings(rated, how, seed)),
-        "labels": [*_alphas(rated, how, seed), *_kappas(rated, how, seed)],
+        "axes": list(_axes(rated, drawn)),
+        "ceilings": list(_ceilings(rated, drawn)),
+        "labels": [*_alphas(rated, drawn), *_kappas(rated, drawn)],
         "resampled": how.resample,
     }
 
@@ -70,130 +76,75 @@ def too_few_permutations(rated: Rated, how: AgreementConfig) -> list[str]:
     return []
 
 
-def _agreement(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[AgreementRow]:
+def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[AgreementRow]:
+    rows = rated.documents, rated.systems
     for (scorer, axis), column in rated.scores.items():
         for human, ratings in sorted(rated.human.items()):
             if axis in (human, ANY_AXIS):
-                found = agreements(
-                    rated.documents,
-                    rated.systems,
-                    column,
-                    ratings,
-                    resample=how.resample,
-                    resamples=how.resamples,
-                    seed=seed,
-                )
-                yield from (AgreementRow(scorer, human, **asdict(row)) for row in found)
+                for one in agreements(*rows, column, ratings, resample=how.resample, **drawn):
+                    yield AgreementRow(scorer, human, **asdict(one))
 
 
 def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[StandingRow]:
     tested, is_sample = rated.sampled(MOST_TESTED, seed)
-    for human in sorted(tested.human):
+    for human, ratings in sorted(tested.human.items()):
         scores = tested.against(human)
-        if len(scores) > 1:
-            for level in LEVELS:
-                yield from _standing(tested, scores, human, level, how, seed, is_sample)
-
-
-def _standing(
-    rated: Rated,
-    scores: Mapping[str, Floats],
-    human: str,
-    level: Level,
-    how: AgreementConfig,
-    seed: int,
-    is_sample: bool,
-) -> Iterator[StandingRow]:
-    found = against_best(
-        rated.documents,
-        rated.systems,
-        scores,
-        rated.human[human],
-        level=level,
-        coefficient=how.coefficient,
-        permutations=how.permutations,
-        seed=seed,
-        alpha=ALPHA,
-    )
-    if found.best is not None and found.value is not None:
-        yield StandingRow(
-            axis=human,
-            level=level,
-            coefficient=found.coefficient,
-            best=found.best,
-            value=found.value,
-            rivals=[_rival(rival, is_sample) for rival in found.rivals],
-            indistinguishable=found.indistinguishable,
-            undefined=found.undefined,
-        )
+        for level in LEVELS if len(scores) > 1 else ():
+            one = against_best(
+                tested.documents,
+                tested.systems,
+                scores,
+                ratings,
+                level=level,
+                coefficient=how.coefficient,
+                permutations=how.permutations,
+                seed=seed,
+                alpha=ALPHA,
+            )
+            if one.best is not None and one.value is not None:
+                best = human, level, one.coefficient, one.best, one.value
+                rivals = [_rival(rival, is_sample) for rival in one.rivals]
+                yield StandingRow(*best, rivals, one.indistinguishable, one.undefined)
 
 
 def _rival(rival: Rival, is_sample: bool) -> RivalRow:
-    found = rival.comparison
-    return RivalRow(
-        scorer=rival.name,
-        value=found.second,
-        best_value=found.first,
-        p=found.p_permutation,
-        p_holm=rival.p_holm,
-        p_williams=found.p_williams,
-        n=found.n,
-        sampled=found.sampled or is_sample,
-    )
+    """The best one is the comparison's first."""
+    two = rival.comparison
+    ps = two.p_permutation, rival.p_holm, two.p_williams
+    return RivalRow(rival.name, two.second, two.first, *ps, two.n, two.sampled or is_sample)
 
 
-def _axes(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[AxisRow]:
+def _axes(rated: Rated, drawn: Drawn) -> Iterator[AxisRow]:
     """People's axes among themselves, and those of each scorer that has several."""
     several = {HUMAN: dict(sorted(rated.human.items()))}
     several |= {scorer: rated.axes_of(scorer) for scorer, _ in rated.scores}
     for of, columns in several.items():
         if len(columns) > 1:
-            for row in among(
-                rated.documents, rated.systems, columns, resamples=how.resamples, seed=seed
-            ):
-                yield AxisRow(of, **asdict(row))
+            for one in among(rated.documents, rated.systems, columns, **drawn):
+                yield AxisRow(of, **asdict(one))
 
 
-def _ceilings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[CeilingRow]:
+def _ceilings(rated: Rated, drawn: Drawn) -> Iterator[CeilingRow]:
     for axis in sorted(rated.raters):
-        for row in ceiling(
-            rated.documents,
-            rated.systems,
-            rated.table(axis),
-            resamples=how.resamples,
-            seed=seed,
-        ):
-            yield CeilingRow(axis, **asdict(row))
+        for one in ceiling(rated.documents, rated.systems, rated.table(axis), **drawn):
+            yield CeilingRow(axis, **asdict(one))
 
 
-def _alphas(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[LabelRow]:
+def _alphas(rated: Rated, drawn: Drawn) -> Iterator[LabelRow]:
     for axis in sorted(rated.raters):
         for name, metric in ALPHAS.items():
-            found = krippendorff_alpha(
-                rated.table(axis),
-                rated.documents,
-                metric=metric,
-                resamples=how.resamples,
-                seed=seed,
-            )
-            yield LabelRow(HUMAN, axis, name, **asdict(found))
+            one = krippendorff_alpha(rated.table(axis), rated.documents, metric=metric, **drawn)
+            yield LabelRow(HUMAN, axis, name, **asdict(one))
 
 
-def _kappas(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[LabelRow]:
+def _kappas(rated: Rated, drawn: Drawn) -> Iterator[LabelRow]:
     """Where a scorer gives the labels that people give."""
     for human, ratings in sorted(rated.human.items()):
         for scorer, column in rated.against(human).items():
             if _are_labels(ratings) and _are_labels(column) and _within(column, ratings):
                 for name, weights in KAPPAS.items():
-                    found = cohen_kappa(
-                        column,
-                        ratings,
-                        rated.documents,
-                        weights=weights,
-                        resamples=how.resamples,
-                        seed=seed,
-                    )
-                    yield LabelRow(scorer, human, name, **asdict(found))
+                    one = cohen_kappa(column, ratings, rated.documents, weights=weights, **drawn)
+                    yield LabelRow(scorer, human, name, **asdict(one))
 
 
 def _are_labels(values: Floats) -> bool:
