@@ -13,7 +13,7 @@ import pytest
 
 import evaljudge
 from evaljudge.agreement import cross_fitted
-from evaljudge.analysis.calibration import NOT_FINITE, Fit
+from evaljudge.analysis.calibrated import NOT_FINITE, Fit
 from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource

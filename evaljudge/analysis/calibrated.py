@@ -1,4 +1,4 @@
-"""What a calibration found, told on a terminal and written for other programs.
+"""A calibration: a scorer mapped to the human ratings of an axis, and the files of what was found.
 
 calibrated.jsonl   {"doc_id": "d1", "system": "A", "scorer": "unieval.calibrated",
                     "axis": "coherence", "value": 2.61}
@@ -16,21 +16,106 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from itertools import chain, count
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise
-from evaljudge.agreement.rated import Floats, Ids
+from evaljudge.agreement.rated import Floats, Ids, Key
+from evaljudge.records import Score
 from evaljudge.storage import Place
 
 VERSION = 2
 """Of what a calibrated value means."""
 SUFFIX = ".calibrated"
 LONGEST_NAME = 60
+NOT_FINITE = "the score is no finite number"
+FEW = "fewer than 2 documents have both a score and a rating"
+FLAT = (
+    "do not rise with the score (is a lower one better?), so every candidate is calibrated to the "
+    "mean rating"
+)
+
+
+def calibrated_name(scorer: str) -> str:
+    return f"{scorer}{SUFFIX}"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A scorer's maps to a human axis."""
+
+    scorer: str
+    own: str
+    """The scorer's axis, that of no axis too."""
+    axis: str
+    fitted: CrossFitted
+    folds_of: Mapping[str, Sequence[int]]
+    """By document, of those that were fitted on: its fold in each division; its scores take the
+    mean of these folds' maps."""
+    unscored: int
+    """Candidates rated on the axis, without a score."""
+    seed: int
+
+    @property
+    def key(self) -> Key:
+        return calibrated_name(self.scorer), self.axis
+
+    @cached_property
+    def signature(self) -> str:
+        """The line that says how the numbers were made."""
+        fitted = self.fitted
+        return (
+            f"{calibrated_name(self.scorer)}@{VERSION} | of {self.scorer} | isotonic, "
+            f"{fitted.folds} folds by document, divisions {fitted.divisions}, seed {self.seed} | "
+            f"{fitted.pairs} pairs of {fitted.documents} documents | "
+            f"evaljudge {evaljudge.__version__}"
+        )
+
+    @property
+    def is_flat(self) -> bool:
+        ratings = self.fitted.whole.ratings
+        return ratings[0] == ratings[-1]
+
+    def of(self, score: Score) -> Score:
+        """Calibrated; an unscored one stays so, for the same reason."""
+        known = (score.doc_id, score.system, *self.key)
+        if score.value is None or not isfinite(score.value):
+            reason = score.reason if score.value is None else NOT_FINITE
+            return Score(*known, None, reason, self.signature)
+        (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
+        return Score(*known, float(value), "", self.signature)
+
+    def as_json(self, measured: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "scorer": calibrated_name(self.scorer),
+            "of": self.scorer,
+            "axis": self.axis,
+            "signature": self.signature,
+            "documents": self.fitted.documents,
+            "pairs": self.fitted.pairs,
+            "unscored": self.unscored,
+            **measured,
+            "map": asdict(self.fitted.whole),
+            "fold_maps": [asdict(one) for one in self.fitted.maps],
+            "folds_of": dict(sorted(self.folds_of.items())),
+        }
+
+
+def fit_of(
+    key: Key, axis: str, rows: tuple[Ids, Floats, Floats], fitted: CrossFitted, seed: int
+) -> Fit:
+    """`rows`: the document, score and rating of each candidate that was fitted on."""
+    documents, scores, ratings = rows
+    with_pair = fitted.fold[0] >= 0
+    folds_of = dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
+    unscored = int(np.sum(np.isfinite(ratings) & ~np.isfinite(scores)))
+    return Fit(*key, axis, fitted, folds_of, unscored, seed)
 
 
 @dataclass(frozen=True)
@@ -49,24 +134,15 @@ class Candidates:
 class CalibratedRow:
     """A scorer on a human axis."""
 
-    scorer: str
-    own: str
-    """The scorer's axis, that of no axis too."""
-    axis: str
+    fit: Fit
     scores: Floats
     """Of each candidate; NaN where unscored."""
-    unscored: int
-    """Candidates rated on the axis, without a score."""
     calibration: Calibration
     selection: Precise | None
 
     @property
     def name(self) -> str:
-        return calibrated_name(self.scorer)
-
-    @property
-    def told(self) -> str:
-        return f"{self.scorer} on {self.axis}"
+        return f"{self.fit.scorer} on {self.fit.axis}"
 
     @property
     def selected(self) -> list[int]:
@@ -81,21 +157,7 @@ class Calibrated:
     candidates: Candidates
     rows: Sequence[CalibratedRow]
     folds: int
-    seed: int
     warnings: Sequence[str]
-
-
-def calibrated_name(scorer: str) -> str:
-    return f"{scorer}{SUFFIX}"
-
-
-def signature(scorer: str, fitted: CrossFitted, seed: int) -> str:
-    """The line that says how the numbers were made."""
-    return (
-        f"{calibrated_name(scorer)}@{VERSION} | of {scorer} | "
-        f"isotonic, {fitted.folds} folds by document, divisions {fitted.divisions}, seed {seed} | "
-        f"{fitted.pairs} pairs of {fitted.documents} documents | evaljudge {evaljudge.__version__}"
-    )
 
 
 def write_calibrated(place: Place, found: Calibrated) -> None:
@@ -113,88 +175,39 @@ def write_calibrated(place: Place, found: Calibrated) -> None:
 
 def calibration_json(found: Calibrated) -> list[dict[str, Any]]:
     files = _files(found.rows)
-    return [_told(found, row, file) for row, file in zip(found.rows, files, strict=True)]
+    return [_row_json(row, file) for row, file in zip(found.rows, files, strict=True)]
 
 
-def _told(found: Calibrated, row: CalibratedRow, file: str) -> dict[str, Any]:
-    fitted = row.calibration.fitted
-    measured = {
-        name: asdict(getattr(row.calibration, name))
-        for name in (
-            "error_before",
-            "error_of_mean",
-            "error_after",
-            "less",
-            "spearman_before",
-            "spearman_after",
-        )
-    }
-    return {
-        **fit_json(row.scorer, row.axis, fitted, row.unscored, found.seed),
-        **measured,
-        **maps_json(fitted, folds_of(found.candidates.documents, fitted)),
-        "selection": _selection(row, file),
-    }
-
-
-def fit_json(
-    scorer: str, axis: str, fitted: CrossFitted, unscored: int, seed: int
-) -> dict[str, Any]:
-    """What was fitted to what; `unscored`: candidates rated on the axis, without a score."""
-    return {
-        "scorer": calibrated_name(scorer),
-        "of": scorer,
-        "axis": axis,
-        "signature": signature(scorer, fitted, seed),
-        "documents": fitted.documents,
-        "pairs": fitted.pairs,
-        "unscored": unscored,
-    }
-
-
-def folds_of(documents: Ids, fitted: CrossFitted) -> dict[str, list[int]]:
-    """Of each document with a pair, by doc_id: its fold in each division."""
-    with_pair = fitted.fold[0] >= 0
-    return dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
-
-
-def maps_json(fitted: CrossFitted, folds_of: Mapping[str, Sequence[int]]) -> dict[str, Any]:
-    """`folds_of`: of each document with a pair; its scores take the mean of these folds' maps."""
-    return {
-        "map": asdict(fitted.whole),
-        "fold_maps": [asdict(one) for one in fitted.maps],
-        "folds_of": dict(sorted(folds_of.items())),
-    }
-
-
-def _selection(row: CalibratedRow, file: str) -> dict[str, Any] | None:
-    if row.selection is None:
-        return None
-    chosen = row.selected
-    return asdict(row.selection) | {"candidates": len(chosen), "file": file if chosen else None}
+def _row_json(row: CalibratedRow, file: str) -> dict[str, Any]:
+    names = [field.name for field in fields(row.calibration) if field.name != "fitted"]
+    measured = {name: asdict(getattr(row.calibration, name)) for name in names}
+    selection, chosen = None, row.selected
+    if row.selection is not None:
+        counted = {"candidates": len(chosen), "file": file if chosen else None}
+        selection = asdict(row.selection) | counted
+    return row.fit.as_json(measured) | {"selection": selection}
 
 
 def _values(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, Any]]:
     """Of every candidate with a score."""
-    for (doc_id, system), value in zip(candidates.at, row.calibration.fitted.values, strict=True):
+    scorer, axis = row.fit.key
+    for (doc_id, system), value in zip(candidates.at, row.fit.fitted.values, strict=True):
         if np.isfinite(value):
             at = {"doc_id": doc_id, "system": system}
-            yield at | {"scorer": row.name, "axis": row.axis, "value": float(value)}
+            yield at | {"scorer": scorer, "axis": axis, "value": float(value)}
 
 
 def _selected(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, Any]]:
     """In the form of a run's selections."""
+    scorer, axis = row.fit.key
     for index in row.selected:
         doc_id, system = candidates.at[index]
-        score, value = row.scores[index], row.calibration.fitted.values[index]
+        own = {row.fit.own: float(row.scores[index])}
         yield {
             "doc_id": doc_id,
             "system": system,
             "text": candidates.texts[index],
-            "values": {
-                row.scorer: {row.own: float(score)},
-                row.name: {row.axis: float(value)},
-            },
+            "values": {row.fit.scorer: own, scorer: {axis: float(row.fit.fitted.values[index])}},
         }
 
 
@@ -202,7 +215,8 @@ def _files(rows: Sequence[CalibratedRow]) -> list[str]:
     """Names of strangers as names of files; two that become one are numbered."""
     taken: dict[str, str] = {}
     for row in rows:
-        plain = re.sub(r"[^\w.+-]+", "_", f"{row.scorer}-{row.axis}").lstrip(".")[:LONGEST_NAME]
+        name = f"{row.fit.scorer}-{row.fit.axis}"
+        plain = re.sub(r"[^\w.+-]+", "_", name).lstrip(".")[:LONGEST_NAME]
         numbered = (f"{plain}-{number}" for number in count(2))
         free = next(one for one in chain([plain], numbered) if one.casefold() not in taken)
         taken[free.casefold()] = free

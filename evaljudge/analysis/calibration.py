@@ -19,15 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from math import isfinite
-from typing import Any
+from functools import partial
 
-import numpy as np
-
-from evaljudge.agreement import CrossFitted, cross_fitted
+from evaljudge.agreement import cross_fitted
 from evaljudge.agreement.rated import Ids, Key, Rated
-from evaljudge.analysis.calibrated import calibrated_name, fit_json, folds_of, maps_json, signature
+from evaljudge.analysis.calibrated import FEW, FLAT, Fit, fit_of
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.records import ANY_AXIS, Case, Score
@@ -35,49 +31,6 @@ from evaljudge.storage import Output, Shard, ahead
 
 FILE = "report/calibration.json"
 FOLDS = 5
-NOT_FINITE = "the score is no finite number"
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A scorer's maps to a human axis."""
-
-    scorer: str
-    own: str
-    """The scorer's axis, that of no axis too."""
-    axis: str
-    fitted: CrossFitted
-    folds_of: Mapping[str, Sequence[int]]
-    """By document, of those that were fitted on: its fold in each division."""
-    unscored: int
-    """Candidates rated on the axis, without a score."""
-    seed: int
-
-    @property
-    def key(self) -> Key:
-        return calibrated_name(self.scorer), self.axis
-
-    @cached_property
-    def signature(self) -> str:
-        return signature(self.scorer, self.fitted, self.seed)
-
-    @property
-    def is_flat(self) -> bool:
-        ratings = self.fitted.whole.ratings
-        return ratings[0] == ratings[-1]
-
-    def of(self, score: Score) -> Score:
-        """Calibrated; an unscored one stays so, for the same reason."""
-        known = (score.doc_id, score.system, *self.key)
-        if score.value is None or not isfinite(score.value):
-            reason = score.reason if score.value is None else NOT_FINITE
-            return Score(*known, None, reason, self.signature)
-        (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
-        return Score(*known, float(value), "", self.signature)
-
-    def as_json(self) -> dict[str, Any]:
-        told = fit_json(self.scorer, self.axis, self.fitted, self.unscored, self.seed)
-        return told | maps_json(self.fitted, self.folds_of)
 
 
 @dataclass(frozen=True)
@@ -91,13 +44,13 @@ class CalibrationFits:
         lines: dict[str, dict[str, str]] = {}
         for fit in self.fits:
             lines.setdefault(fit.key[0], {})[fit.axis] = fit.signature
-        told: dict[str, str] = {}
+        named: dict[str, str] = {}
         for scorer, by_axis in lines.items():
             if len(set(by_axis.values())) == 1:
-                told[scorer] = next(iter(by_axis.values()))
+                named[scorer] = next(iter(by_axis.values()))
             else:
-                told |= {f"{scorer} on {axis}": line for axis, line in by_axis.items()}
-        return told
+                named |= {f"{scorer} on {axis}": line for axis, line in by_axis.items()}
+        return named
 
 
 def calibrate_shards(
@@ -119,7 +72,7 @@ def calibrate_shards(
     for cases, found in ahead(partial(_add_to_shard, output, fitted.fits), shards):
         for case in cases:
             tables.add_scores(case, found.get(case.document.doc_id, {}), keys)
-    output.place.write_json(FILE, [fit.as_json() for fit in fitted.fits])
+    output.place.write_json(FILE, [fit.as_json({}) for fit in fitted.fits])
     return fitted
 
 
@@ -159,12 +112,9 @@ def _fit(scorer: str, own: str, axis: str, rated: Rated, documents: Ids, seed: i
     """None where fewer than two documents have both a score and a rating."""
     if axis not in rated.human:
         return None
-    scores, ratings = rated.scores[scorer, own], rated.human[axis]
-    fitted = cross_fitted(documents, scores, ratings, folds=FOLDS, seed=seed)
-    if fitted is None:
-        return None
-    unscored = int(np.sum(np.isfinite(ratings) & ~np.isfinite(scores)))
-    return Fit(scorer, own, axis, fitted, folds_of(documents, fitted), unscored, seed)
+    rows = documents, rated.scores[scorer, own], rated.human[axis]
+    fitted = cross_fitted(*rows, folds=FOLDS, seed=seed)
+    return None if fitted is None else fit_of((scorer, own), axis, rows, fitted, seed)
 
 
 def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:
@@ -172,13 +122,7 @@ def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:
         yield f"{scorer}: not calibrated: no candidate has human ratings"
     lacking = [axis for axis, fit in tried.items() if fit is None]
     if lacking:
-        yield (
-            f"{scorer}: not calibrated on {', '.join(lacking)}: fewer than 2 documents have both a "
-            "score and a rating"
-        )
+        yield f"{scorer}: not calibrated on {', '.join(lacking)}: {FEW}"
     flat = [axis for axis, fit in tried.items() if fit is not None and fit.is_flat]
     if flat:
-        yield (
-            f"{scorer}: ratings of {', '.join(flat)} do not rise with the score (is a lower one "
-            "better?), so every candidate is calibrated to the mean rating"
-        )
+        yield f"{scorer}: ratings of {', '.join(flat)} {FLAT}"

@@ -153,10 +153,6 @@ class Selected:
     unscored: int
     thresholds: Sequence[Mapping[str, Any]] = ()
 
-    @property
-    def file(self) -> str:
-        return f"selected/{self.name}.jsonl"
-
 
 @dataclass(frozen=True, slots=True)
 class Findings:

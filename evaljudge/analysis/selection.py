@@ -13,7 +13,7 @@ of that scorer and axis, over all shards and whatever the other conditions say; 
 candidates are tied at the threshold, all of them are kept, so that order never decides.
 
 `precision` keeps what reaches the lowest score that has that precision among rated candidates (see
-thresholds.py, where it is sought beforehand): nothing, where no score has it.
+thresholds.py, where it is found beforehand): nothing, where no score has it.
 
 Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds
 (see highest.py), then to write. Memory does not grow with the corpus.
@@ -21,54 +21,133 @@ Shards are read one at a time: first, where a rule has a top_fraction, to find t
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import IO, Any
 
+from evaljudge.agreement import Precise
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.highest import Highest
-from evaljudge.analysis.sieve import Aims, Scale, Sieve, Thresholds, Values, scale_of
+from evaljudge.analysis.thresholds import Found, Scale, scale_of, target_of
+from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Score
-from evaljudge.storage import ahead
+from evaljudge.storage import Output, Shard, ahead
 
-if TYPE_CHECKING:
-    from evaljudge.config import Selection
-    from evaljudge.storage import Output, Shard
-
-
-NO_AIMS: Aims = MappingProxyType({})
+Tops = Mapping[tuple[Scale, float], float | None]
+"""The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
+NONE_FOUND: Found = MappingProxyType({})
 
 
 def select(
-    output: Output, shards: Sequence[Shard], selections: Sequence[Selection], aims: Aims = NO_AIMS
-) -> list[Selected]:
+    output: Output, shards: Sequence[Shard], selections: Sequence[Selection],
+    precise: Found = NONE_FOUND,
+) -> list[Selected]:  # fmt: skip
     """Write every selection's two files, and remove those of selections no longer configured.
 
-    `aims`: what was found for each precision that a condition asks for.
+    `precise`: the threshold found for each precision that a condition asks for.
     """
-    thresholds = _thresholds(output, shards, selections)
+    tops, names = _tops(output, shards, selections), [rule.name for rule in selections]
     with ExitStack() as files:
-        opened = [files.enter_context(output.place.writing(_lines_file(r))) for r in selections]
-        sieves = [
-            Sieve(rule, thresholds, aims, file)
+        opened = [files.enter_context(output.place.writing(f"selected/{n}.jsonl")) for n in names]
+        filters = [
+            _Filter(rule, tops, precise, file)
             for rule, file in zip(selections, opened, strict=True)
         ]
-        for candidates in _by_shard(output, shards, {s for sieve in sieves for s in sieve.scales}):
-            for sieve in sieves:
+        for candidates in _by_shard(output, shards, {s for one in filters for s in one.scales}):
+            for one in filters:
                 for doc_id, candidate, values in candidates:
-                    sieve.see(doc_id, candidate, values)
-    selected = [sieve.selected() for sieve in sieves]
-    for one in selected:
-        output.place.write_json(_rule_file(one), _rule_content(one))
-    _remove_stale(output, selections)
+                    one.see(doc_id, candidate, values)
+    selected = [one.selected() for one in filters]
+    for rule in selected:
+        output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
+    for file in output.place.names("selected"):
+        name, _, kind = file.rpartition(".")
+        if kind in ("json", "jsonl") and name not in names:
+            output.place.remove(f"selected/{file}")
     return selected
 
 
-def _thresholds(
-    output: Output, shards: Sequence[Shard], selections: Sequence[Selection]
-) -> Thresholds:
+@dataclass
+class _Filter:
+    """One selection's conditions, the file it writes, and its counts."""
+
+    rule: Selection
+    tops: Tops
+    precise: Found
+    file: IO[bytes]
+    considered: int = 0
+    passed: int = 0
+    unscored: int = 0
+
+    @cached_property
+    def scales(self) -> list[Scale]:
+        return list(dict.fromkeys(map(scale_of, self.rule.all)))
+
+    @cached_property
+    def _bounds(self) -> list[tuple[Scale, float, float]]:
+        """Of each condition, the least and the highest value that it lets through."""
+        return [
+            (
+                scale_of(condition),
+                max(self._lower_bounds(condition)),
+                math.inf if condition.at_most is None else condition.at_most,
+            )
+            for condition in self.rule.all
+        ]
+
+    def _lower_bounds(self, condition: Condition) -> Iterator[float]:
+        top = None
+        if condition.top_fraction is not None:
+            top = self.tops[scale_of(condition), condition.top_fraction]
+        yield from (-math.inf if one is None else one for one in (condition.at_least, top))
+        if (target := target_of(condition)) is not None:
+            found = self.precise[target]
+            yield math.inf if found is None or found.threshold is None else found.threshold
+
+    def see(self, doc_id: str, candidate: Candidate, values: Mapping[Scale, float]) -> None:
+        self.considered += 1
+        if any(scale not in values for scale in self.scales):
+            self.unscored += 1
+        elif all(least <= values[scale] <= most for scale, least, most in self._bounds):
+            self.passed += 1
+            own: dict[str, dict[str, float]] = {}
+            for scorer, axis in self.scales:
+                own.setdefault(scorer, {})[axis] = values[scorer, axis]
+            at = {"doc_id": doc_id, "system": candidate.system}
+            row = at | {"text": candidate.text, "values": own}
+            self.file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+
+    def selected(self) -> Selected:
+        rule = self.rule.model_dump(exclude_none=True)
+        counts = self.considered, self.passed, self.unscored
+        thresholds = [row for condition in self.rule.all for row in self._thresholds(condition)]
+        return Selected(self.rule.name, rule, *counts, thresholds)
+
+    def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
+        """What the condition's words came to, in numbers."""
+        known = {"scorer": condition.scorer, "axis": condition.axis}
+        if (top := condition.top_fraction) is not None:
+            yield known | {"top_fraction": top, "value": self.tops[scale_of(condition), top]}
+        if (target := target_of(condition)) is not None:
+            _, precision, good = target
+            asked = known | {"precision": precision, "good": good}
+            yield asked | _precise_json(self.precise[target])
+
+
+def _precise_json(found: Precise | None) -> dict[str, Any]:
+    if found is None:
+        return {"value": None, "best": None, "documents": None, "cross_fitted": None}
+    shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
+    chosen = {"value": found.threshold, "best": found.best, "documents": found.documents}
+    return chosen | {"cross_fitted": shares}
+
+
+def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selection]) -> Tops:
     sought = {
         (scale_of(condition), condition.top_fraction): Highest(condition.top_fraction)
         for selection in selections
@@ -76,25 +155,20 @@ def _thresholds(
         if condition.top_fraction is not None
     }
     while still := {key: highest for key, highest in sought.items() if not highest.found}:
-        for scale, value in _scores(output, shards):
-            for (of, _), highest in still.items():
-                if of == scale:
-                    highest.see(value)
+        for scores in ahead(lambda shard: list(output.scores(shard)), shards):
+            for score in scores:
+                if score.value is not None and math.isfinite(score.value):
+                    for (scale, _), highest in still.items():
+                        if scale == (score.scorer, score.axis):
+                            highest.see(score.value)
         for highest in still.values():
             highest.narrow()
     return {key: highest.value for key, highest in sought.items()}
 
 
-def _scores(output: Output, shards: Sequence[Shard]) -> Iterator[tuple[Scale, float]]:
-    for scores in ahead(lambda shard: list(output.scores(shard)), shards):
-        for score in scores:
-            if score.value is not None and math.isfinite(score.value):
-                yield (score.scorer, score.axis), score.value
-
-
 def _by_shard(
     output: Output, shards: Sequence[Shard], scales: set[Scale]
-) -> Iterator[list[tuple[str, Candidate, Values]]]:
+) -> Iterator[list[tuple[str, Candidate, dict[Scale, float]]]]:
     """Each shard's candidates, in case order, with what they have on these scales."""
     if not scales:
         return
@@ -114,30 +188,3 @@ def _by_shard(
             for case in cases
             for one in case.candidates
         ]
-
-
-def _rule_content(one: Selected) -> dict[str, object]:
-    return {
-        "name": one.name,
-        "rule": one.rule,
-        "considered": one.considered,
-        "selected": one.selected,
-        "unscored": one.unscored,
-        "thresholds": list(one.thresholds),
-    }
-
-
-def _remove_stale(output: Output, selections: Sequence[Selection]) -> None:
-    current = {_lines_file(rule) for rule in selections} | {_rule_file(rule) for rule in selections}
-    for name in output.place.names("selected"):
-        file = f"selected/{name}"
-        if name.endswith((".json", ".jsonl")) and file not in current:
-            output.place.remove(file)
-
-
-def _lines_file(rule: Selection) -> str:
-    return f"selected/{rule.name}.jsonl"
-
-
-def _rule_file(rule: Selection | Selected) -> str:
-    return f"selected/{rule.name}.json"

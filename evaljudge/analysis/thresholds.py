@@ -16,31 +16,54 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.agreement.rated import Ids, Rated
-from evaljudge.analysis.sieve import Aim, Aims, Scale, aim_of, scale_of
+from evaljudge.analysis.calibrated import FEW
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.sections.figures import short
 
+Scale = tuple[str, str]
+"""A scorer and an axis."""
+Target = tuple[Scale, float, float]
+"""A precision on a scale, and from which rating on a candidate is good."""
+Found = Mapping[Target, Precise | None]
+"""The threshold for each target; None where too few documents are rated."""
+
+
+def scale_of(condition: Condition) -> Scale:
+    return condition.scorer, condition.axis
+
+
+def target_of(condition: Condition) -> Target | None:
+    if condition.precision is None or condition.good is None:
+        return None
+    return scale_of(condition), condition.precision, condition.good
+
 
 def targets(
     selections: Sequence[Selection], rated: Rated, documents: Ids, resamples: int, seed: int
-) -> Aims:
-    """What is found for each precision that a condition asks for."""
-    aims = (aim_of(condition) for rule in selections for condition in rule.all)
-    return {
-        aim: _found(aim, rated, documents, resamples, seed)
-        for aim in dict.fromkeys(aims)
-        if aim is not None
-    }
+) -> Found:
+    """The threshold for each precision that a condition asks for."""
+    found = dict[Target, Precise | None]()
+    for condition in (one for rule in selections for one in rule.all):
+        if (target := target_of(condition)) is not None:
+            (scorer, axis), precision, good = target
+            scores, ratings = rated.scores.get((scorer, axis)), rated.human.get(axis)
+            if scores is None or ratings is None:
+                found[target] = None
+            elif target not in found:
+                drawn = {"resamples": resamples, "seed": seed}
+                rows = documents, scores, ratings
+                found[target] = precise(*rows, good=good, target=precision, **drawn)
+    return found
 
 
-def unmet(selections: Sequence[Selection], rated: Rated, aims: Aims) -> list[str]:
+def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[str]:
     """Why a selection selects nothing, whatever the candidates."""
     return [
-        f"select.{rule.name}: {condition.scorer} on {condition.axis}: {why}: nothing is selected"
+        f"{_where(rule, condition)}: {why}: nothing is selected"
         for rule in selections
         for condition in rule.all
-        for why in _hindrance(condition, rated, aims)
+        if (why := _hindrance(condition, rated, found))
     ]
 
 
@@ -51,8 +74,7 @@ def out_of_reach(selections: Sequence[Selection], columns: Mapping[Scale, Column
             column = columns.get(scale_of(condition))
             if column is None or not column.scored:
                 continue
-            where = f"select.{rule.name}: {condition.scorer} on {condition.axis}"
-            least, most = condition.at_least, condition.at_most
+            where, least, most = _where(rule, condition), condition.at_least, condition.at_most
             if least is not None and least > column.highest:
                 highest = f"the highest is {short(column.highest)}"
                 yield f"{where}: no score reaches {short(least)} ({highest}): nothing is selected"
@@ -61,27 +83,24 @@ def out_of_reach(selections: Sequence[Selection], columns: Mapping[Scale, Column
                 yield f"{where}: no score is down to {short(most)} ({lowest}): nothing is selected"
 
 
-def _found(aim: Aim, rated: Rated, documents: Ids, resamples: int, seed: int) -> Precise | None:
-    (scorer, axis), precision, good = aim
-    scores, ratings = rated.scores.get((scorer, axis)), rated.human.get(axis)
-    if scores is None or ratings is None:
-        return None
-    rows = documents, scores, ratings
-    return precise(*rows, good=good, target=precision, resamples=resamples, seed=seed)
+def _where(rule: Selection, condition: Condition) -> str:
+    return f"select.{rule.name}: {condition.scorer} on {condition.axis}"
 
 
-def _hindrance(condition: Condition, rated: Rated, aims: Aims) -> Iterator[str]:
-    """One at most."""
-    aim = aim_of(condition)
+def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
+    """Empty where there is none."""
+    target = target_of(condition)
     if scale_of(condition) not in rated.scores:
         axes = ", ".join(rated.axes_of(condition.scorer)) or "no axis"
-        yield f"no scores there (calibrated on: {axes})"
-    elif aim is not None:
-        found, (_, precision, good) = aims[aim], aim
-        if found is None:
-            yield "fewer than 2 documents have both a score and a rating"
-        elif not found.base.value:
-            yield f"no candidate is rated {short(good)} or higher"
-        elif found.threshold is None:
-            best = f"the best precision is {short(found.best)}"
-            yield f"no threshold reaches {short(precision)}; {best}"
+        return f"no scores there (calibrated on: {axes})"
+    if target is None:
+        return ""
+    found, (_, precision, good) = thresholds[target], target
+    if found is None:
+        return FEW
+    if not found.base.value:
+        return f"no candidate is rated {short(good)} or higher"
+    if found.threshold is None:
+        best = f"the best precision is {short(found.best)}"
+        return f"no threshold reaches {short(precision)}; {best}"
+    return ""

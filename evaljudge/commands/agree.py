@@ -17,9 +17,10 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
+from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus, refuse_empty
-from evaljudge.corpora.scores import Given, read_all_given
+from evaljudge.corpora import BadRows, CorpusSource
+from evaljudge.corpora.scores import Given
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
 from evaljudge.metrics import Metric, MetricsSpec, Unscored, cautions_of, make_metrics
@@ -62,62 +63,47 @@ def agree_with(wanted: AgreeOptions, out: str | None, as_json: bool) -> str:
 
 
 def agreement_of(wanted: AgreeOptions) -> Findings:
-    given = read_all_given(wanted.scores)
-    with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
-        cases = list(corpus)
-    name = _named(wanted.cases)
-    refuse_empty(corpus, name, "agree with")
-    if not corpus.rated:
-        raise UserError(
-            f"{name}: no candidate has human ratings to agree with{unread_hint(corpus)}"
-        )
-    strangers = _strangers(given, cases)
-    if given and strangers == sum(map(len, given.values())):
-        raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
-    metrics = make_metrics(wanted.metrics)
-    reasons = _measure(metrics, cases, given, wanted.seed)
-    axes = _axes(given)
+    read = read_rated(wanted.cases, wanted.bad_rows, wanted.scores, "agree with")
+    given, metrics = read.given, make_metrics(wanted.metrics)
+    reasons = _measure(metrics, read.cases, given, wanted.seed)
+    axes: dict[str, list[str]] = {}
+    for scorer, axis in given:
+        axes.setdefault(scorer, []).append(axis)
     mixes = _mixes(wanted.mixes, axes)
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
     tables = Tables((scorer, axis) for scorer, on in axes.items() for axis in on)
-    for case in cases:
+    for case in read.cases:
         tables.add(case, _scores(case, given, reasons, mixes, axes))
     rated = tables.as_rated()
-    skipped = [f"{corpus.skipped_rows} bad rows of the corpus were skipped"]
-    warnings = [*cautions_of(metrics), *_unmet(rated), *too_few_permutations(rated, wanted.how)]
-    warnings += skipped if corpus.skipped_rows else []
-    warnings += [f"corpus: {note}" for note in corpus.unread]
-    if corpus.absent_ratings:
-        warnings.append(f"{corpus.absent_ratings} ratings were no numbers: taken as absent")
-    if strangers:
-        said = f"{strangers} scores belong to no candidate of the corpus and were left out"
-        warnings.insert(0, said)
+    refuse_unknown("--axis", "human axis", wanted.axes, rated.human)
+    warnings = [*read.left_out, *cautions_of(metrics), *_unmet(rated)]
+    warnings += [*too_few_permutations(rated, wanted.how), *read.notes]
+    if absent := read.corpus.absent_ratings:
+        warnings.append(f"{absent} ratings were no numbers: taken as absent")
+    signatures = {
+        metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)
+        for metric in metrics
+        for kind in [wanted.metrics[metric.name].get("metric", metric.name)]
+    }
+    looked_at = rated.on(wanted.axes) if wanted.axes else rated
     return Findings(
         run="given scores",
         task="",
-        corpus=name,
+        corpus=read.name,
         model="",
         writer="",
-        cases=corpus.cases,
+        cases=read.corpus.cases,
         candidates=tables.candidates,
         rated=tables.rated,
         coverage=tables.coverage(),
         coverage_floor=0.0,
         systems=tables.systems(),
         selections=(),
-        signatures=_signatures(wanted, corpus.digest)
-        | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
+        signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),
         warnings=warnings,
-        **with_statistics(_looked_at(rated, wanted), wanted.how, wanted.seed),
+        **with_statistics(looked_at, wanted.how, wanted.seed),
     )
-
-
-def _looked_at(rated: Rated, wanted: AgreeOptions) -> Rated:
-    for axis in wanted.axes:
-        if axis not in rated.human:
-            raise UserError(f"--axis: {unknown('human axis', axis, rated.human)}")
-    return rated.on(wanted.axes) if wanted.axes else rated
 
 
 def _unmet(rated: Rated) -> Iterator[str]:
@@ -153,13 +139,6 @@ def _mixes(texts: Sequence[str], axes: Axes) -> dict[str, Mix]:
     return {mix.compact: mix for mix in mixes}
 
 
-def _axes(given: Given) -> dict[str, list[str]]:
-    axes: dict[str, list[str]] = {}
-    for scorer, axis in given:
-        axes.setdefault(scorer, []).append(axis)
-    return axes
-
-
 def _scores(
     case: Case, given: Given, reasons: Reasons, mixes: Mapping[str, Mix], axes: Axes
 ) -> Mapping[tuple[str, str, str], Score]:
@@ -172,26 +151,3 @@ def _scores(
             found.append(Score(*at, *key, values.get(at), reason))
     found += mixed_scores(mixes, axes, found)
     return {(score.system, score.scorer, score.axis): score for score in found}
-
-
-def _strangers(given: Given, cases: Sequence[Case]) -> int:
-    known = {(case.document.doc_id, c.system) for case in cases for c in case.candidates}
-    return sum(at not in known for values in given.values() for at in values)
-
-
-def _signatures(wanted: AgreeOptions, digest: str) -> dict[str, str]:
-    return {
-        metric.name: metric_signature(
-            metric, wanted.metrics[metric.name].get("metric", metric.name), digest, wanted.seed
-        )
-        for metric in make_metrics(wanted.metrics)
-    }
-
-
-def unread_hint(corpus: Corpus) -> str:
-    """Where ratings are missing: what may have been meant by columns that nothing reads."""
-    return "".join(f"; {note}" for note in corpus.unread)
-
-
-def _named(source: CorpusSource) -> str:
-    return source.path if isinstance(source.path, str) else ", ".join(source.path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 
@@ -19,15 +19,18 @@ import numpy as np
 from evaljudge.agreement import calibration, precise
 from evaljudge.agreement.rated import Key
 from evaljudge.analysis.calibrated import (
+    FEW,
+    FLAT,
     Calibrated,
     CalibratedRow,
     Candidates,
     calibration_json,
+    fit_of,
     write_calibrated,
 )
-from evaljudge.commands.agree import _named, _strangers, unread_hint
-from evaljudge.corpora import BadRows, CorpusSource, open_corpus, refuse_empty
-from evaljudge.corpora.scores import Given, read_all_given
+from evaljudge.commands.given import read_rated, refuse_unknown
+from evaljudge.corpora import BadRows, CorpusSource
+from evaljudge.corpora.scores import Given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.calibrated import calibrated_text
@@ -69,43 +72,25 @@ def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> 
 
 def calibrated(wanted: CalibrateOptions) -> Calibrated:
     _check(wanted)
-    given = read_all_given(wanted.scores)
-    with open_corpus(wanted.cases, wanted.bad_rows) as corpus:
-        cases = list(corpus)
-    name = _named(wanted.cases)
-    refuse_empty(corpus, name, "calibrate to")
-    if not corpus.rated:
-        raise UserError(
-            f"{name}: no candidate has human ratings to calibrate to{unread_hint(corpus)}"
-        )
-    strangers = _strangers(given, cases)
-    if strangers == sum(map(len, given.values())):
-        raise UserError(f"{', '.join(wanted.scores)}: no score belongs to a candidate of {name}")
-    warnings = []
-    if strangers:
-        warnings.append(
-            f"{strangers} scores belong to no candidate of the corpus and were left out"
-        )
-    if corpus.skipped_rows:
-        warnings.append(f"{corpus.skipped_rows} bad rows of the corpus were skipped")
-    warnings += [f"corpus: {note}" for note in corpus.unread]
-    candidates = _candidates(cases)
-    rows = list(_rows(wanted, candidates, given, warnings))
-    return Calibrated(candidates, rows, wanted.folds, wanted.seed, warnings)
+    read = read_rated(wanted.cases, wanted.bad_rows, wanted.scores, "calibrate to")
+    candidates, warnings = _candidates(read.cases), [*read.left_out, *read.notes]
+    rows = list(_rows(wanted, candidates, read.given, warnings))
+    return Calibrated(candidates, rows, wanted.folds, warnings)
 
 
 def _rows(
     wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
 ) -> Iterator[CalibratedRow]:
     """Those of the wanted scorers and axes; what stands in the way of one is a warning."""
-    met = _met(wanted, candidates, given, warnings)
-    _refuse_good_above_all(wanted, candidates, {axis for _, axis in met})
-    found = 0
+    met, found = _met(wanted, candidates, given, warnings), 0
+    highest = max(float(np.nanmax(candidates.human[axis])) for _, axis in met)
+    if wanted.good is not None and wanted.good > highest:
+        known = f"the highest is {short(highest)}"
+        raise UserError(f"--good {short(wanted.good)}: above every rating; {known}")
     for key, axis in met:
         row = _row(wanted, candidates, key, axis, given[key])
         if row is None:
-            told = f"{key[0]} on {axis}"
-            warnings.append(f"{told}: fewer than 2 documents have both a score and a rating")
+            warnings.append(f"{key[0]} on {axis}: {FEW}")
         else:
             warnings += _doubts(wanted, row)
             found += 1
@@ -151,13 +136,9 @@ def _met(
     wanted: CalibrateOptions, candidates: Candidates, given: Given, warnings: list[str]
 ) -> list[tuple[Key, str]]:
     """The scorers that are wanted, each with the human axes that it meets."""
-    known, human = {scorer for scorer, _ in given}, candidates.human
-    for scorer in wanted.scorers:
-        if scorer not in known:
-            raise UserError(f"--scorer: {unknown('scorer', scorer, known)}")
-    for axis in wanted.axes:
-        if axis not in human:
-            raise UserError(f"--axis: {unknown('human axis', axis, human)}")
+    human = candidates.human
+    refuse_unknown("--scorer", "scorer", wanted.scorers, {scorer for scorer, _ in given})
+    refuse_unknown("--axis", "human axis", wanted.axes, human)
     chosen = [key for key in given if not wanted.scorers or key[0] in wanted.scorers]
     for scorer, own in chosen:
         if own not in human and own != ANY_AXIS:
@@ -171,15 +152,6 @@ def _met(
     return met
 
 
-def _refuse_good_above_all(
-    wanted: CalibrateOptions, candidates: Candidates, axes: Iterable[str]
-) -> None:
-    highest = max(float(np.nanmax(candidates.human[axis])) for axis in axes)
-    if wanted.good is not None and wanted.good > highest:
-        said = f"the highest is {short(highest)}"
-        raise UserError(f"--good {short(wanted.good)}: above every rating; {said}")
-
-
 def _row(
     wanted: CalibrateOptions,
     candidates: Candidates,
@@ -189,8 +161,7 @@ def _row(
 ) -> CalibratedRow | None:
     values = [column.get(at) for at in candidates.at]
     scores = np.array([nan if value is None else value for value in values])
-    ratings = candidates.human[axis]
-    rows = candidates.documents, scores, ratings
+    rows = candidates.documents, scores, candidates.human[axis]
     how = {"folds": wanted.folds, "resamples": wanted.resamples, "seed": wanted.seed}
     found = calibration(*rows, **how)
     if found is None:
@@ -198,16 +169,13 @@ def _row(
     selection = None
     if wanted.good is not None and wanted.precision is not None:
         selection = precise(*rows, good=wanted.good, target=wanted.precision, **how)
-    unscored = int(np.sum(np.isfinite(ratings) & ~np.isfinite(scores)))
-    return CalibratedRow(*key, axis, scores, unscored, found, selection)
+    fit = fit_of(key, axis, rows, found.fitted, wanted.seed)
+    return CalibratedRow(fit, scores, found, selection)
 
 
 def _doubts(wanted: CalibrateOptions, row: CalibratedRow) -> Iterator[str]:
-    fitted = row.calibration.fitted
+    fitted = row.fit.fitted
     if fitted.folds < wanted.folds:
-        yield f"{row.told}: {fitted.documents} documents, so as many folds"
-    if fitted.whole.ratings[0] == fitted.whole.ratings[-1]:
-        yield (
-            f"{row.told}: ratings do not rise with the score (is a lower one better?), so every "
-            "candidate is calibrated to the mean rating"
-        )
+        yield f"{row.name}: {fitted.documents} documents, so as many folds"
+    if row.fit.is_flat:
+        yield f"{row.name}: ratings {FLAT}"

@@ -39,11 +39,11 @@ SELECTED = (
 
 
 def calibrated_text(found: Calibrated) -> str:
-    folds = max((row.calibration.fitted.folds for row in found.rows), default=found.folds)
+    folds = max((row.fit.fitted.folds for row in found.rows), default=found.folds)
     head = f"Calibrated to human ratings: isotonic, cross-fitted in {folds} folds by document"
     warnings = [f"warning    {one_line(warning)}\n" for warning in found.warnings]
     blocks = [f"{head}\n{on_screen(_errors(found.rows))}", wrapped(ERRORS)]
-    if any(only("sample", row.calibration.fitted.documents) for row in found.rows):
+    if any(only("sample", row.fit.fitted.documents) for row in found.rows):
         blocks.append(wrapped(FEW_DOCUMENTS))
     selections = [(row, row.selection) for row in found.rows if row.selection is not None]
     if selections:
@@ -60,11 +60,11 @@ def _errors(rows: Sequence[CalibratedRow]) -> Table:
 
 
 def _error_cells(row: CalibratedRow) -> list[str]:
-    found, fitted = row.calibration, row.calibration.fitted
+    found, fitted = row.calibration, row.fit.fitted
     after = (found.error_after, found.less, found.spearman_before, found.spearman_after)
     return [
-        *(row.scorer, row.axis),
-        *map(count, (fitted.documents, fitted.pairs, row.unscored)),
+        *(row.fit.scorer, row.fit.axis),
+        *map(count, (fitted.documents, fitted.pairs, row.fit.unscored)),
         correlation(found.error_of_mean.value),
         *(_within(one, fitted.documents) for one in after),
     ]
@@ -85,7 +85,7 @@ def _selection_cells(row: CalibratedRow, found: Precise) -> list[str]:
     threshold = NONE if found.threshold is None else short(found.threshold)
     shares = [_within(one, found.documents) for one in (found.precision, found.recall)]
     plain = [correlation(found.base.value), threshold, correlation(found.selected.value)]
-    return [row.scorer, row.axis, *plain, *shares]
+    return [row.fit.scorer, row.fit.axis, *plain, *shares]
 
 
 def _shortfalls(row: CalibratedRow, found: Precise) -> Iterator[str]:
@@ -93,13 +93,13 @@ def _shortfalls(row: CalibratedRow, found: Precise) -> Iterator[str]:
     target = short(found.target)
     lacking = found.thresholds.count(None)
     if not found.base.value:
-        yield f"{row.told}: no candidate is rated {short(found.good)} or higher."
+        yield f"{row.name}: no candidate is rated {short(found.good)} or higher."
     elif found.threshold is None:
         best = short(found.best)
-        yield f"{row.told}: no threshold reaches {target}; the best precision is {best}."
+        yield f"{row.name}: no threshold reaches {target}; the best precision is {best}."
     if lacking and found.threshold is not None:
         folds = f"in {lacking} of {len(found.thresholds)} folds nothing is selected"
-        yield f"{row.told}: {folds}: no threshold of the others reaches {target}."
+        yield f"{row.name}: {folds}: no threshold of the others reaches {target}."
 
 
 def _within(found: Measured | Share, documents: int) -> str:

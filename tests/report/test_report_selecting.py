@@ -15,7 +15,7 @@ from evaljudge.agreement import Precise, precise
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.highest import share_of
 from evaljudge.analysis.selection import select
-from evaljudge.analysis.sieve import Aim
+from evaljudge.analysis.thresholds import Target
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import lines as report_lines
@@ -123,7 +123,7 @@ def test_one_condition_may_ask_three_things(tmp_path: Path) -> None:
     assert lines(output, "some") == [("d1", "A")]
 
 
-def aimed(precision: float, good: float) -> dict[Aim, Precise | None]:
+def aimed(precision: float, good: float) -> dict[Target, Precise | None]:
     """Where people rated d1 5 2 and d3 4 4 1."""
     scores, ratings = [4.25, 3.5, 5.0, 3.5, 1.0], [5, 2, 4, 4, 1]
     found = precise([1, 1, 3, 3, 3], scores, ratings, good=good, target=precision)
@@ -190,7 +190,7 @@ def test_a_precision_that_nothing_reaches_selects_nothing(tmp_path: Path) -> Non
 
 def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
     output, shards = written(tmp_path, SHARDS)
-    unknown: dict[Aim, Precise | None] = {(("synthetic.level", "fluency"), 0.9, 4): None}
+    unknown: dict[Target, Precise | None] = {(("synthetic.level", "fluency"), 0.9, 4): None}
     asked = [rule("none", fluency(precision=0.9, good=4))]
     (selected,) = select(output, shards, asked, unknown)
     assert (selected.selected, selected.thresholds[0]["cross_fitted"]) == (0, None)

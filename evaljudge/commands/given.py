@@ -1,0 +1,53 @@
+"""What `agree` and `calibrate` read: cases that people rated, and scores from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus, refuse_empty
+from evaljudge.corpora.scores import Given, read_all_given
+from evaljudge.errors import UserError, unknown
+from evaljudge.records import Case
+
+
+@dataclass(frozen=True)
+class RatedCases:
+    name: str
+    cases: Sequence[Case]
+    corpus: Corpus
+    given: Given
+    left_out: Sequence[str]
+    """A warning, where scores belong to no candidate."""
+    notes: Sequence[str]
+    """Warnings of what was not read."""
+
+
+def read_rated(
+    source: CorpusSource, bad_rows: BadRows, scores: Sequence[str], purpose: str
+) -> RatedCases:
+    """`purpose`: what ratings are needed for, as in "agree with"."""
+    given = read_all_given(scores)
+    with open_corpus(source, bad_rows) as corpus:
+        cases = list(corpus)
+    name = source.path if isinstance(source.path, str) else ", ".join(source.path)
+    refuse_empty(corpus, name, purpose)
+    if not corpus.rated:
+        # columns that nothing reads may have been meant as ratings
+        unread = "".join(f"; {note}" for note in corpus.unread)
+        raise UserError(f"{name}: no candidate has human ratings to {purpose}{unread}")
+    known = {(case.document.doc_id, c.system) for case in cases for c in case.candidates}
+    unmet = sum(at not in known for values in given.values() for at in values)
+    if given and unmet == sum(map(len, given.values())):
+        raise UserError(f"{', '.join(scores)}: no score belongs to a candidate of {name}")
+    left_out = f"{unmet} scores belong to no candidate of the corpus and were left out"
+    skipped = f"{corpus.skipped_rows} bad rows of the corpus were skipped"
+    notes = [skipped] if corpus.skipped_rows else []
+    notes += [f"corpus: {note}" for note in corpus.unread]
+    return RatedCases(name, cases, corpus, given, [left_out] if unmet else [], notes)
+
+
+def refuse_unknown(option: str, what: str, names: Iterable[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise UserError(f"{option}: {unknown(what, name, known)}")
