@@ -127,8 +127,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "runs/stages.py": ("test_journey.py", "execution/test_local.py"),
     "runs/binding.py": ("test_journey.py", "test_cli.py"),
-    "analysis/selection.py": ("report/test_report_selecting.py",),
-    "analysis/sieve.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
+    "analysis/selection.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
     "analysis/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""

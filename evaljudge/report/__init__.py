@@ -4,11 +4,11 @@ same findings is the same to the byte. Text of the corpus is shown as text: it n
 markup, a terminal's command or a table's border.
 """
 
-from evaljudge.report.coverage import coverage_text, unscored_text
 from evaljudge.report.files import write_report
 from evaljudge.report.lines import asked_line, floor_line
-from evaljudge.report.markdown import agreement_markdown, agreement_text
+from evaljudge.report.markdown import agreement_markdown
 from evaljudge.report.page import page
+from evaljudge.report.terminal import agreement_text, coverage_text, unscored_text
 
 __all__ = [
     "agreement_markdown",

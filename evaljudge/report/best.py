@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from evaljudge.analysis.findings import Findings, RivalRow, StandingRow
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Named, Section, Table, listed
@@ -32,34 +30,27 @@ _COMPARED = ["cannot be told from it", "told from it"]
 _NOT_COMPARED = "not compared"
 
 
-def best(findings: Findings) -> Section:
-    """Everything: who is best of each axis and level, and each rival beside it."""
+def best(findings: Findings, in_short: bool = False) -> Section:
+    """Who is best of each axis and level, and each rival beside it; in short, as much as a terminal
+    has room for.
+    """
     rows = findings.standings
-    tables = [_summary(findings, everything=True), *map(_beside, filter(_has_rivals, rows))]
-    return Section(TITLE, [TESTED], tables, _notes(findings))
+    lacking = any(_not_compared(row) for row in rows)
+    notes = [LACKING] if lacking else []
+    if any(map(_is_sampled, rows)):
+        notes.append(f"{SAMPLED} {SAMPLED_TEST}")
+    if in_short:
+        return Section(TITLE, [], [_summary(findings, lacking)], [TESTED, COUNTED_ON, *notes])
+    return Section(
+        TITLE, [TESTED], [_summary(findings, True), *(_beside(r) for r in rows if r.rivals)], notes
+    )
 
 
-def best_in_short(findings: Findings) -> Section:
-    """As much as a terminal has room for."""
-    table = _summary(findings, everything=_lacking(findings))
-    return Section(TITLE, [], [table], [TESTED, COUNTED_ON, *_notes(findings)])
+def _is_sampled(row: StandingRow) -> bool:
+    return any(rival.sampled for rival in row.rivals)
 
 
-def _has_rivals(row: StandingRow) -> bool:
-    return bool(row.rivals)
-
-
-def _lacking(findings: Findings) -> bool:
-    return any(_not_compared(row) for row in findings.standings)
-
-
-def _notes(findings: Findings) -> list[str]:
-    sampled = any(rival.sampled for row in findings.standings for rival in row.rivals)
-    told = [LACKING] if _lacking(findings) else []
-    return told + ([f"{SAMPLED} {SAMPLED_TEST}"] if sampled else [])
-
-
-def _summary(findings: Findings, everything: bool) -> Table:
+def _summary(findings: Findings, with_lacking: bool) -> Table:
     used = dict.fromkeys(_coefficient(row) for row in findings.standings)
     heads = ["axis", "level", f"best ({' / '.join(used)})", *_COMPARED, _NOT_COMPARED]
     units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
@@ -67,9 +58,9 @@ def _summary(findings: Findings, everything: bool) -> Table:
         _standing(row, units.get((row.best, row.axis, row.level, row.coefficient)))
         for row in findings.standings
     ]
-    if not everything:
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    return Table("The best of each axis and level", heads, rows, "l" * len(heads))
+    shown = len(heads) if with_lacking else len(heads) - 1
+    cells = [row[:shown] for row in rows]
+    return Table("The best of each axis and level", heads[:shown], cells, "l" * shown)
 
 
 def _coefficient(row: StandingRow) -> str:
@@ -79,14 +70,13 @@ def _coefficient(row: StandingRow) -> str:
 def _standing(row: StandingRow, units: int | None) -> list[Cell]:
     """`units`: behind the best one's value, where known."""
     few = "" if units is None else only(row.level, units)
-    tested = [rival for rival in row.rivals if rival.p_holm is not None]
     close = list(map(Named, row.indistinguishable))
     apart = [
         Named(rival.scorer, f"p {probability(rival.p_holm)}")
-        for rival in tested
-        if rival.scorer not in row.indistinguishable
+        for rival in row.rivals
+        if rival.p_holm is not None and rival.scorer not in row.indistinguishable
     ]
-    level = f"{row.level}{SAMPLED}" if any(rival.sampled for rival in row.rivals) else row.level
+    level = f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level
     leader = [Named(row.best, ", ".join(filter(None, [correlation(row.value), few])))]
     return [row.axis, level, leader, *map(listed, (close, apart, _not_compared(row)))]
 
@@ -98,20 +88,20 @@ def _not_compared(row: StandingRow) -> list[Named]:
 
 def _beside(row: StandingRow) -> Table:
     """Each rival on the candidates that the best scored too."""
-    heads = ["scorer", _coefficient(row), "the best's"]
-    heads += ["p", "p (Holm)", "p (Williams)", "n"]
+    heads = ["scorer", _coefficient(row), "the best's", "p", "p (Holm)", "p (Williams)", "n"]
     title = f"{row.level.capitalize()} level, {row.axis}: beside {row.best}"
-    return Table(title, heads, list(map(list, map(_rival, row.rivals))), "lrrrrrr")
-
-
-def _rival(rival: RivalRow) -> Iterator[str]:
-    yield rival.scorer
-    yield correlation(rival.value)
-    yield correlation(rival.best_value)
-    yield _p(rival.p, rival)
-    yield _p(rival.p_holm, rival)
-    yield probability(rival.p_williams)
-    yield count(rival.n)
+    cells = [
+        [
+            rival.scorer,
+            correlation(rival.value),
+            correlation(rival.best_value),
+            *(_p(p, rival) for p in (rival.p, rival.p_holm)),
+            probability(rival.p_williams),
+            count(rival.n),
+        ]
+        for rival in row.rivals
+    ]
+    return Table(title, heads, cells, "lrrrrrr")
 
 
 def _p(p: float | None, rival: RivalRow) -> str:

@@ -5,12 +5,23 @@ Level("sample", "Within documents", …, rows=[LevelRow("synthetic", "fluency", 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaljudge.agreement.rated import AgreementRow
 from evaljudge.analysis.findings import Findings
-from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, only, together
+from evaljudge.sections import Table
+from evaljudge.sections.figures import (
+    FEW,
+    NONE,
+    SAMPLED,
+    SAMPLED_NOTE,
+    HasInterval,
+    count,
+    estimate,
+    only,
+    together,
+)
 
 COEFFICIENTS = {
     "spearman": "Spearman",
@@ -70,13 +81,13 @@ class LevelRow:
 
     @property
     def n(self) -> str:
-        return self._told(lambda row: row.n)
+        return self._counted(lambda row: row.n)
 
     @property
     def skipped(self) -> str:
-        return self._told(lambda row: row.skipped)
+        return self._counted(lambda row: row.skipped)
 
-    def _told(self, number: Callable[[AgreementRow], int]) -> str:
+    def _counted(self, number: Callable[[AgreementRow], int]) -> str:
         """Accuracy is apart: it needs no variation, so that it rests on more than the others."""
         numbers = {name: number(row) for name, row in self.estimates.items()}
         accuracy = numbers.pop("accuracy", None)
@@ -123,6 +134,40 @@ def levels(findings: Findings) -> list[Level]:
         for name in LEVELS
         if name in present
     ]
+
+
+def level_table(title: str, level: Level) -> Table:
+    """Every coefficient of one level."""
+    rows = [
+        [
+            *(row.scorer, row.axis),
+            *(estimate(row.estimates.get(name)) for name in COEFFICIENTS),
+            *(row.n, row.skipped),
+        ]
+        for row in level.rows
+    ]
+    heads = ["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"]
+    return Table(title, heads, rows, "ll" + "r" * (len(heads) - 2), lead=2)
+
+
+def spearman_table(title: str, found: Sequence[Level]) -> Table:
+    """Spearman's correlation at every level, side by side."""
+    cells = {
+        (row.scorer, row.axis, level.name): estimate(row.estimates.get("spearman"))
+        for level in found
+        for row in level.rows
+    }
+    names = [level.name for level in found]
+    rows = [
+        [scorer, axis, *(cells.get((scorer, axis, name), NONE) for name in names)]
+        for scorer, axis in dict.fromkeys((scorer, axis) for scorer, axis, _ in cells)
+    ]
+    return Table(title, ["scorer", "axis", *names], rows, "ll" + "r" * len(names), lead=2)
+
+
+def sampled_note(rows: Iterable[HasInterval]) -> list[str]:
+    """What the mark of a sampled interval means, where there is one."""
+    return [f"{SAMPLED} {SAMPLED_NOTE}"] if any(row.sampled for row in rows) else []
 
 
 def nothing(findings: Findings) -> str:

@@ -13,13 +13,10 @@ from collections.abc import Iterator, Sequence
 
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.report import lines
-from evaljudge.report.levels import COEFFICIENTS, Level, intervals, levels, nothing
+from evaljudge.report.levels import intervals, level_table, levels, nothing
 from evaljudge.report.sections import sections
-from evaljudge.report.terminal import agreement_text
-from evaljudge.sections import Cell, Place, Placed, Section, figures
+from evaljudge.sections import Cell, Place, Placed, Section, Table, figures
 from evaljudge.text import LONG, columns, fitted, markdown
-
-__all__ = ["agreement_markdown", "agreement_text", "section_blocks"]
 
 # Markdown has no underlining; GitHub lets through `ins`, which it underlines, but not `u`.
 _PLACES: dict[Place, tuple[str, str]] = {"best": ("**", "**"), "second": ("<ins>", "</ins>")}
@@ -77,7 +74,7 @@ def _agreement(findings: Findings) -> Iterator[str]:
         return
     for level in found:
         yield f"## {level.title}"
-        yield _level_table(level)
+        yield table_markdown(level_table("", level))
         yield from level.notes
     yield "## What the levels mean"
     for level in found:
@@ -85,28 +82,18 @@ def _agreement(findings: Findings) -> Iterator[str]:
     yield intervals(findings)
 
 
-def _level_table(level: Level) -> str:
-    rows = [
-        [
-            markdown(row.scorer),
-            markdown(row.axis),
-            *(figures.estimate(row.estimates.get(name)) for name in COEFFICIENTS),
-            row.n,
-            row.skipped,
-        ]
-        for row in level.rows
-    ]
-    return _table(["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"], rows, "llrrrrrrr")
-
-
 def section_blocks(section: Section) -> Iterator[str]:
     yield f"## {section.title}"
     yield from section.about
     for table in section.tables:
         yield f"### {markdown(table.title)}"
-        rows = [list(map(_shown, row, table.sides)) for row in table.rows]
-        yield _table(list(map(markdown, table.heads)), rows, table.sides)
+        yield table_markdown(table)
     yield from section.notes
+
+
+def table_markdown(table: Table) -> str:
+    rows = [list(map(_shown, row, table.sides)) for row in table.rows]
+    return _table(list(map(markdown, table.heads)), rows, table.sides)
 
 
 def _shown(cell: Cell, side: str) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evaljudge.analysis.findings import Findings, WithoutOutliers
-from evaljudge.report.levels import COEFFICIENTS, Level, levels
+from evaljudge.report.levels import level_table, levels, sampled_note, spearman_table
 from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, SAMPLED, SAMPLED_NOTE, count, estimate
+from evaljudge.sections.figures import count
 
 ABOUT = (
     "All other tables are on every rating. Which ratings are wrong is a person's decision; taken "
@@ -24,28 +24,19 @@ ABOUT = (
 )
 
 
-def without_outliers(findings: Findings) -> Section:
-    tables = [
-        _by_coefficient(one, level)
-        for one in findings.without_outliers
-        for level in _levels(findings, one)
-    ]
-    return _section(findings, tables)
-
-
-def without_outliers_in_short(findings: Findings) -> Section:
-    return _section(
-        findings, [_spearman(one, _levels(findings, one)) for one in findings.without_outliers]
-    )
-
-
-def _section(findings: Findings, tables: Sequence[Table]) -> Section:
-    found = findings.without_outliers
-    title = f"Without {_ratings(sum(one.set_aside for one in found))} that a file sets aside"
-    sampled = any(row.sampled for one in found for row in one.agreement)
-    notes = [f"{SAMPLED} {SAMPLED_NOTE}"] if sampled else []
-    told = [_files(found), *(table for table in tables if table.rows)]
-    return Section(title, [ABOUT], told, notes)
+def without_outliers(findings: Findings, in_short: bool = False) -> Section:
+    """A table for each level and file; in short, Spearman's of all levels."""
+    given, tables = findings.without_outliers, list[Table]()
+    for one in given:
+        found = levels(replace(findings, agreement=one.agreement))
+        if in_short:
+            tables.append(spearman_table("Spearman's", found))
+        else:
+            title = f"Without {_ratings(one.set_aside)} that {one.file} sets aside"
+            tables += [level_table(f"{title}: {level.name} level", level) for level in found]
+    title = f"Without {_ratings(sum(one.set_aside for one in given))} that a file sets aside"
+    notes = sampled_note(row for one in given for row in one.agreement)
+    return Section(title, [ABOUT], [_files(given), *(t for t in tables if t.rows)], notes)
 
 
 def _ratings(number: int) -> str:
@@ -58,35 +49,3 @@ def _files(found: Sequence[WithoutOutliers]) -> Table:
         [one.file, *map(count, (one.rows, one.unmet, one.set_aside, one.ratings))] for one in found
     ]
     return Table("What is set aside", heads, cells, "lrrrr")
-
-
-def _levels(findings: Findings, one: WithoutOutliers) -> list[Level]:
-    return levels(replace(findings, agreement=one.agreement))
-
-
-def _by_coefficient(one: WithoutOutliers, level: Level) -> Table:
-    heads = ["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"]
-    cells = [
-        [
-            *(row.scorer, row.axis),
-            *(estimate(row.estimates.get(name)) for name in COEFFICIENTS),
-            *(row.n, row.skipped),
-        ]
-        for row in level.rows
-    ]
-    title = f"Without {_ratings(one.set_aside)} that {one.file} sets aside: {level.name} level"
-    return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
-
-
-def _spearman(one: WithoutOutliers, found: Sequence[Level]) -> Table:
-    told = {
-        (row.scorer, row.axis, level.name): estimate(row.estimates.get("spearman"))
-        for level in found
-        for row in level.rows
-    }
-    names = [level.name for level in found]
-    cells = [
-        [scorer, axis, *(told.get((scorer, axis, name), NONE) for name in names)]
-        for scorer, axis in dict.fromkeys((scorer, axis) for scorer, axis, _ in told)
-    ]
-    return Table("Spearman's", ["scorer", "axis", *names], cells, "ll" + "r" * len(names), lead=2)

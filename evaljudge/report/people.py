@@ -11,12 +11,10 @@ from collections.abc import Sequence
 
 from evaljudge.analysis.findings import CeilingRow, Findings, LabelRow
 from evaljudge.report.axes import HUMAN
-from evaljudge.report.levels import of_documents
+from evaljudge.report.levels import of_documents, sampled_note
 from evaljudge.sections import Cell, Section, Table
 from evaljudge.sections.figures import (
     NONE,
-    SAMPLED,
-    SAMPLED_NOTE,
     bracketed,
     count,
     estimate,
@@ -53,16 +51,14 @@ def people(findings: Findings) -> Section:
     """The ceiling, and the raters' labels."""
     ceilings = [row for row in findings.ceilings if row.coefficient == "spearman"]
     labels = [row for row in findings.labels if row.of == HUMAN]
-    about, tables, notes = [], [], []
+    about, tables = [], []
     if ceilings:
         about.append(CEILING)
         tables.append(_ceilings(ceilings))
     if labels:
         about.append(ALPHA)
         tables.append(_labels("The raters' labels", labels, ["axis"]))
-    if any(row.sampled for row in ceilings):
-        notes.append(f"{SAMPLED} {SAMPLED_NOTE}")
-    return Section(PEOPLE, [*about, *of_documents(findings)], tables, notes)
+    return Section(PEOPLE, [*about, *of_documents(findings)], tables, sampled_note(ceilings))
 
 
 def scorers_labels(findings: Findings) -> Section:
@@ -74,14 +70,7 @@ def scorers_labels(findings: Findings) -> Section:
 def _ceilings(rows: Sequence[CeilingRow]) -> Table:
     heads = ["axis", "level", "Spearman", "n", "skipped", "raters"]
     cells = [
-        [
-            row.axis,
-            row.level,
-            estimate(row),
-            count(row.n),
-            count(row.skipped),
-            count(row.raters),
-        ]
+        [row.axis, row.level, estimate(row), *map(count, (row.n, row.skipped, row.raters))]
         for row in rows
     ]
     return Table("One rater and the others", heads, cells, "llrrrr")

@@ -1,4 +1,8 @@
-"""What agrees with people, for a terminal.
+"""What a terminal shows of a run: how much was scored, and what agrees with people.
+
+coverage   99.8% scored; 1,600 of 1,600 candidates rated by people
+unscored   importance: 3 of 1,600 (empty text × 2; empty source × 1)
+skipped    6 of 60 documents at sample level, for unieval on groundedness: nothing to rank
 
 Spearman's correlation at each level
 scorer     axis     sample                system                summary
@@ -7,38 +11,75 @@ synthetic  fluency  0.441 [0.312, 0.553]  0.802 [0.671, 0.913]  0.401 [0.273, 0.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from evaljudge.analysis.findings import Findings
-from evaljudge.report.levels import Level, intervals, levels, nothing
+from evaljudge.agreement.rated import AgreementRow
+from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.reasons import grouped
+from evaljudge.records import ANY_AXIS
+from evaljudge.report.levels import Level, intervals, levels, nothing, spearman_table
+from evaljudge.report.lines import reasons
 from evaljudge.report.screen import on_screen, wrapped
-from evaljudge.report.sections import sections_in_short
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import FEW, NONE, SAMPLED, SAMPLED_NOTE, estimate
+from evaljudge.report.sections import sections
+from evaljudge.sections import Section
+from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, percent
+from evaljudge.text import LONG, one_line
+
+MOST_SHOWN = 3
+
+
+def coverage_text(findings: Findings) -> str:
+    return "".join(f"{line}\n" for line in _coverage(findings))
+
+
+def unscored_text(findings: Findings) -> str:
+    """Over all scorers: the first reasons, with what can be done about each."""
+    reasons = Counter[str]()
+    for row in findings.coverage:
+        reasons.update(row.reasons)
+    if not reasons:
+        return ""
+    lines = [f"unscored   {one_line(str(group), LONG)}" for group in grouped(reasons)[:MOST_SHOWN]]
+    expected = sum(row.expected for row in findings.coverage)
+    whole = f"{count(reasons.total())} of {count(expected)} scores in all"
+    return "\n".join([*lines, f"           {whole}; in scores/ each has its text and reason\n"])
+
+
+def _coverage(findings: Findings) -> Iterator[str]:
+    people = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by people"
+    scored = f"{percent(findings.share)} scored; " if findings.coverage else ""
+    yield f"coverage   {scored}{people}"
+    for row in findings.coverage:
+        if row.unscored:
+            yield f"unscored   {one_line(_unscored(row))}"
+    for found in findings.agreement:
+        if (found.level, found.coefficient) == ("sample", "spearman") and found.skipped:
+            yield f"skipped    {one_line(_skipped(found))}"
+
+
+def _skipped(row: AgreementRow) -> str:
+    of = f"{count(row.skipped)} of {count(row.n + row.skipped)} documents"
+    return f"{of} at sample level, for {row.scorer} on {row.axis}: nothing to rank"
+
+
+def _unscored(row: Coverage) -> str:
+    name = row.scorer if row.axis == ANY_AXIS else f"{row.scorer} on {row.axis}"
+    why = "; ".join(f"{reason} × {count(times)}" for reason, times in reasons(row))
+    return f"{name}: {count(row.unscored)} of {count(row.expected)} ({why})"
 
 
 def agreement_text(findings: Findings) -> str:
     """Spearman's at each level; then what else was found, in short."""
     found = levels(findings)
     blocks = [*_spearman(found), wrapped(intervals(findings))] if found else [nothing(findings)]
-    for section in sections_in_short(findings):
+    for section in sections(findings, in_short=True):
         blocks += _section(section)
     return "\n\n".join(blocks) + "\n"
 
 
 def _spearman(found: Sequence[Level]) -> Iterator[str]:
-    told = {
-        (row.scorer, row.axis, level.name): estimate(row.estimates.get("spearman"))
-        for level in found
-        for row in level.rows
-    }
-    names = [level.name for level in found]
-    rows = [
-        [scorer, axis, *(told.get((scorer, axis, name), NONE) for name in names)]
-        for scorer, axis in dict.fromkeys((scorer, axis) for scorer, axis, _ in told)
-    ]
-    table = Table("", ["scorer", "axis", *names], rows, "ll" + "r" * len(names), lead=2)
-    yield f"Spearman's correlation at each level\n{on_screen(table)}"
+    yield f"Spearman's correlation at each level\n{on_screen(spearman_table('', found))}"
     if any("spearman" in level.sampled for level in found):
         yield f"{SAMPLED} {SAMPLED_NOTE}"
     if any(level.is_few for level in found):

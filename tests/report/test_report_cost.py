@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.report.cost import COST, GPU_SECONDS, cost
-from evaljudge.report.sections import sections, sections_in_short
+from evaljudge.report.sections import sections
 
 COSTS = [
     CostRow("judge", "direct", "fluency", 0, 0, 0, 0, 0, 0, 0.0, 0.0, 40, 0),
@@ -124,8 +124,8 @@ def test_every_report_shows_it_only_where_there_is_one(findings: Findings) -> No
 
 
 def test_it_is_the_last_section(with_statistics: Findings) -> None:
-    for made in (sections, sections_in_short):
-        found = made(replace(with_statistics, costs=COSTS))
+    for in_short in (False, True):
+        found = sections(replace(with_statistics, costs=COSTS), in_short)
         assert len(found) > 1 and found[-1].title == COST
 
 
