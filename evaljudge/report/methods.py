@@ -12,22 +12,19 @@ behind each value, and the value on those that all methods have in common:
 | ------ | ---------: | -----------------: |
 | ours   |        100 |              0.441 |
 
-Statistics come as plain values; `method_table` takes them from `evaljudge.agreement.averaged`, and
-study.py writes the section.
+Statistics come from `evaljudge.agreement.averaged`; study.py writes the section.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain
 
+from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Place, Placed, Section, Table
 from evaljudge.sections.figures import FEW, NONE, correlation, count, only
-
-if TYPE_CHECKING:
-    from evaljudge.agreement import Averaged
 
 AVERAGE = "average"
 LEVEL = "sample"
@@ -56,143 +53,122 @@ COMMON = (
 UNDEFINED = f"{NONE} No value: an average needs one on every axis, and a method one in every trial."
 
 
-@dataclass(frozen=True, slots=True)
-class MethodFigure:
-    """A method in one column; None where undefined."""
+@dataclass(frozen=True)
+class _Figure:
+    """A method in one column."""
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    spread: float | None = None  # over trials
-    place: Place | None = None
-    p_holm: float | None = None  # beside the column's best; None for the best itself
-    n: int | None = None  # documents
-    common: float | None = None  # on the documents where all methods are defined
-
-
-@dataclass(frozen=True, slots=True)
-class MethodRow:
-    name: str
-    figures: Sequence[MethodFigure]  # one per axis, then the average
-
-
-@dataclass(frozen=True, slots=True)
-class MethodTable:
-    coefficient: str
-    axes: Sequence[str]
-    rows: Sequence[MethodRow]
-    common: Sequence[int] = ()  # documents where all methods are defined: per axis, of the average
+    one: AveragedValue
+    place: Place | None
+    p_holm: float | None
+    """Beside the column's best; None for the best itself."""
 
     @property
-    def shares_documents(self) -> bool:
-        """Whether all values of a column rest on the same documents."""
-        return all(
-            figure.n == common
-            for row in self.rows
-            for figure, common in zip(row.figures, self.common, strict=False)
-            if figure.value is not None
-        )
+    def few(self) -> str:
+        """What stands in place of all else where the documents are too few."""
+        return "" if self.one.value is None else only(LEVEL, self.one.n)
+
+    @property
+    def mark(self) -> str:
+        if self.few or self.one.value is None or self.place == "best":
+            return ""
+        if self.p_holm is None:
+            return UNTESTED
+        return APART if self.p_holm < ALPHA else ""
+
+    @property
+    def cell(self) -> Cell:
+        one, shown = self.one, correlation(self.one.value)
+        if self.few:
+            return f"{shown} ({self.few})"
+        spread = "" if one.spread is None else f" ± {correlation(one.spread)}"
+        interval = ""
+        if one.low is not None and one.high is not None:
+            interval = f" [{_bound(one.low)}, {_bound(one.high)}]"
+        beside = spread + interval + self.mark
+        return Placed(shown, self.place, beside) if self.place else shown + beside
 
 
-def method_table(found: Averaged) -> MethodTable:
-    rows = [MethodRow(method.name, _figures(found, at)) for at, method in enumerate(found.methods)]
-    common = [column.common for column in found.columns]
-    return MethodTable(found.coefficient, found.axes, rows, common)
-
-
-def methods_section(title: str, about: Sequence[str], table: MethodTable) -> Section:
+def methods_section(title: str, about: Sequence[str], found: Averaged) -> Section:
     """An average of a single axis would say it again, and is left out."""
-    axes = list(table.axes)
-    columns = [*axes, *([AVERAGE] if len(axes) > 1 else [])]
-    heads = ["method", *columns]
-    rows = [
-        [row.name, *map(_cell, row.figures[: len(columns)])]
-        for row in table.rows
-    ]  # fmt: skip
-    caption = f"{COEFFICIENTS.get(table.coefficient, table.coefficient)}, sample level"
-    shown = Table(caption, heads, rows, "l" + "r" * (len(heads) - 1))
-    tables = [shown] if table.shares_documents else [shown, _documents(table, columns)]
-    return Section(title, about, tables, list(_notes(table, columns)))
-
-
-def _documents(table: MethodTable, columns: Sequence[str]) -> Table:
-    pairs = list(zip(columns, table.common, strict=False))
-    heads = [head for name, n in pairs for head in (f"{name}: n", f"{name}: on all {count(n)}")]
-    rows = [
-        [
-            row.name,
-            *(
-                cell
-                for figure, _ in zip(row.figures, pairs, strict=False)
-                for cell in (count(figure.n or 0), correlation(figure.common))
-            ),
+    names = [*found.axes, *([AVERAGE] if len(found.axes) > 1 else [])]
+    columns = dict(zip(names, found.columns, strict=False))
+    rows = {
+        method.name: [
+            _figure(method.name, one, column)
+            for one, column in zip(method.columns, columns.values(), strict=False)
         ]
-        for row in table.rows
+        for method in found.methods
+    }
+    cells: list[list[Cell]] = [
+        [name, *(figure.cell for figure in row)] for name, row in rows.items()
     ]
-    return Table(DOCUMENTS, ["method", *heads], rows, "l" + "r" * len(heads))
+    caption = f"{COEFFICIENTS.get(found.coefficient, found.coefficient)}, sample level"
+    tables = [Table(caption, ["method", *columns], cells, "l" + "r" * len(columns))]
+    if not _share_documents(found):
+        tables.append(_documents(rows, columns))
+    figures = list(chain(*rows.values()))
+    return Section(title, about, tables, list(_notes(figures, columns, _share_documents(found))))
 
 
-def _figures(found: Averaged, at: int) -> list[MethodFigure]:
-    name = found.methods[at].name
-    figures = []
-    for column, one in zip(found.columns, found.methods[at].columns, strict=True):
-        place: Place | None = (
-            "best" if name in column.best else "second" if name in column.second else None
-        )
-        if only(LEVEL, one.n):
-            place = None
-        p = {rival.name: rival.p_holm for rival in column.challengers}.get(name)
-        told = one.value, one.low, one.high, one.spread, place, p, one.n, one.common
-        figures.append(MethodFigure(*told))
-    return figures
+def _figure(method: str, one: AveragedValue, column: AveragedColumn) -> _Figure:
+    """Of too few documents no value has a place."""
+    p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
+    place: Place | None = None
+    if not only(LEVEL, one.n):
+        if method in column.best:
+            place = "best"
+        elif method in column.second:
+            place = "second"
+    return _Figure(one, place, p_holm)
 
 
-def _cell(figure: MethodFigure) -> Cell:
-    shown, beside = correlation(figure.value), _few(figure) or _beside(figure)
-    return Placed(shown, figure.place, beside) if figure.place else shown + beside
+def _share_documents(found: Averaged) -> bool:
+    """Whether all values of a column, the average's too, rest on the same documents."""
+    return all(
+        one.n == column.common
+        for method in found.methods
+        for one, column in zip(method.columns, found.columns, strict=True)
+        if one.value is not None
+    )
 
 
-def _few(figure: MethodFigure) -> str:
-    """What stands in place of all else where the documents are too few."""
-    few = "" if figure.n is None or figure.value is None else only(LEVEL, figure.n)
-    return f" ({few})" if few else ""
+def _documents(
+    rows: Mapping[str, Sequence[_Figure]], columns: Mapping[str, AveragedColumn]
+) -> Table:
+    heads = [
+        head
+        for name, column in columns.items()
+        for head in (f"{name}: n", f"{name}: on all {count(column.common)}")
+    ]
+    cells = [
+        [name, *(cell for f in row for cell in (count(f.one.n), correlation(f.one.common)))]
+        for name, row in rows.items()
+    ]
+    return Table(DOCUMENTS, ["method", *heads], cells, "l" + "r" * len(heads))
 
 
-def _beside(figure: MethodFigure) -> str:
-    spread = "" if figure.spread is None else f" ± {correlation(figure.spread)}"
-    bounds = [figure.low, figure.high]
-    interval = "" if None in bounds else f" [{', '.join(map(_bound, bounds))}]"
-    return spread + interval + _mark(figure)
+def _bound(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # + 0.0: no minus before 0
 
 
-def _bound(value: float | None) -> str:
-    return NONE if value is None else f"{round(value, 2) + 0.0:.2f}"  # + 0.0: no minus before 0
-
-
-def _mark(figure: MethodFigure) -> str:
-    if figure.value is None or figure.place == "best":
-        return ""
-    if figure.p_holm is None:
-        return UNTESTED
-    return APART if figure.p_holm < ALPHA else ""
-
-
-def _notes(table: MethodTable, columns: Sequence[str]) -> Iterator[str]:
-    figures = [figure for row in table.rows for figure in row.figures if not _few(figure)]
-    if any(figure.low is not None for figure in figures):
+def _notes(
+    all_figures: Sequence[_Figure], columns: Mapping[str, AveragedColumn], share_documents: bool
+) -> Iterator[str]:
+    figures = [figure for figure in all_figures if not figure.few]
+    if any(figure.one.low is not None for figure in figures):
         yield INTERVALS
-    if any(figure.spread is not None for figure in figures):
+    if any(figure.one.spread is not None for figure in figures):
         yield SPREAD
     if any(figure.p_holm is not None for figure in figures):
         yield TESTED
-    if UNTESTED in map(_mark, figures):
+    if any(figure.mark == UNTESTED for figure in figures):
         yield LACKING
-    if any(figure.value is None for figure in figures):
+    if any(figure.one.value is None for figure in figures):
         yield UNDEFINED
-    if any(_few(figure) for row in table.rows for figure in row.figures):
+    if len(figures) < len(all_figures):
         yield FEW
-    if not table.shares_documents:
+    if share_documents:
+        shared = (f"{name} {count(column.common)}" for name, column in columns.items())
+        yield f"n: all values of a column rest on the same documents: {', '.join(shared)}."
+    else:
         yield COMMON
-    elif table.common:
-        told = (f"{name} {count(n)}" for name, n in zip(columns, table.common, strict=False))
-        yield f"n: all values of a column rest on the same documents: {', '.join(told)}."

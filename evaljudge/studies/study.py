@@ -24,7 +24,7 @@ from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.report import asked_line, floor_line
-from evaljudge.report.methods import method_table, methods_section
+from evaljudge.report.methods import methods_section
 from evaljudge.report.study import study_markdown, study_page, study_text
 from evaljudge.runs.job import make_job
 from evaljudge.runs.known_briefs import known_briefs
@@ -168,7 +168,7 @@ def _sections(columns: Columns, config: Config) -> tuple[list[Section], dict[str
     for title, (names, about) in wanted.items():
         if compared := columns.compared(names, config.agreement, config.seed):
             found[title] = compared
-            sections.append(methods_section(title, about, method_table(compared)))
+            sections.append(methods_section(title, about, compared))
     return sections, found
 
 

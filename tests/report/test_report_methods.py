@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import NamedTuple
 
 import numpy as np
 from markdown_it import MarkdownIt
@@ -13,6 +14,7 @@ from evaljudge.agreement import (
     AveragedMethod,
     AveragedValue,
     Challenger,
+    Correlation,
     averaged,
 )
 from evaljudge.analysis.findings import Findings
@@ -22,10 +24,6 @@ from evaljudge.report.methods import (
     SPREAD,
     TESTED,
     UNDEFINED,
-    MethodFigure,
-    MethodRow,
-    MethodTable,
-    method_table,
     methods_section,
 )
 from evaljudge.report.study import (
@@ -39,34 +37,64 @@ from evaljudge.sections import Placed, Section, Table
 from evaljudge.sections.figures import FEW
 from evaljudge.text import columns, one_line
 
-TABLE = MethodTable(
+DOCUMENTS = 9
+
+
+class Figure(NamedTuple):
+    """A method's in one column; `p_holm`: beside the column's best."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    spread: float | None = None
+    place: str = ""
+    p_holm: float | None = None
+
+
+def averages(coefficient: Correlation, axes: list[str], rows: dict[str, list[Figure]]) -> Averaged:
+    """As the statistics would have found them, all on the same documents."""
+    return Averaged(
+        coefficient,
+        tuple(axes),
+        tuple(
+            AveragedMethod(name, 1, tuple(
+                AveragedValue(f.value, f.low, f.high, DOCUMENTS, f.spread, f.value) for f in row
+            ))
+            for name, row in rows.items()
+        ),
+        tuple(
+            AveragedColumn(
+                axis,
+                *(tuple(name for name, row in rows.items() if row[at].place == place)
+                  for place in ("best", "second")),
+                tuple(
+                    Challenger(name, None, row[at].p_holm, row[at].p_holm, DOCUMENTS)
+                    for name, row in rows.items()
+                ),
+                DOCUMENTS,
+            )
+            for at, axis in enumerate([*axes, None])
+        ),
+    )  # fmt: skip
+
+
+TABLE = averages(
     "spearman",
     ["coherence", "fluency"],
-    [
-        MethodRow(
-            "ours",
-            [
-                MethodFigure(0.4371, 0.38, 0.49, place="best"),
-                MethodFigure(0.3, 0.25, 0.3549, place="second", p_holm=0.2),
-                MethodFigure(0.3686, 0.32, 0.41, place="best"),
-            ],
-        ),
-        MethodRow(
-            "sampled",
-            [
-                MethodFigure(0.31, 0.25, 0.36, 0.0123, "second", 0.01),
-                MethodFigure(0.4, 0.3, 0.5, 0.02, "best"),
-                MethodFigure(0.355, 0.3, 0.4, 0.01, "second", 0.0499),
-            ],
-        ),
-        MethodRow(
-            "half", [MethodFigure(-0.0001, -0.2, -0.001), MethodFigure(None), MethodFigure(None)]
-        ),
-        MethodRow(
-            "last",
-            [MethodFigure(0.1, 0.0, 0.2, p_holm=0.05), MethodFigure(0.1), MethodFigure(0.1)],
-        ),
-    ],
+    {
+        "ours": [
+            Figure(0.4371, 0.38, 0.49, place="best"),
+            Figure(0.3, 0.25, 0.3549, place="second", p_holm=0.2),
+            Figure(0.3686, 0.32, 0.41, place="best"),
+        ],
+        "sampled": [
+            Figure(0.31, 0.25, 0.36, 0.0123, "second", 0.01),
+            Figure(0.4, 0.3, 0.5, 0.02, "best"),
+            Figure(0.355, 0.3, 0.4, 0.01, "second", 0.0499),
+        ],
+        "half": [Figure(-0.0001, -0.2, -0.001), Figure(None), Figure(None)],
+        "last": [Figure(0.1, 0.0, 0.2, p_holm=0.05), Figure(0.1), Figure(0.1)],
+    },
 )
 MARKDOWN = """\
 # Methods compared
@@ -119,8 +147,8 @@ methods and axes.
 """
 
 
-def made(table: MethodTable = TABLE) -> list[Section]:
-    return [methods_section("SummEval", ["Llama judges."], table)]
+def made() -> list[Section]:
+    return [methods_section("SummEval", ["Llama judges."], TABLE)]
 
 
 class Reader(HTMLParser):
@@ -202,9 +230,9 @@ def test_every_medium_says_what_its_marks_mean() -> None:
 
 
 def test_nothing_is_explained_that_is_not_there() -> None:
-    rows = [MethodRow("only", [MethodFigure(0.3, place="best"), MethodFigure(0.3, place="best")])]
-    section = methods_section("S", [], MethodTable("kendall", ["fluency"], rows))
-    assert section.notes == []
+    rows = {"only": [Figure(0.3, place="best"), Figure(0.3, place="best")]}
+    section = methods_section("S", [], averages("kendall", ["fluency"], rows))
+    assert section.notes == ["n: all values of a column rest on the same documents: fluency 9."]
     assert section.tables[0].heads == ["method", "fluency"]  # an average of one is that one
     assert section.tables[0].rows == [["only", "0.300"]]
     assert section.tables[0].title == "Kendall (tau-b), sample level"
@@ -219,10 +247,8 @@ def test_sections_without_places_have_no_legend_of_places() -> None:
 
 def test_5_percent_is_the_line() -> None:
     def mark(p_holm: float | None) -> str:
-        rows = [MethodRow("m", [MethodFigure(0.1, p_holm=p_holm)] * 2)]
-        return str(
-            methods_section("", [], MethodTable("pearson", ["a"], rows)).tables[0].rows[0][1]
-        )
+        found = averages("pearson", ["a"], {"m": [Figure(0.1, p_holm=p_holm)] * 2})
+        return str(methods_section("", [], found).tables[0].rows[0][1])
 
     assert [mark(p) for p in (0.0499, 0.05, None)] == ["0.100‡", "0.100", "0.100°"]
 
@@ -238,11 +264,11 @@ def test_takes_what_the_statistics_found() -> None:
     nothing = AveragedValue(None, None, None, 0, None)
     found = Averaged(
         coefficient="kendall",
-        axes=("fluency",),
+        axes=("fluency", "relevance"),
         methods=(
-            AveragedMethod("a", 2, (defined, nothing)),
-            AveragedMethod("b", 1, (less, less)),
-            AveragedMethod("c", 1, (less, nothing)),
+            AveragedMethod("a", 2, (defined, nothing, nothing)),
+            AveragedMethod("b", 1, (less, less, less)),
+            AveragedMethod("c", 1, (less, nothing, nothing)),
         ),
         columns=(
             AveragedColumn(
@@ -250,31 +276,29 @@ def test_takes_what_the_statistics_found() -> None:
                 (Challenger("b", 0.2, 0.01, 0.02, 9), Challenger("c", 0.2, None, None, 1)),
                 7,
             ),
+            AveragedColumn("relevance", ("b",), (), (), 8),
             AveragedColumn(None, ("b",), (), (), 8),
         ),
     )  # fmt: skip
-    assert method_table(found) == MethodTable(
-        "kendall",
-        ("fluency",),
-        [
-            MethodRow(
-                "a",
-                [
-                    MethodFigure(0.4, 0.3, 0.5, 0.01, "best", n=9, common=0.45),
-                    MethodFigure(None, n=0),
-                ],
-            ),
-            MethodRow(
-                "b",
-                [
-                    MethodFigure(0.2, place="second", p_holm=0.02, n=8),
-                    MethodFigure(0.2, place="best", n=8),
-                ],
-            ),
-            MethodRow("c", [MethodFigure(0.2, place="second", n=8), MethodFigure(None, n=0)]),
-        ],
-        [7, 8],
-    )
+    table, documents = methods_section("S", [], found).tables
+    assert table.title == "Kendall (tau-b), sample level"
+    assert table.rows == [
+        ["a", "0.400 ± 0.010 [0.30, 0.50]", "–", "–"],
+        ["b", "0.200‡", "0.200", "0.200"],
+        ["c", "0.200°", "–", "–"],
+    ]
+    places = [[getattr(cell, "place", None) for cell in row[1:]] for row in table.rows]
+    assert places == [["best", None, None], ["second", "best", "best"], ["second", None, None]]
+    assert documents.heads == [
+        "method",
+        *("fluency: n", "fluency: on all 7", "relevance: n", "relevance: on all 8"),
+        *("average: n", "average: on all 8"),
+    ]
+    assert documents.rows == [
+        ["a", "9", "0.450", "0", "–", "0", "–"],
+        ["b", "8", "–", "8", "–", "8", "–"],
+        ["c", "8", "–", "0", "–", "0", "–"],
+    ]
 
 
 def test_from_scores_to_a_table() -> None:
@@ -286,7 +310,7 @@ def test_from_scores_to_a_table() -> None:
         for name, noise in (("noisy", 5.0), ("near", 0.5))
     }
     found = averaged(documents, systems, methods, human, resamples=100, permutations=200)
-    section = methods_section("World", [], method_table(found))
+    section = methods_section("World", [], found)
     noisy, near = section.tables[0].rows
     assert [getattr(cell, "place", None) for cell in near[1:]] == ["best"] * 3
     assert [getattr(cell, "place", None) for cell in noisy[1:]] == ["second"] * 3
@@ -298,8 +322,8 @@ def test_from_scores_to_a_table() -> None:
 
 def sections_of(words: list[str]) -> list[Section]:
     """Methods, axes, titles and sentences named so."""
-    figures = [MethodFigure(0.3, 0.2, 0.4, 0.01, "second", 0.01)] * (len(words) + 1)
-    table = MethodTable("spearman", words, [MethodRow(word, figures) for word in words])
+    figures = [Figure(0.3, 0.2, 0.4, 0.01, "second", 0.01)] * (len(words) + 1)
+    table = averages("spearman", words, dict.fromkeys(words, figures))
     return [methods_section(word, words, table) for word in words]
 
 
@@ -345,7 +369,7 @@ def compared(methods: dict[str, list[float]], documents: int) -> Section:
     given = {name: {"fluency": scores} for name, scores in methods.items()}
     human = {"fluency": systems.astype(float)}
     found = averaged(ids, systems, given, human, resamples=20, permutations=20)
-    return methods_section("World", [], method_table(found))
+    return methods_section("World", [], found)
 
 
 UP, SWAPPED = [0.0, 1, 2, 3, 4], [0.0, 1, 2, 4, 3]
