@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from evaljudge.analysis.findings import CostRow, Findings
@@ -44,37 +45,36 @@ EACH = (
     "of them cost on average. A score is that of one candidate on one axis; of the total, any."
 )
 
-_ADDED = (
-    "asks", "requests", "prompt", "prefilled", "generated", "further", "seconds", "gpu_seconds",
-)  # fmt: skip
+_ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds".split()
 
 
 def cost(findings: Findings) -> Section:
-    rows = _with_total(_by_judge_and_axis(findings.costs))
+    rows = _by_judge_and_axis(findings.costs)
     on_gpus = any(row.gpu_seconds for row in rows)
-    tables = [
-        _in_all(rows, on_gpus),
-        _each("For one document", "documents", [(row, row.documents) for row in rows]),
-        _each("For one score", "scores", [(row, row.scores) for row in rows]),
-    ]
+    heads = ["asks", "prompt", "further", "prefilled", "generated", "seconds"]
+    in_all = partial(_in_all, on_gpus)
+    tables = [_table("In all", heads + ["GPU seconds"] * on_gpus, rows, in_all)]
+    for what in ("document", "score"):
+        each = partial(_each, f"{what}s")
+        tables.append(
+            _table(f"For one {what}", [f"{what}s, each:", *heads[:2], *heads[3:]], rows, each)
+        )
     notes = [ASKED, SHARED, f"{SECONDS} {GPU_SECONDS}" if on_gpus else SECONDS, EACH]
     return Section(COST, [], tables, notes)
 
 
 def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:
-    """The stages of each together."""
+    """The stages of each together, and then a total: all rows are of the same documents, and each
+    is of scores of its own.
+    """
     stages: dict[tuple[str, str], list[CostRow]] = {}
     for row in costs:
         stages.setdefault((row.judge, row.axis), []).append(row)
-    return [_sum(rows) for rows in stages.values()]
-
-
-def _with_total(rows: Sequence[CostRow]) -> list[CostRow]:
-    """All rows are of the same documents, and each is of scores of its own."""
-    if not rows:
-        return []
-    scores = sum(row.scores for row in rows)
-    return [*rows, replace(_sum(rows), judge="total", axis="", scores=scores)]
+    rows = [_sum(each) for each in stages.values()]
+    if rows:
+        scores = sum(row.scores for row in rows)
+        rows.append(replace(_sum(rows), judge="total", axis="", scores=scores))
+    return rows
 
 
 def _sum(rows: Sequence[CostRow]) -> CostRow:
@@ -82,29 +82,19 @@ def _sum(rows: Sequence[CostRow]) -> CostRow:
     return replace(rows[0], **sums)
 
 
-def _in_all(rows: Sequence[CostRow], on_gpus: bool) -> Table:
-    heads = ["asks", "prompt", "further", "prefilled", "generated", "seconds"]
-    heads += ["GPU seconds"] if on_gpus else []
-    figures = [
-        [
-            *map(count, (row.asks, row.prompt, row.further, row.prefilled, row.generated)),
-            f"{row.seconds:,.1f}",
-            *([f"{row.gpu_seconds:,.1f}"] if on_gpus else []),
-        ]
-        for row in rows
-    ]
-    return _table("In all", heads, rows, figures)
+def _in_all(on_gpus: bool, row: CostRow) -> list[str]:
+    counts = map(count, (row.asks, row.prompt, row.further, row.prefilled, row.generated))
+    seconds = [row.seconds, row.gpu_seconds] if on_gpus else [row.seconds]
+    return [*counts, *(f"{one:,.1f}" for one in seconds)]
 
 
-def _each(title: str, what: str, counted: Sequence[tuple[CostRow, int]]) -> Table:
-    heads = [f"{what}, each:", "asks", "prompt", "prefilled", "generated", "seconds"]
-    figures = [[count(n), *(_of_one(row, n) if n else [NONE] * 5)] for row, n in counted]
-    return _table(title, heads, [row for row, _ in counted], figures)
-
-
-def _of_one(row: CostRow, n: int) -> list[str]:
+def _each(what: str, row: CostRow) -> list[str]:
+    """How many documents or scores there are, and what one of them cost."""
+    n: int = getattr(row, what)
+    if not n:
+        return [count(n), *[NONE] * 5]
     amounts = (row.asks, row.prompt, row.prefilled, row.generated)
-    return [*(_average(amount / n) for amount in amounts), f"{row.seconds / n:,.4f}"]
+    return [count(n), *(_average(amount / n) for amount in amounts), f"{row.seconds / n:,.4f}"]
 
 
 def _average(number: float) -> str:
@@ -113,7 +103,10 @@ def _average(number: float) -> str:
 
 
 def _table(
-    title: str, heads: Sequence[str], rows: Sequence[CostRow], figures: Sequence[Sequence[str]]
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[CostRow],
+    figures: Callable[[CostRow], list[str]],
 ) -> Table:
-    cells = [[row.judge, row.axis, *told] for row, told in zip(rows, figures, strict=True)]
+    cells = [[row.judge, row.axis, *figures(row)] for row in rows]
     return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)

@@ -9,15 +9,15 @@ of methods and axes come from configurations: strangers' words, as are, here, ti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import template
 from evaljudge.report.screen import on_screen, wrapped
-from evaljudge.sections import Cell, Place, Placed, Section, Table
-from evaljudge.text import LONG, markdown, one_line
+from evaljudge.sections import Place, Placed, Section, Table
+from evaljudge.text import LONG, SHORT, markdown, one_line
 
 TITLE = "Methods compared"
 PLACES = "Bold: the best of its column; underlined: the second."
@@ -28,61 +28,47 @@ _STUDY = Path(__file__).with_name("study.html.j2")
 
 
 def study_markdown(sections: Sequence[Section], lead: Sequence[str]) -> str:
-    blocks = [f"# {TITLE}", *(markdown(said, LONG) for said in lead)]
+    blocks = [f"# {TITLE}", *(markdown(line, LONG) for line in lead)]
     for section in sections:
-        told = _told(section, PLACES)
-        harmless = replace(
-            told,
-            title=markdown(told.title),
-            about=[markdown(said, LONG) for said in told.about],
-            notes=[markdown(note, LONG) for note in told.notes],
-        )
-        blocks += section_blocks(harmless)
+        blocks += section_blocks(_shown(section, PLACES, markdown))
     return "\n\n".join(blocks) + "\n"
 
 
 def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
-    blocks = [_paragraph(said) for said in lead]
-    for section in sections:
-        told = _told(section, PLACES_ON_SCREEN)
-        blocks.append("\n".join([one_line(told.title), *map(_paragraph, told.about)]))
-        blocks += [f"{one_line(t.title)}\n{on_screen(_raised(t))}" for t in told.tables]
-        blocks.append("\n".join(map(_paragraph, told.notes)))
+    blocks = [wrapped(one_line(line, LONG)) for line in lead]
+    for given in sections:
+        section = _shown(given, PLACES_ON_SCREEN, one_line)
+        blocks.append("\n".join([section.title, *map(wrapped, section.about)]))
+        blocks += [f"{one_line(t.title)}\n{on_screen(_raised(t))}" for t in section.tables]
+        blocks.append("\n".join(map(wrapped, section.notes)))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def study_page(sections: Sequence[Section], lead: Sequence[str]) -> str:
     layout = template()
     study = layout.environment.from_string(_STUDY.read_text(encoding="utf-8"))
-    shown = [_on_one_line(_told(section, PLACES)) for section in sections]
+    shown = [_shown(section, PLACES, one_line) for section in sections]
     return study.render(layout=layout, title=TITLE, lead=lead, sections=shown)
 
 
-def _told(section: Section, places: str) -> Section:
-    """With what the medium's way to show places means, where there are any."""
+def _shown(section: Section, places: str, line: Callable[[str, int], str]) -> Section:
+    """Its sentences as a medium shows them; the first note is what its marks of places mean."""
     cells = [cell for table in section.tables for row in table.rows for cell in row]
     placed = any(isinstance(cell, Placed) for cell in cells)
-    return replace(section, notes=[places, *section.notes]) if placed else section
-
-
-def _raised(table: Table) -> Table:
-    return replace(table, rows=[list(map(_raised_cell, row)) for row in table.rows])
-
-
-def _raised_cell(cell: Cell) -> Cell:
-    if isinstance(cell, Placed):
-        return f"{cell.figure}{_RAISED[cell.place]}{cell.beside}"
-    return cell
-
-
-def _on_one_line(section: Section) -> Section:
     return replace(
         section,
-        title=one_line(section.title),
-        about=[one_line(said, LONG) for said in section.about],
-        notes=[one_line(note, LONG) for note in section.notes],
+        title=line(section.title, SHORT),
+        about=[line(sentence, LONG) for sentence in section.about],
+        notes=[line(note, LONG) for note in [places] * placed + list(section.notes)],
     )
 
 
-def _paragraph(said: str) -> str:
-    return wrapped(one_line(said, LONG))
+def _raised(table: Table) -> Table:
+    rows = [
+        [
+            f"{cell.figure}{_RAISED[cell.place]}{cell.beside}" if isinstance(cell, Placed) else cell
+            for cell in row
+        ]
+        for row in table.rows
+    ]
+    return replace(table, rows=rows)
