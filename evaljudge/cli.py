@@ -12,7 +12,7 @@ import typer
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
-from evaljudge.probes.commands import Column, studies_app
+from evaljudge.probes.commands import Column, Format, Seed, Sources, studies_app
 
 if TYPE_CHECKING:
     from evaljudge.runs.pipeline import Outcome
@@ -42,6 +42,11 @@ Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
 ]
 
+RatedCases = Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")]
+SkipBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
+]
+
 
 @app.command()
 def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
@@ -49,7 +54,7 @@ def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> 
     import evaljudge
     from evaljudge.runs.progress import watcher
 
-    _tell(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
+    _print_outcome(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
 
 
 @app.command()
@@ -77,7 +82,7 @@ def report(config: ConfigFile, changes: Changes = None) -> None:
     import evaljudge
     from evaljudge.runs.progress import watcher
 
-    _tell(evaljudge.make_report(config, changes or (), watcher=watcher()))
+    _print_outcome(evaljudge.make_report(config, changes or (), watcher=watcher()))
 
 
 @app.command()
@@ -114,7 +119,7 @@ def plan(
 
 @app.command()
 def agree(
-    cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
+    cases: RatedCases,
     scores: Annotated[
         list[str] | None,
         typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV; may be repeated."),
@@ -129,14 +134,10 @@ def agree(
     axis: Annotated[
         list[str] | None, typer.Option(help="A human axis to look at; may be repeated.")
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="The cases' format.")] = "generic",
-    sources: Annotated[
-        str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
-    ] = None,
+    form: Format = "generic",
+    sources: Sources = None,
     column: Column = None,
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
-    ] = False,
+    skip_bad_rows: SkipBadRows = False,
     resample: Annotated[
         str, typer.Option(help="What intervals resample: documents, systems or both.")
     ] = "documents",
@@ -145,7 +146,7 @@ def agree(
     ] = "spearman",
     resamples: Annotated[int, typer.Option(help="Behind each interval.")] = 1000,
     permutations: Annotated[int, typer.Option(help="Behind each p.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
+    seed: Seed = 0,
     out: Annotated[
         str | None, typer.Option(help="Also write the tables here (a path or URI).")
     ] = None,
@@ -194,7 +195,7 @@ def references(
 
 @app.command()
 def calibrate(
-    cases: Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")],
+    cases: RatedCases,
     scores: Annotated[
         list[str], typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV; repeatable.")
     ],
@@ -211,16 +212,12 @@ def calibrate(
         float | None, typer.Option(help="The share of good ones that a selection is to have.")
     ] = None,
     folds: Annotated[int, typer.Option(help="Of documents, each mapped by the others.")] = 5,
-    form: Annotated[str, typer.Option("--format", help="The cases' format.")] = "generic",
-    sources: Annotated[
-        str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
-    ] = None,
+    form: Format = "generic",
+    sources: Sources = None,
     column: Column = None,
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
-    ] = False,
+    skip_bad_rows: SkipBadRows = False,
     resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
+    seed: Seed = 0,
     out: Annotated[
         str | None, typer.Option(help="Write calibrated scores and selections here.")
     ] = None,
@@ -255,10 +252,10 @@ def demo(
     from evaljudge.commands.demo import run_demo
     from evaljudge.runs.progress import watcher
 
-    _tell(run_demo(out, documents, seed, watcher()))
+    _print_outcome(run_demo(out, documents, seed, watcher()))
 
 
-def _tell(outcome: Outcome) -> None:
+def _print_outcome(outcome: Outcome) -> None:
     """What a run came to: coverage first, then agreement, then where things lie."""
     from evaljudge.report import agreement_text, asked_line, floor_line, unscored_text
     from evaljudge.sections.figures import percent
@@ -287,10 +284,10 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         app(arguments)
     except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
-        print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
+        print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
         sys.exit(USER_MISTAKE)
     except GivenUp as error:
-        print(f"evaljudge: {_one_line(str(error))}", file=sys.stderr)
+        print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP)
     except SystemExit as end:
         for note in getattr(end, "__notes__", ()):  # what is kept, where a signal ended a run
@@ -306,7 +303,7 @@ def _end(number: int, _: object) -> None:
     sys.exit(128 + number)
 
 
-def _one_line(text: str) -> str:
+def _printable(text: str) -> str:
     """One line of printable text: a corpus' own words may stand in a message."""
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 

@@ -73,7 +73,7 @@ def test_a_run_says_the_first_three_above_its_tables(
         return any_text(prompt, how)
 
     outcome = evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
-    cli._tell(outcome)
+    cli._print_outcome(outcome)
     told = [line for line in capsys.readouterr().out.splitlines() if line[:8] == "unscored"]
     assert len(told) == 3
     assert told[0].startswith("unscored   no reference × 11: give the documents `references`")

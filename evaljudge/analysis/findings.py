@@ -51,7 +51,7 @@ class RivalRow:
 
 @dataclass(frozen=True, slots=True)
 class StandingRow:
-    """Of one human axis at one level: which scorer agrees best, and who cannot be told from it."""
+    """Of one human axis at one level: the best scorer, and those not significantly worse."""
 
     axis: str
     level: Level
@@ -59,7 +59,7 @@ class StandingRow:
     best: str
     value: float
     rivals: Sequence[RivalRow]
-    indistinguishable: Sequence[str]  # tested, and not told apart from the best
+    indistinguishable: Sequence[str]  # tested, and not significantly different
     undefined: Sequence[str]  # scorers without a correlation
 
 

@@ -32,7 +32,7 @@ from evaljudge.records import ANY_AXIS, HUMAN
 
 ALPHA = 0.05
 MOST_TESTED = 20_000
-"""Rated candidates: of more, a seeded sample of whole documents is tested, and said to be one."""
+"""Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {
     "kappa": None,
     "kappa_linear": "linear",

@@ -100,7 +100,7 @@ class Tables:
         self.add_scores(case, scores, self.columns)
 
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
-        """A key that is new begins a column, which is then told of all cases in the same order."""
+        """A new key begins a column, which must be given all cases in the same order."""
         for key in keys:
             column = self.columns.setdefault(key, Column())
             for candidate in case.candidates:

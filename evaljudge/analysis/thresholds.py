@@ -5,7 +5,7 @@
     synthetic  4.1  3.0  2.3  1.2      from the top, the share rated 4 or higher: 1/1 2/2 2/3 3/4
     rated        5    4    2    4      so: at least 3.0
 
-How the threshold is chosen, and how its worth is told by documents it was not chosen on, stands in
+How the threshold is chosen, and how it is tested on documents it was not chosen on, stands in
 agreement/precision.py. Where no score reaches the precision, or too little is rated to tell,
 nothing is selected, and a warning says why.
 """

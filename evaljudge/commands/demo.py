@@ -15,7 +15,7 @@ from typing import Any
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.runs.pipeline import Outcome, Watcher, run
 
-SAID = """\
+ABOUT = """\
 The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of
 this corpus and nothing else; the agreement below is with the true levels of its texts.
 A real model in its place:
@@ -27,8 +27,7 @@ Settings of its judge compared in one table, with the references of this run:
 
 def run_demo(out: Path, documents: int, seed: int, watcher: Watcher) -> Outcome:
     config = write_demo(out, documents, seed)
-    said = SAID.format(config=config, other=out / "real", study=out / "study.yaml")
-    print(said, flush=True)
+    print(ABOUT.format(config=config, other=out / "real", study=out / "study.yaml"), flush=True)
     return run(str(config), watcher=watcher)
 
 
@@ -55,14 +54,11 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "workers": {"executor": "ray"},
         "calibrate": ["synthetic"],
         "select": [
-            {
-                "name": "best-fifth",
-                "all": [{"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.2}],
-            },
-            {
-                "name": "mostly-fluent",
-                "all": [{"scorer": "synthetic", "axis": "fluency", "good": 4, "precision": 0.9}],
-            },
+            {"name": name, "all": [{"scorer": scorer, "axis": "fluency", **asked}]}
+            for name, scorer, asked in (
+                ("best-fifth", "synthetic.level", {"top_fraction": 0.2}),
+                ("mostly-fluent", "synthetic", {"good": 4, "precision": 0.9}),
+            )
         ],
     }
 

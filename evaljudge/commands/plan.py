@@ -60,11 +60,9 @@ def planned_text(
 
 
 def _lines(
-    plans: Sequence[tuple[str, Plan]],
-    config: Config,
-    throughput: float | None,
+    plans: Sequence[tuple[str, Plan]], config: Config, throughput: float | None,
     engines: Engines | None,
-) -> Iterator[str]:
+) -> Iterator[str]:  # fmt: skip
     first = plans[0][1]
     yield f"{first.cases:,} cases, {first.candidates:,} candidates"
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
@@ -76,7 +74,9 @@ def _lines(
     for label, plan in plans:
         yield from _table(label, plan)
     for label, plan in plans:
-        yield from _foreseen(label, plan)
+        for name, reasons in plan.unscored.items():
+            where = f"{label}: {name}" if label else name
+            yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
     if len(plans) > 1:
         yield f"{'all runs':42}" + _numbers(*(plan for _, plan in plans))
     job = make_job(config, engines)
@@ -91,7 +91,7 @@ def _lines(
     yield FURTHER
     yield from _by_layout(job, engines)
     if throughput:
-        yield _hours([plan for _, plan in plans], make_job(config, engines), throughput)
+        yield _hours([plan for _, plan in plans], job, throughput)
 
 
 def _table(label: str, plan: Plan) -> Iterator[str]:
@@ -109,12 +109,6 @@ def _table(label: str, plan: Plan) -> Iterator[str]:
     yield f"{'total':42}" + _numbers(plan)
 
 
-def _foreseen(label: str, plan: Plan) -> Iterator[str]:
-    for name, reasons in plan.unscored.items():
-        where = f"{label}: {name}" if label else name
-        yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
-
-
 def _numbers(*plans: Plan) -> str:
     totals = [plan.total for plan in plans]
     sums = [[t.asks, t.prompt, t.floor, t.generated] for t in totals]
@@ -130,13 +124,11 @@ def _by_layout(job: Job, engines: Engines | None) -> Iterator[str]:
         for layout in LAYOUTS
         if layout != job.config.layout
     ]
-    found = prefilled_by_layout(job, others)
-    told = "; ".join(
-        f"{layout} {floor:,} of {prompt:,}" for layout, (prompt, floor) in sorted(found.items())
-    )
+    found = sorted(prefilled_by_layout(job, others).items())
+    floors = "; ".join(f"{layout} {floor:,} of {prompt:,}" for layout, (prompt, floor) in found)
     yield (
         f"By layout, a fresh run of (at most {COMPARED_CASES}) cases would prefill at least, of "
-        f"its prompt tokens:\n{told} (this configuration: {job.config.layout})"
+        f"its prompt tokens:\n{floors} (this configuration: {job.config.layout})"
     )
 
 

@@ -47,7 +47,7 @@ def floor_line(findings: Findings) -> str:
 
 def facts(findings: Findings) -> dict[str, str]:
     """What the report is of; what is not known of given scores is left out."""
-    told = {
+    known = {
         "Task": findings.task,
         "Corpus": findings.corpus,
         "Judge model": findings.model,
@@ -55,7 +55,7 @@ def facts(findings: Findings) -> dict[str, str]:
         "Cases": count(findings.cases),
         "Candidates": f"{count(findings.candidates)} ({count(findings.rated)} rated by people)",
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in known.items() if value}
 
 
 def rule(selected: Selected) -> list[str]:
@@ -70,36 +70,32 @@ def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, A
     if "at_most" in condition:
         asked.append(f"at most {short(condition['at_most'])}")
     if "top_fraction" in condition:
-        asked.append(_top(condition, thresholds))
+        found = _threshold(condition, thresholds, "top_fraction")
+        least = found.get("value")
+        reached = "" if least is None else f" (at least {short(least)})"
+        asked.append(f"in the top {short(condition['top_fraction'] * 100)}%{reached}")
     if "precision" in condition:
-        asked.append(_precise(condition, thresholds))
+        target = f"{short(condition['precision'])} of ratings ≥ {short(condition['good'])}"
+        found = _threshold(condition, thresholds, "precision", "good")
+        asked.append(f"precision {target} ({_reached(found)})")
     return f"{condition['scorer']} on {condition['axis']}: {', '.join(asked)}"
 
 
-def _top(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
-    told = f"in the top {short(condition['top_fraction'] * 100)}%"
-    found = _threshold(condition, thresholds, "top_fraction")
-    if found is None or found["value"] is None:
-        return told
-    return f"{told} (at least {short(found['value'])})"
-
-
-def _precise(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:
-    told = f"precision {short(condition['precision'])} of ratings ≥ {short(condition['good'])}"
-    found = _threshold(condition, thresholds, "precision", "good")
-    if found is None or found["cross_fitted"] is None:
-        return f"{told} (too few ratings to find a threshold)"
+def _reached(found: Mapping[str, Any]) -> str:
+    """What a target precision came to."""
+    if found.get("cross_fitted") is None:
+        return "too few ratings to find a threshold"
     if found["value"] is None:
-        return f"{told} (no threshold reaches it; the best is {correlation(found['best'])})"
+        return f"no threshold reaches it; the best is {correlation(found['best'])}"
     share = found["cross_fitted"]["precision"]
     tried = bracketed(share["value"], share["low"], share["high"])
-    return f"{told} (at least {short(found['value'])}; cross-fitted {tried})"
+    return f"at least {short(found['value'])}; cross-fitted {tried}"
 
 
 def _threshold(
     condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]], *asked: str
-) -> Mapping[str, Any] | None:
-    """What the condition came to, of what it asked in these words."""
+) -> Mapping[str, Any]:
+    """What the condition came to, of what it asked in these words; empty where that is unknown."""
     keys = ("scorer", "axis", *asked)
     same = (t for t in thresholds if all(t.get(key) == condition[key] for key in keys))
-    return next(same, None)
+    return next(same, {})

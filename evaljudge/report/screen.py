@@ -4,7 +4,7 @@ axis     level   best (Spearman)  cannot be told from it  told from it
 fluency  sample  geval (0.441)    words; synthetic        chrF (p 0.012); BLEU (p 0.003) +4
 
 Figures are shown whole. Columns of words give way, the widest first: a name is cut, a list of
-names is counted on. What still does not fit is told in parts, the leading columns repeated.
+names is counted on. What still does not fit is shown in parts, the leading columns repeated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evaljudge.text import columns, fitted, one_line
 WIDEST = 100
 WIDEST_NAME = 24  # in a list, and above a column of figures
 LEAST_WORDS = 14  # what a column of words keeps beside many columns
-LEAST_LEAD = 40  # where it is the only one: names that rows are told apart by
+LEAST_LEAD = 40  # where it is the only one: names by which rows are known
 _GAP = "  "
 
 
@@ -91,17 +91,17 @@ def _cell(cell: Cell, width: int | None = None) -> str:
 
 def _listed(names: Sequence[Named], width: int | None) -> str:
     """As many whole names as fit, but one in any case, and how many others there are."""
-    told = [named.shown(_short(named.name)) for named in names]
-    for kept in range(len(told), 0, -1):
-        more = f" +{len(told) - kept}" if kept < len(told) else ""
-        shown = "; ".join(told[:kept]) + more
+    each = [named.shown(_short(named.name)) for named in names]
+    for kept in range(len(each), 0, -1):
+        more = f" +{len(each) - kept}" if kept < len(each) else ""
+        shown = "; ".join(each[:kept]) + more
         if width is None or columns(shown) <= width:
             break
     return shown if kept > 1 or width is None else _cut_to(width, names[0], more)
 
 
 def _cut_to(width: int, named: Named, more: str) -> str:
-    """The name gives way; what is told of it stays."""
+    """The name is cut; the remark on it stays."""
     room = width - columns(named.shown("") + more)
     return named.shown(_short(named.name, max(room, 2))) + more
 

@@ -4,7 +4,7 @@ Table(title="Sample level: people", heads=["axis", "fluency"], sides="lr",
       rows=[["coherence", "0.512 [0.431, 0.590]"]])
 Table(…, rows=[[[Named("chrF", "0.735")], [Named("BLEU", "p 0.012"), Named("METEOR")]]])
 
-A cell on the left side holds strangers' words, or a list of names with what is told of each; a
+A cell on the left side holds strangers' words, or a list of names, each with a remark; a
 cell on the right holds a figure of our own. Who writes a table makes the words harmless.
 """
 
@@ -20,14 +20,14 @@ from evaljudge.sections.figures import NONE
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A stranger's name, and in our own words what is told of it: `chrF (p 0.012)`."""
+    """A stranger's name, and a remark of our own on it: `chrF (p 0.012)`."""
 
     name: str
-    told: str = ""
+    remark: str = ""
 
     def shown(self, name: str) -> str:
         """With its name as the writer shows it."""
-        return f"{name} ({self.told})" if self.told else name
+        return f"{name} ({self.remark})" if self.remark else name
 
 
 Place = Literal["best", "second"]
@@ -60,7 +60,7 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     sides: str
-    lead: int = 1  # columns that a terminal repeats where it tells a wide table in parts
+    lead: int = 1  # columns that a terminal repeats where a wide table is shown in parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,8 +105,8 @@ def probability(p: float | None) -> str:
 
 def together(numbers: Iterable[int]) -> str:
     """`100`, or `100 / 100 / 98` where the coefficients rest on differently many."""
-    told = list(map(count, numbers))
-    return told[0] if len(set(told)) == 1 else " / ".join(told)
+    shown = list(map(count, numbers))
+    return shown[0] if len(set(shown)) == 1 else " / ".join(shown)
 
 
 def short(number: float) -> str:

@@ -37,14 +37,14 @@ def expand(entries: Sequence[Entry]) -> JudgesSpec:
 def _judges(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(entry, str | Mapping):
         raise UserError(f"{where}: must be the name of a judge, or its settings")
-    told = {"judge": entry} if isinstance(entry, str) else dict(entry)
-    kind = told.pop("judge", None)
+    given = {"judge": entry} if isinstance(entry, str) else dict(entry)
+    kind = given.pop("judge", None)
     if not isinstance(kind, str):
         raise UserError(f"{where}: needs `judge`, the kind of judge")
-    name = told.pop("name", kind)
+    name = given.pop("name", kind)
     if not isinstance(name, str):
         raise UserError(f"{where}.name: must be text")
-    many = {key: values for key, values in told.items() if isinstance(values, list)}
+    many = {key: values for key, values in given.items() if isinstance(values, list)}
     for key, values in many.items():
         if not values:
             raise UserError(f"{where}.{key}: a list without values")
@@ -52,7 +52,7 @@ def _judges(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
             if values.count(value) > 1:
                 raise UserError(f"{where}.{key}: {value!r} is listed twice")
     for point in product(*many.values()):
-        own = told | dict(zip(many, point, strict=True))
+        own = given | dict(zip(many, point, strict=True))
         label = "-".join([str(name), *map(_slug, point)])
         yield label, own if label == kind else {"judge": kind} | own
 

@@ -76,7 +76,7 @@ def run_study(
     """All its runs, resumed where they were begun, and then the tables."""
     config = load_config(given, changes)
     runs = study_runs(config)
-    # what is wrong with the last is said before the first is begun
+    # a mistake in the last is reported before the first begins
     judges = [make_job(one.config, engines).judges for one in runs]
     outcomes = [run(one.config, watcher=watching(), engines=engines) for one in runs]
     columns = Columns()
@@ -139,9 +139,8 @@ def _judges_of_pairs(
 ) -> Iterator[JudgesSpec]:
     """Of each pair; a judge that has nothing written stands with the first writer alone."""
     task = load_task(config.task, config.axes, config.prompts, config.layout)
-    told = {name: {k: v for k, v in own.items() if k != "references"}
-            for name, own in judges.items()}  # fmt: skip
-    written = {judge.name for judge in make_judges(told, task) if judge.parts()}
+    bare = {n: {k: v for k, v in own.items() if k != "references"} for n, own in judges.items()}
+    written = {judge.name for judge in make_judges(bare, task) if judge.parts()}
     seen: list[ModelConfig | None] = []
     for model, _ in pairs:
         again = model in seen
@@ -185,9 +184,9 @@ def _lead(runs: Sequence[StudyRun], outcomes: Sequence[Outcome], is_rated: bool)
 def _warnings(runs: Sequence[StudyRun], outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Those of a run; those of single methods are many, and stand in the runs' reports."""
     names = [name for one in runs for name in one.config.judges]
-    told = dict.fromkeys(w for outcome in outcomes for w in outcome.findings.warnings)
-    single = [w for w in told if w.partition(":")[0] in names]
-    yield from (f"Warning: {warning}" for warning in told if warning not in single)
+    warnings = dict.fromkeys(w for outcome in outcomes for w in outcome.findings.warnings)
+    single = [w for w in warnings if w.partition(":")[0] in names]
+    yield from (f"Warning: {warning}" for warning in warnings if warning not in single)
     if single:
         methods = ", ".join(dict.fromkeys(w.partition(":")[0] for w in single))
         yield f"Warning: the runs' reports have {len(single)} about single methods: {methods}"
