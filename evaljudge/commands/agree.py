@@ -69,7 +69,9 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     axes: dict[str, list[str]] = {}
     for scorer, axis in given:
         axes.setdefault(scorer, []).append(axis)
-    mixes = _mixes(wanted.mixes, axes)
+    mixes = {mix.compact: mix for mix in [mix_of(text, axes) for text in wanted.mixes]}
+    for mixed, mix in mixes.items():
+        check_axes(mix, axes, f"--mix {mixed}")
     axes |= {mixed: mix.axes(axes) for mixed, mix in mixes.items()}
     tables = Tables((scorer, axis) for scorer, on in axes.items() for axis in on)
     for case in read.cases:
@@ -129,14 +131,6 @@ def _measure(metrics: Sequence[Metric], cases: Sequence[Case], given: Given, see
                 else:
                     given[key][at] = value
     return reasons
-
-
-def _mixes(texts: Sequence[str], axes: Axes) -> dict[str, Mix]:
-    """Of scores that were given and of metrics alike, by the name that each goes by."""
-    mixes = [mix_of(text, axes) for text in texts]
-    for mix in mixes:
-        check_axes(mix, axes, f"--mix {mix.compact}")
-    return {mix.compact: mix for mix in mixes}
 
 
 def _scores(

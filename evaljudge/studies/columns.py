@@ -8,7 +8,7 @@ synthetic-yes-no-5.level                                    a reading of synthet
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 
 import numpy as np
@@ -87,34 +87,25 @@ class Columns:
         if self._rated is None or not self._order or not wanted:
             return None
         rated = self._rated.as_rated()
+        scored = {a for trials in wanted.values() for t in trials for a in self._values.get(t, ())}
+        human = {
+            axis: column
+            for axis, column in sorted(rated.human.items())
+            if axis in scored or ANY_AXIS in scored
+        }
+        methods = {m: [self._trial(t, human) for t in trials] for m, trials in wanted.items()}
         return averaged(
             rated.documents,
             rated.systems,
-            {
-                m: [self._trial(t, list(rated.human)) for t in trials]
-                for m, trials in wanted.items()
-            },
-            self._shared(rated.human, wanted),
+            methods,
+            human,
             coefficient=how.coefficient,
             resamples=how.resamples,
             permutations=_enough(how.permutations, len(wanted)),
             seed=seed,
         )
 
-    def _shared(
-        self, human: Mapping[str, NDArray[np.float64]], wanted: Trials
-    ) -> dict[str, NDArray[np.float64]]:
-        """The rated axes that some method has a score on."""
-        axes = {
-            axis for trials in wanted.values() for t in trials for axis in self._values.get(t, ())
-        }
-        return {
-            axis: column
-            for axis, column in sorted(human.items())
-            if axis in axes or ANY_AXIS in axes
-        }
-
-    def _trial(self, trial: str, axes: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
         return {
             axis: np.array(
