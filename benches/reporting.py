@@ -27,7 +27,6 @@ from typing import Any
 
 import psutil
 import yaml
-from scale import configuration, rows
 
 HERE = Path(__file__).parent
 ROUNDS = 2
@@ -36,6 +35,8 @@ WAYS = {"here": 0, "one worker": 1, "two workers": 2}
 
 
 def make_run(folder: Path, cases: int) -> Path:
+    from scale import configuration, rows
+
     import evaljudge
     from evaljudge.engines.scripted import ScriptedEngines
 
