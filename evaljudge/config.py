@@ -316,7 +316,7 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     return spec
 
 
-def _refuse_repeated_keys(file: Path, node: yaml.Node | None) -> None:
+def _refuse_repeated_keys(file: Path | str, node: yaml.Node | None) -> None:
     """YAML itself keeps the last of two keys of one name, and drops the first in silence."""
     if not isinstance(node, yaml.CollectionNode):
         return
@@ -337,6 +337,7 @@ def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
     if not equals or not path:
         raise UserError(f"--set {change}: write it as key=value or key.inner=value")
     try:
+        _refuse_repeated_keys(f"--set {change}", yaml.compose(text, yaml.SafeLoader))
         value = yaml.safe_load(text)
     except yaml.YAMLError:
         raise UserError(f"--set {change}: the value is not YAML") from None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from pydantic import ValidationError
@@ -53,3 +54,27 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
     return f"unknown {kind} {name!r}: {hint}"
+
+
+class Mistakes:
+    """The user's mistakes in one place, told together."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """The work goes on behind the block, whatever was wrong in it."""
+        try:
+            yield
+        except UserError as error:
+            self._found.append(str(error))
+
+    def refuse(self) -> None:
+        if self._found:
+            raise UserError(together(self._found))
+
+
+def together(mistakes: Sequence[str]) -> str:
+    """Several mistakes as one line."""
+    return mistakes[0] if len(mistakes) == 1 else f"{len(mistakes)} mistakes: {'; '.join(mistakes)}"

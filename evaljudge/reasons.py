@@ -112,7 +112,8 @@ KINDS = (
     Kind(
         "the reply was cut at its token limit",
         re.compile(r"the reply was cut at its token limit"),
-        "raise the judge's max_tokens, and switch off thinking if the model does that",
+        "raise the judge's max_tokens (in another `out`), and switch off thinking if the model "
+        "does that",
     ),
     Kind(
         "engine died",

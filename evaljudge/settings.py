@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import UserError, together, unknown
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -66,8 +66,7 @@ def _all_mistakes(
             key = _key_in(kind, given, mistake)
             one_each.setdefault(key, _one_mistake(kind, mistake, [where, *map(str, key)]))
     around = {key[:length] for key in one_each for length in range(len(key))}
-    first, *more = (said for key, said in one_each.items() if key not in around or not key)
-    return f"{1 + len(more)} mistakes: {'; '.join([first, *more])}" if more else first
+    return together([said for key, said in one_each.items() if key not in around or not key])
 
 
 def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource
+from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.runs.job import make_job
 
@@ -198,3 +199,22 @@ def test_a_key_given_twice_is_refused(tmp_path: Path, text: str, said: str) -> N
     with pytest.raises(UserError) as refused:
         load_config(file)
     assert str(refused.value) == f"{file}{said}"
+
+
+def test_a_key_given_twice_in_a_change_is_refused() -> None:
+    change = "judges={direct: {steps: true, steps: false}}"
+    with pytest.raises(UserError, match="--set judges=.*: key 'steps' again"):
+        load_config({"corpus": "c", "out": "o", "model": "m"}, [change])
+
+
+def test_mistakes_in_names_and_settings_are_told_at_once(tmp_path: Path) -> None:
+    config = load_config(
+        {"corpus": "c", "out": str(tmp_path), "model": "m", "axes": ["coherance"],
+         "judges": {"synthetic": {"levls": 3}, "geva": {}}, "metrics": {"rogue1": {}}}
+    )  # fmt: skip
+    with pytest.raises(UserError) as refused:
+        make_job(config, ScriptedEngines())
+    said = str(refused.value)
+    assert said.startswith("4 mistakes: axes: unknown axis 'coherance': did you mean 'coherence'?;")
+    for mistake in ("unknown key 'levls'", "unknown judge 'geva'", "'rogue1'"):
+        assert mistake in said

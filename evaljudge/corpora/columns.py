@@ -59,8 +59,9 @@ _LIKELY = (
     "{theirs} are not read: did you mean {ours}? If so, rename them, or give {advised}",
 )
 _BESIDE = "`ratings` beside `candidates` are nobody's: put them into each candidate"
+_SECOND = "{} looks like a second rating of {!r} and is not read: a row has one for each axis"
 _BY_RATER = (
-    "{} looks like the ratings of several people and is not read: write them as "
+    "{} not read: this looks like ratings by several people, which are written as "
     '`ratings: {{"AXIS": [4, 5]}}`, with a number for each rater'
 )
 Kind = Literal["number", "numbers", "raters", "other"]
@@ -122,6 +123,10 @@ class Unread:
         self._known: set[str] = set()
         self._beside: bool = False
         """Ratings stand beside `candidates`, where they are nobody's."""
+        self._axes = dict[str, str]()
+        """Those that are read, by how they are spelt in small letters."""
+        self._second = dict[str, str]()
+        """Names that seem to rate an axis of which their own row has a rating."""
 
     def see(self, row: Row) -> None:
         nested = row.fields.get("candidates")
@@ -132,22 +137,37 @@ class Unread:
                 self._see(candidate, CANDIDATE)
 
     def _see(self, fields: Mapping[str, Any], known: frozenset[str]) -> None:
+        given = fields.get("ratings")
+        axes = list(map(str, given)) if isinstance(given, Mapping) else []
+        rated = {axis.casefold() for axis in axes}
+        if len(self._axes) < MOST:
+            self._axes = {axis.casefold(): axis for axis in axes} | self._axes
         for name, value in fields.items():
             if name in known or name.startswith(DOTTED):
                 if value is not None:
-                    self._known |= {name, "ratings"} if name.startswith(DOTTED) else {name}
+                    self._known.add("ratings" if name.startswith(DOTTED) else name)
             elif name in self._kinds or len(self._kinds) < MOST:
                 self._kinds[name] = _both(self._kinds.get(name), value)
+                if (axis := _axis_in(name)).casefold() in rated:
+                    self._second[name] = axis
 
     def notes(self) -> list[str]:
         """A line for what looks like ratings, one for what has a likely name, one for the rest."""
         ours = {name: self._our_name(name) for name in self._kinds}
         ratings = {name: to for name, to in ours.items() if to and to.startswith("ratings")}
-        raters = [name for name in self._kinds if self._kinds[name] == "raters"]
-        rest = [name for name, to in ours.items() if not to and name not in raters]
-        notes = [*self._note(_RATINGS, ratings), *(_BY_RATER.format(f"`{n}`") for n in raters)]
-        return [*notes, *([_BESIDE] if self._beside else []), *self._likely_note(),
-                *_rest_note(rest)]  # fmt: skip
+        second = [name for name in self._second if self._kinds[name] == "number"]
+        raters = [name for name in self._kinds if self._is_by_rater(name)]
+        rest = [name for name, to in ours.items() if not to and name not in (*raters, *second)]
+        notes = self._note(_RATINGS, ratings)
+        notes += [_SECOND.format(f"`{name}`", self._second[name]) for name in second]
+        notes += [_BY_RATER.format(_named(raters))] if raters else []
+        notes += [_BESIDE] if self._beside else []
+        return [*notes, *self._likely_note(), *_rest_note(rest)]
+
+    def _is_by_rater(self, name: str) -> bool:
+        """A list of objects with numbers, or one of several columns such as `rating_1`."""
+        kind = self._kinds[name]
+        return kind == "raters" or (kind == "number" and _axis_in(name).isdecimal())
 
     def hint(self) -> str:
         """For a message that rows lack a field: what our fields may have been called."""
@@ -168,10 +188,10 @@ class Unread:
     def _our_name(self, name: str) -> str | None:
         kind, lower = self._kinds[name], name.casefold()
         if kind == "number" and not _NO_RATING.fullmatch(name):
-            axis = _BEHIND.sub("", _AROUND.sub("", name))
-            alone = lower in ("rating", "ratings", "score", "scores", "human")
-            ours = f"{DOTTED}{'overall' if alone else axis}"
-            return None if ours in self._known else ours
+            axis = _axis_in(name)
+            if axis.isdecimal() or name in self._second:
+                return None
+            return f"{DOTTED}{self._axes.get(axis.casefold(), axis)}"
         if kind == "numbers":
             return "ratings"
         lacking = [field for field in KNOWN_FIELDS if field not in self._known]
@@ -179,6 +199,16 @@ class Unread:
             if lower in OTHER_NAMES.get(field, ()) and field != "ratings":
                 return field
         return next(iter(get_close_matches(lower, lacking, n=1, cutoff=0.8)), None)
+
+
+def _axis_in(name: str) -> str:
+    """The axis that a column of ratings would be of: `coherence` of `human_coherence_score`."""
+    if name.casefold() in ("rating", "ratings", "score", "scores", "human"):
+        return "overall"
+    first, dot, rest = name.partition(".")
+    if dot and get_close_matches(first.casefold(), ["ratings"], cutoff=0.8):
+        return rest
+    return _BEHIND.sub("", _AROUND.sub("", name))
 
 
 def _both(before: Kind | None, value: Any) -> Kind | None:
@@ -196,10 +226,12 @@ def _kind(value: Any) -> Kind | None:
         kinds = {_kind(inner) for inner in value.values()} - {None}
         return "numbers" if kinds == {"number"} else "other"
     if isinstance(value, list):
-        kinds = {_kind(inner) for inner in value[: MOST_RATERS + 1]} - {None}
-        if len(value) > MOST_RATERS or len(kinds) != 1:
+        if len(value) > MOST_RATERS:
             return "other"
-        return "number" if kinds == {"number"} else "raters" if kinds == {"numbers"} else "other"
+        if value and all(isinstance(one, Mapping) for one in value):
+            inner = (_kind(number) for one in value for number in one.values())
+            return "raters" if "number" in inner else "other"
+        return "number" if {_kind(one) for one in value} - {None} == {"number"} else "other"
     try:
         number = float(value) if is_number(value) or isinstance(value, str) else MOST + 1
     except (ValueError, OverflowError):

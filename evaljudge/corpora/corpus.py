@@ -116,7 +116,8 @@ def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
 def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:
     """Axes with nearly the same name: a misspelt one takes ratings from the other."""
     for axis, times in rated.items():
-        others = {other.casefold(): other for other in rated if rated[other] > times}
+        more = [other for other in rated if (-rated[other], other) < (-times, axis)]
+        others = {other.casefold(): other for other in more}
         for near in get_close_matches(axis.casefold(), others, n=1, cutoff=0.85):
             other = others[near]
             yield (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -22,10 +21,12 @@ from evaljudge.corpora.rows import (
     all_ratings,
     json_or_text,
     ratings_in,
+    refuse_other_forms,
     row_of,
 )
 from evaljudge.errors import UserError
 
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 LONGEST_CELL = 1 << 28
 """Characters; the csv module's own 131,072 is less than a book. A quote left open ends here."""
 
@@ -40,20 +41,15 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
         if isinstance(cells, str):
             yield BadRow(place, cells)
         elif not header:
-            _refuse_other_forms(name, cells)
+            refuse_other_forms(name, cells[0].encode("utf-8", "surrogateescape"))
+            _refuse_other_separators(name, cells)
             header = columns.header([column.strip() for column in cells], name)
         elif any(cell and not cell.isspace() for cell in cells):
             yield row_of(place, _fields, header, cells)
 
 
-def _refuse_other_forms(name: str, header: list[str]) -> None:
-    """What the first line shows not to be comma-separated text in UTF-8."""
-    first = header[0].encode("utf-8", "surrogateescape")
-    if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first:
-        raise UserError(f"{name}: not UTF-8 (it looks like UTF-16): save it as UTF-8")
-    if first.startswith(b"PAR1"):
-        raise UserError(f"{name}: this is a Parquet file: let its name end in .parquet")
-    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+def _refuse_other_separators(name: str, header: list[str]) -> None:
+    for separator, called in SEPARATORS.items():
         if len(header) == 1 and separator in header[0]:
             raise UserError(f"{name}: its columns are separated by {called}: save it with commas")
 
@@ -108,8 +104,11 @@ def _list_or_text(cell: str) -> Any:
 
 
 def _rating(cell: str) -> Any:
-    """A number, or a JSON list of them; what is neither is left for `fragment` to refuse."""
+    """A number, or a JSON list of them; what is neither is left for `fragment` to refuse.
+
+    Python would read `1_0` as ten, and digits of any script.
+    """
     try:
-        return float(cell)
+        return float(cell) if cell.isascii() and "_" not in cell else cell
     except ValueError:
         return _list_or_text(cell)

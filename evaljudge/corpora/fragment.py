@@ -150,7 +150,7 @@ def _numbers(axis: str, value: Any) -> tuple[float, ...]:
 
 
 def _how_to_write(rating: str) -> str:
-    if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", rating):
+    if re.fullmatch(r"\s*[+-]?\d+(\.\d+)?\s*", rating, re.ASCII):
         return ": write the number without quotes"
     if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", rating):
         return ": write a decimal point in place of the comma"

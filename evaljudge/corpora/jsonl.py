@@ -19,6 +19,7 @@ from evaljudge.corpora.rows import (
     Rows,
     kind,
     read_json_text,
+    refuse_other_forms,
     row_of,
     undotted,
 )
@@ -26,6 +27,8 @@ from evaljudge.corpora.rows import (
 
 def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     for number, line in enumerate(lines, 1):
+        if number == 1:
+            refuse_other_forms(name, line)
         content = line.removeprefix(BOM_UTF8) if number == 1 else line
         if content and not content.isspace():
             yield row_of(f"{name}:{number}", _parsed, content, columns)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import IO, Any, NamedTuple, TypeGuard
@@ -65,6 +66,16 @@ def accepted(row: Row | BadRow) -> Row:
     if isinstance(row, BadRow):
         raise UserError(f"{row.place}: {row.problem}")
     return row
+
+
+def refuse_other_forms(name: str, first: bytes) -> None:
+    """A file whose first bytes show that its name promises another form than it has."""
+    if first.startswith(b"PAR1"):
+        raise UserError(f"{name}: this is a Parquet file: let its name end in .parquet")
+    if first.startswith(b"\x1f\x8b"):
+        raise UserError(f"{name}: this is a gzip file: let its name end in .gz")
+    if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first:
+        raise UserError(f"{name}: not UTF-8 (it looks like UTF-16): save it as UTF-8")
 
 
 def is_number(value: Any) -> TypeGuard[int | float | Decimal]:

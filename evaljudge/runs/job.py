@@ -13,7 +13,7 @@ from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import Executor, make_executor
 from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature
 from evaljudge.judges import make_judges
@@ -153,10 +153,17 @@ def make_job(
         raise UserError("this configuration is a study: `evaljudge study` runs it")
     engines = engines or VllmEngines()
     _refuse_fleeting(config.out)
-    task = load_task(config.task, config.axes, config.prompts, config.layout)
+    mistakes = Mistakes()
+    task = _task_of(config, mistakes)
     settings, references = take_references(config.judges, [axis.name for axis in task.axes])
-    judges = make_judges(settings, task)
-    metrics = make_metrics(config.metrics)
+    judges, metrics = list[Judge](), list[Metric]()
+    for name, own in settings.items():
+        with mistakes.noted():
+            judges += make_judges({name: own}, task)
+    for name, own in config.metrics.items():
+        with mistakes.noted():
+            metrics += make_metrics({name: own})
+    mistakes.refuse()
     _refuse_doubles(judges, metrics)
     mixes = mixes_of(config.mixes, _axes_of_scorers(judges, metrics))
     if not judges and not metrics:
@@ -175,12 +182,22 @@ def make_job(
     model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
     models = (model, writer, model_is, writer_is)
     job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
-    _check_calibrate(job)
+    with mistakes.noted():
+        _check_calibrate(job)
     for selection in config.select:
         for condition in selection.all:
-            _check_condition(job, condition, f"select.{selection.name}")
+            with mistakes.noted():
+                _check_condition(job, condition, f"select.{selection.name}")
+    mistakes.refuse()
     _check_encoders(job, afresh=bound is None)
     return job
+
+
+def _task_of(config: Config, mistakes: Mistakes) -> Task:
+    """With the axes that are wanted; with all, where one of these is a mistake."""
+    with mistakes.noted():
+        return load_task(config.task, config.axes, config.prompts, config.layout)
+    return load_task(config.task, None, config.prompts, config.layout)
 
 
 def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict[str, list[str]]:

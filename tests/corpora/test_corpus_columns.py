@@ -290,10 +290,10 @@ def test_ratings_beside_candidates_are_said_to_be_nobody_s(tmp_path: Path) -> No
 
 
 def test_ratings_by_rater_are_told_how_to_be_written(tmp_path: Path) -> None:
-    given = FLAT | {"annotations": [{"tone": 4, "ease": 2}, {"tone": 5, "ease": 1}]}
+    given = FLAT | {"annotations": [{"rater": "x", "tone": 4}, {"rater": "y", "tone": 5}]}
     (note,), ratings = opened(written(tmp_path, "jsonl", [given]))
     assert not ratings
-    assert note.startswith("`annotations` looks like the ratings of several people and is not read")
+    assert note.startswith("`annotations` not read: this looks like ratings by several people")
     assert '`ratings: {"AXIS": [4, 5]}`' in note
 
 
@@ -301,7 +301,10 @@ def test_a_name_that_is_taken_is_not_advised(tmp_path: Path) -> None:
     given = FLAT | {"ratings.tone": 4, "human_tone": 3}
     notes, ratings = opened(written(tmp_path, "jsonl", [given]))
     assert ratings == {"tone": 4.0}
-    assert notes == ("columns that mean nothing here and were not read: `human_tone`",)
+    assert notes == (
+        "`human_tone` looks like a second rating of 'tone' and is not read: a row has one for each "
+        "axis",
+    )
 
 
 def test_axes_of_nearly_one_name_are_pointed_out(tmp_path: Path) -> None:
@@ -314,3 +317,37 @@ def test_axes_of_nearly_one_name_are_pointed_out(tmp_path: Path) -> None:
         "1 texts are rated on 'coherance' and 3 on 'coherence': if they are one axis, give it "
         "one name"
     )
+
+
+def test_of_files_with_several_spellings_each_is_advised(tmp_path: Path) -> None:
+    """What one file has does not keep another from being read."""
+    for name, column in {"a": "ratings.tone", "b": "human_tone", "c": "Tone"}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        written(folder, "csv", [FLAT | {"doc_id": name, column: 4}])
+    paths = tuple(str(tmp_path / name / "cases.csv") for name in "abc")
+    with open_corpus(CorpusSource(paths)) as corpus:
+        (note,) = corpus.unread
+    assert note.startswith(
+        "`human_tone`, `Tone` look like ratings and are not read: name them `ratings.tone`, "
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["rating_1", "rating_2"], "`rating_1`, `rating_2` not read: this looks like ratings by"),
+        (["ratngs.ease"], "`ratngs.ease` looks like a rating and is not read: name it "
+                          "`ratings.ease`, or"),
+    ],
+)  # fmt: skip
+def test_what_is_advised_can_be_followed(tmp_path: Path, names: list[str], said: str) -> None:
+    path = written(tmp_path, "csv", [FLAT | dict.fromkeys(names, 4)])
+    assert opened(path)[0][0].startswith(said)
+
+
+def test_axes_that_differ_in_case_alone_are_pointed_out(tmp_path: Path) -> None:
+    rows = [FLAT | {"system": s, f"ratings.{axis}": 4} for s, axis in zip("AB", ["Tone", "tone"],
+                                                                         strict=True)]  # fmt: skip
+    (note,), _ = opened(written(tmp_path, "jsonl", rows))
+    assert note.startswith("1 texts are rated on 'tone' and 1 on 'Tone'")

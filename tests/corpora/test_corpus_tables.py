@@ -243,11 +243,24 @@ def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     [
         (b"doc_id\tsource\nd\ts\n", "separated by tabs: save it with commas"),
         ("doc_id,source\nd,s\n".encode("utf-16"), "it looks like UTF-16.: save it as UTF-8"),
-        (b"PAR1\x15\x04", "this is a Parquet file: let its name end in .parquet"),
+        (b"PAR1\x15\x00\x04", "this is a Parquet file: let its name end in .parquet"),
+        (b"\x1f\x8b\x08\x00", "this is a gzip file: let its name end in .gz"),
+        (b"doc_id|source\nd|s\n", "separated by vertical bars: save it with commas"),
     ],
 )
 def test_a_file_of_another_form_is_named(tmp_path, content, said):
     file = tmp_path / "cases.csv"
     file.write_bytes(content)
     with pytest.raises(UserError, match=said), open_corpus(CorpusSource(str(file))):
+        pass
+
+
+@pytest.mark.parametrize("cell", ["1_0", "٤"])
+def test_only_plain_digits_are_a_rating(tmp_path, cell):
+    file = tmp_path / "cases.csv"
+    file.write_text(f"doc_id,source,system,text,ratings.x\nd,s,A,t,{cell}\n", encoding="utf-8")
+    with (
+        pytest.raises(UserError, match=f"rating 'x' is the text '{cell}': write a number"),
+        open_corpus(CorpusSource(str(file))),
+    ):
         pass
