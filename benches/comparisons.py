@@ -22,7 +22,7 @@ from pathlib import Path
 
 from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.engines import Engine, ModelSource, VllmEngines
-from evaljudge.judges.synthetic.judge import COMPARISON
+from evaljudge.judges.synthetic.comparing import COMPARE
 from evaljudge.model.asks import Prompt
 from evaljudge.model.counting import CountingModel
 from evaljudge.prompts import load_task
@@ -60,7 +60,7 @@ async def seconds(
 ) -> float:
     model, started = CountingModel(engine), time.monotonic()
     await asyncio.gather(
-        *(model.choose([cut(prompt) for prompt in case], COMPARISON) for case in asks)
+        *(model.choose([cut(prompt) for prompt in case], COMPARE.options) for case in asks)
     )
     return time.monotonic() - started
 

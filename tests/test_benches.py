@@ -1,0 +1,23 @@
+"""Every bench can be begun: what it imports is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHES = Path(__file__).parents[1] / "benches"
+
+
+@pytest.mark.parametrize("file", sorted(BENCHES.glob("*.py")), ids=lambda file: file.name)
+def test_a_bench_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    name = f"bench_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, module)  # where dataclasses look for themselves
+    spec.loader.exec_module(module)
