@@ -76,7 +76,7 @@ def _shown(leaves: Mapping[str, Any], key: str) -> str:
 def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) -> str:
     """Briefs with equal keys are equal: same document, same instructions, same writer."""
     context = document.context if part.shows_context else None
-    made_of = [judge.kind, judge.version, part.told, document.source, context, writer.as_key()]
+    made_of = [judge.kind, judge.version, part.inputs, document.source, context, writer.as_key()]
     return short([*made_of, document.references] if part.shows_references else made_of)
 
 
@@ -102,7 +102,7 @@ def _asking(judge: Judge) -> dict[str, Any]:
 
 def metric_signature(metric: Metric, kind: str, corpus: str, seed: int) -> str:
     """`corpus`: the digest of all documents, which some metrics' numbers depend on."""
-    settings = ({} if kind == metric.name else {"metric": kind}) | dict(metric.told)
+    settings = ({} if kind == metric.name else {"metric": kind}) | dict(metric.facts)
     if isinstance(metric, CorpusMetric):
         settings |= {"corpus": corpus[:12], "seed": seed}
     line = json.dumps(settings, sort_keys=True)

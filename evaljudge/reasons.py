@@ -50,10 +50,10 @@ def too_long(tokens: int, room: int, context: int) -> str:
 
 def grouped(reasons: Mapping[str, int]) -> list[Group]:
     """The most frequent first."""
-    told: dict[str, dict[str, int]] = {}
+    by_kind: dict[str, dict[str, int]] = {}
     for reason, times in reasons.items():
-        told.setdefault(_kind_of(reason), {})[reason] = times
-    groups = [_group(name, those) for name, those in told.items()]
+        by_kind.setdefault(_kind_of(reason), {})[reason] = times
+    groups = [_group(name, those) for name, those in by_kind.items()]
     return sorted(groups, key=lambda group: (-group.times, group.kind))
 
 

@@ -35,7 +35,7 @@ class Axis:
     """What prompts call it (`overall quality`); empty for its name, in words."""
 
     @property
-    def told(self) -> dict[str, str]:
+    def words(self) -> dict[str, str]:
         """Its words for the slots of prompts."""
         phrase = self.phrase or self.name.replace("_", " ")
         return {"axis": phrase, "description": self.description}

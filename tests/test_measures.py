@@ -183,7 +183,7 @@ class Deadly:
     lives: str
     name: str = "deadly"
     version: str = "1"
-    told: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         lives = Path(self.lives)

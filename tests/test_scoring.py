@@ -145,7 +145,7 @@ class Shifted:
     judge: Direct
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def learnt(self) -> Mapping[str, Any]:
         return {"mean": self.mean}
 
     def score(self, verdict: Verdict) -> list[Score]:
@@ -362,8 +362,8 @@ def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
     ]
     fitted = judge.fit(all_of_them)
     assert fitted is not None
-    assert output.place.read_json(FILE) == {"entities": fitted.told}
-    assert fitted.told["completeness"]["entities"] == 60
+    assert output.place.read_json(FILE) == {"entities": fitted.learnt}
+    assert fitted.learnt["completeness"]["entities"] == 60
     name = "entities.completeness"
     expected = [s for v in all_of_them for s in fitted.score(v) if s.scorer == f"{name}.modelled"]
     modelled = values(written(output, f"{name}.modelled"))
@@ -373,7 +373,7 @@ def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
     assert modelled == pytest.approx([0.6, 0.7, 0.9, 0.5, 1.0, 0.8])
     assert set(scoring.signatures) == set(judge.scorers)
     (end,) = {line.rpartition(" | ")[2] for line in scoring.signatures.values()}
-    assert end == f"fitted {short(fitted.told)[:12]}"
+    assert end == f"fitted {short(fitted.learnt)[:12]}"
 
 
 def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> None:

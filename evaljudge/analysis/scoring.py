@@ -109,9 +109,9 @@ def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
     if not fitted:
         output.place.remove(FILE)  # an earlier report may have had one
         return scoring
-    output.place.write_json(FILE, {name: one.told for name, one in fitted.items()})
+    output.place.write_json(FILE, {name: one.learnt for name, one in fitted.items()})
     ends = {
-        scorer: f" | fitted {short(fitted[judge.name].told)[:HASH]}"
+        scorer: f" | fitted {short(fitted[judge.name].learnt)[:HASH]}"
         for judge in scoring.judges
         if judge.name in fitted
         for scorer in judge.scorers

@@ -15,15 +15,15 @@ from evaljudge.records import Brief, Case, Document, Score, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing a judge writes about a document: reusable wherever its `told` is the same.
+    """One thing a judge writes about a document: reusable wherever its `inputs` are the same.
 
-    `told` is all that the writing depends on besides the document and the writer: the axis' text,
-    the prompts' hash, the settings of the writing.
+    `inputs` holds all that the writing depends on besides the document and the writer: the axis'
+    text, the prompts' hash, the settings of the writing.
     """
 
     axis: str
     name: str
-    told: Mapping[str, Any]
+    inputs: Mapping[str, Any]
     shows_context: bool = False
     shows_references: bool = False
 
@@ -41,7 +41,7 @@ class Fitted(Protocol):
     """What a judge learnt from all verdicts of a run, and scores them by."""
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def learnt(self) -> Mapping[str, Any]:
         """All that its scores depend on besides the verdict: plain JSON, kept with the report."""
 
     def score(self, verdict: Verdict) -> list[Score]:

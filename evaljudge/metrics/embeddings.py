@@ -4,7 +4,7 @@
     mover: {model: /models/minilm, n: 2, against: source}
 
 The user names the encoder, by its hub name or its folder: none is downloaded by default. Its
-revision is looked up on the driver, when `told` is first read, and travels with the metric; so all
+revision is looked up on the driver, when `facts` is first read, and travels with the metric; so all
 workers load the same one. Every distinct text of one `measure` is encoded once.
 """
 
@@ -73,7 +73,7 @@ class Embeddings:
     version: str = "2"
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, Any]:
         settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
         made = {"model": str(self._identity), "layer": self.layer, "library": self.library}
         return {**settings, **made, **self.made_by}

@@ -103,7 +103,7 @@ class Importance:
     most_learnt: int = 10_000
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, Any]:
         facts = self.settings.model_dump(exclude={"model", "revision"})
         if self.settings.tokenizer == "model":
             facts["model"] = str(self._identity)

@@ -23,7 +23,7 @@ class Length:
     name: str
     is_of_source: bool
     version: str = "1"
-    told: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         return [self._of_case(case) for case in cases]

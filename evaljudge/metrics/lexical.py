@@ -54,7 +54,7 @@ class Lexical:
     version: str = "2"
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, Any]:
         return {**self.settings.model_dump(), **self.made_by}
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:

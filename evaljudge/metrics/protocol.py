@@ -1,7 +1,7 @@
 """What a metric is: a scorer that asks no model. Cases in; one number per candidate out.
 
     metric.measure([case]) -> [[0.41, 0.38, Unscored("empty text")]]
-    metric.told            -> {"against": "first", "library": "sacrebleu 2.6.0"}
+    metric.facts               -> {"against": "first", "library": "sacrebleu 2.6.0"}
 
 Metrics travel to the workers that measure: they can be pickled and are cheap to make; what is heavy
 (an encoder) is loaded at the first `measure`, once per process.
@@ -40,7 +40,7 @@ class Metric(Protocol):
         """Bumped when the arithmetic changes meaning."""
 
     @property
-    def told(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, Any]:
         """What else the numbers depend on, for the signature: settings, libraries, models."""
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:

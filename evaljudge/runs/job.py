@@ -208,7 +208,7 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
 def _check_encoders(job: Job, afresh: bool) -> None:
     """One that cannot be had is refused here, not when a judge has done its work."""
     for metric in job.metrics:
-        _ = metric.told  # names the commit of its encoder, where it has one
+        _ = metric.facts  # names the commit of its encoder, where it has one
     for judge in job.judges if afresh else ():
         for encoder in judge.encoders:
             try:

@@ -119,36 +119,36 @@ def test_told_names_what_the_numbers_depend_on(tmp_path: Path) -> None:
             "mover": {"model": MINILM, "layer": 4, "n": 2, "against": "best"},
         }
     )
-    assert first.told == again.told
-    assert {k: first.told[k] for k in ("against", "layer", "part")} == {
+    assert first.facts == again.facts
+    assert {k: first.facts[k] for k in ("against", "layer", "part")} == {
         "against": "first",
         "layer": -1,
         "part": "f1",
     }
-    assert {k: other.told[k] for k in ("against", "layer", "n")} == {
+    assert {k: other.facts[k] for k in ("against", "layer", "n")} == {
         "against": "best",
         "layer": 4,
         "n": 2,
     }
-    assert (first.told["like"], "like" in other.told) == ("not BERTScore's own", False)
-    assert first.told["model"].startswith("model@")
-    assert "transformers " in first.told["library"] and "POT " in other.told["library"]
+    assert (first.facts["like"], "like" in other.facts) == ("not BERTScore's own", False)
+    assert first.facts["model"].startswith("model@")
+    assert "transformers " in first.facts["library"] and "POT " in other.facts["library"]
     moved_away = shutil.copytree(MINILM, tmp_path / "model")
     (same,) = make_metrics({"bertscore": {"model": str(moved_away)}})
-    assert same.told == first.told
+    assert same.facts == first.facts
     (moved_away / "config.json").write_text("{}")
     (changed,) = make_metrics({"bertscore": {"model": str(moved_away)}})
-    assert changed.told["model"] != first.told["model"]
+    assert changed.facts["model"] != first.facts["model"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_metric_travels(kind: str) -> None:
     (metric,) = make_metrics({kind: {"model": MINILM}})
-    told = metric.told
+    told = metric.facts
     sent = pickle.dumps(metric)
     assert len(sent) < 5000
     there = pickle.loads(sent)
-    assert there.told == told
+    assert there.facts == told
     assert there.measure([case(*TEXTS)]) == close(metric.measure([case(*TEXTS)]))
 
 
@@ -159,7 +159,7 @@ import sys
 from evaljudge.metrics import make_metrics
 
 made = make_metrics({{kind: {{"model": {MINILM!r}}} for kind in {KINDS!r}}})
-print([metric.told for metric in made])
+print([metric.facts for metric in made])
 loaded = {{name.partition(".")[0] for name in sys.modules}}
 print(sorted(loaded & {{"torch", "transformers", "ot", "scipy"}}))
 """

@@ -230,8 +230,8 @@ def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_it_travels() -> None:
     (metric,) = make_metrics({"importance": {"n": 2}})
     assert pickle.loads(pickle.dumps(metric)) == metric
-    assert metric.told["n"] == 2 and metric.told["weight"] == "tanh"
-    assert metric.told["library"] == f"tokenizers {version('tokenizers')}"
+    assert metric.facts["n"] == 2 and metric.facts["weight"] == "tanh"
+    assert metric.facts["library"] == f"tokenizers {version('tokenizers')}"
 
 
 def test_a_model_is_named_by_what_it_is(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_model_is_named_by_what_it_is(tmp_path: Path) -> None:
         saved_tokenizer(tmp_path / "tok", words)
         settings = {"tokenizer": "model", "model": str(tmp_path / "tok")}
         (metric,) = make_metrics({"importance": settings})
-        told.append(metric.told["model"])
+        told.append(metric.facts["model"])
     assert told[0] != told[1]
     assert all(name.startswith("tok@") for name in told)
 

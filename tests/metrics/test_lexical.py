@@ -130,19 +130,19 @@ def test_any_text_at_all(mine: str, theirs: str) -> None:
 def test_they_travel(name: str) -> None:
     metric = made(name, against="best")
     there = pickle.loads(pickle.dumps(metric))
-    assert (there.name, there.version, there.told) == (name, metric.version, metric.told)
+    assert (there.name, there.version, there.facts) == (name, metric.version, metric.facts)
     assert value(there, "The river", "a", RIVER) == value(metric, "The river", "a", RIVER)
 
 
 def test_what_the_signature_says() -> None:
     named = rouge1("of-source", {"against": "source"})
     assert named.name == "of-source"
-    assert named.told == {"against": "source", "stemmer": False, "like": "rouge-score 0.1.2"}
-    assert made("rougeL", stemmer=True).told["library"].startswith("nltk 3.")
-    told = made("bleu", against="mean").told
+    assert named.facts == {"against": "source", "stemmer": False, "like": "rouge-score 0.1.2"}
+    assert made("rougeL", stemmer=True).facts["library"].startswith("nltk 3.")
+    told = made("bleu", against="mean").facts
     assert told["library"] == f"sacrebleu {sacrebleu.__version__}"
     assert (told["against"], told["tokenize"], told["smooth_method"]) == ("mean", "13a", "exp")
-    assert made("chrf", words=2).told["words"] == 2
+    assert made("chrf", words=2).facts["words"] == 2
 
 
 def test_settings_that_a_metric_lacks() -> None:

@@ -93,8 +93,8 @@ def test_a_phrase_is_part_of_what_binds_a_run_and_a_brief(own: str, tmp_path: Pa
     assert here.as_fingerprint() != there.as_fingerprint()
     for name in ("synthetic", "geval", "direct"):
         (mine,), (theirs,) = (make_judges({name: {}}, task) for task in (here, there))
-        assert mine.parts()[0].told != theirs.parts()[0].told
-        assert mine.parts()[-1].told == theirs.parts()[-1].told
+        assert mine.parts()[0].inputs != theirs.parts()[0].inputs
+        assert mine.parts()[-1].inputs == theirs.parts()[-1].inputs
 
 
 @pytest.mark.parametrize("phrase", ["[]", "' '", "3"])

@@ -95,16 +95,16 @@ def _prompts(
     axis: Axis | None = None,
 ) -> Iterator[tuple[str, str]]:
     """On this axis, or on that of the example."""
-    told = (axis or next(one for one in task.axes if one.name == texts["axis"])).told
+    axis_words = (axis or next(one for one in task.axes if one.name == texts["axis"])).words
     slots = ("source", "target", "reference", "worse", "better", "steps")
     given = {slot: texts[slot] for slot in slots} | {"context": texts.get("context")}
     for name in sorted(task.pack.templates.keys() - others):
         slot, words = TWO_WORDS.get(name, ("", ()))
         for word in words:
-            prompt = task.pack.render(name, given, **told, **{slot: word})
+            prompt = task.pack.render(name, given, **axis_words, **{slot: word})
             yield f"{folder}/{name}.{word}.txt", f"{prompt.text}\n"
         if not words:
-            yield f"{folder}/{name}.txt", f"{task.pack.render(name, given, **told).text}\n"
+            yield f"{folder}/{name}.txt", f"{task.pack.render(name, given, **axis_words).text}\n"
 
 
 def _common(

@@ -77,7 +77,7 @@ class Direct(RatingJudge[Written]):
         return await model.write(prompts, self._how)
 
     def _read(self, axis: Axis, reply: Written) -> tuple[dict[str, Any], str]:
-        rating = rating_of(reply.samples[0], axis.name, axis.told["axis"])
+        rating = rating_of(reply.samples[0], axis.name, axis.words["axis"])
         if isinstance(rating, Failed):
             return {"reply": reply.text}, rating.reason
         return {"reply": reply.text, "rating": rating}, ""
@@ -103,7 +103,7 @@ class ShortQuestion(RatingQuestion):
             return Failed(reason)
         texts = {"source": document.source, "context": shown_context(document, axis)}
         given = texts | {"target": candidate.text}
-        return self._pack.render("direct.rate", given, **axis.told)
+        return self._pack.render("direct.rate", given, **axis.words)
 
 
 # the parser: where a number stands as a rating, and what it says

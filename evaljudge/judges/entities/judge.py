@@ -269,8 +269,8 @@ class _ByModel:
     model: VoteModel
 
     @property
-    def told(self) -> Mapping[str, Any]:
-        return self.model.told
+    def learnt(self) -> Mapping[str, Any]:
+        return self.model.learnt
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self.scores(verdict, self._decide)

@@ -114,7 +114,7 @@ class VoteModel:
     aspects: Mapping[Aspect, AspectModel]
 
     @property
-    def told(self) -> dict[str, Any]:
+    def learnt(self) -> dict[str, Any]:
         """Plain JSON."""
         listed = {aspect: asdict(model) for aspect, model in self.aspects.items()}
         plain: dict[str, Any] = json.loads(json.dumps(listed))

@@ -58,7 +58,7 @@ class References:
         settings = {"max_tokens": how.max_tokens, "temperature": how.temperature}
         given = {"references": self._origin} if self._origin else {}
         of_level = {"name": axis.name, "rating": rating, "prompts": self.prompts}
-        return of_level | axis.told | {"top_p": how.top_p} | settings | given
+        return of_level | axis.words | {"top_p": how.top_p} | settings | given
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         mine = await gather(
@@ -132,7 +132,7 @@ class References:
         **words: str,
     ) -> Prompt:
         texts = {"source": document.source, "context": shown_context(document, axis), **given}
-        prompt = self._pack.render(name, texts, **axis.told, **words)
+        prompt = self._pack.render(name, texts, **axis.words, **words)
         return replace(prompt, about=named(rating))
 
 

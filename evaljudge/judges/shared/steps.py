@@ -120,7 +120,7 @@ class RatingBySteps(RatingQuestion):
 
     def _depends_on(self, axis: Axis) -> dict[str, Any]:
         how = {"prompts": self.prompts["writing"], "max_tokens": self._how.max_tokens}
-        return {"name": axis.name} | axis.told | how
+        return {"name": axis.name} | axis.words | how
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         there = {brief.axis for brief in known}
@@ -131,7 +131,7 @@ class RatingBySteps(RatingQuestion):
         return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
 
     def _writing_prompt(self, axis: Axis) -> Prompt:
-        return self._pack.render("geval.steps", {}, **axis.told)
+        return self._pack.render("geval.steps", {}, **axis.words)
 
     def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
         known, tokens = (document.doc_id, "", self._judge, axis.name, STEPS), cost([reply])
@@ -153,7 +153,7 @@ class RatingBySteps(RatingQuestion):
             return Failed(f"no steps for {axis.name}: {steps.reason}")
         texts = {"source": document.source, "context": shown_context(document, axis)}
         given = texts | {"steps": steps, "target": candidate.text}
-        return self._pack.render("geval.rate", given, **axis.told)
+        return self._pack.render("geval.rate", given, **axis.words)
 
 
 def _check_steps(pack: Pack) -> None:

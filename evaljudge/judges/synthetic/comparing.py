@@ -158,7 +158,7 @@ class Comparing:
     def _prompt(self, document: Document, pair: Pair, words: Mapping[str, str]) -> Prompt:
         axis, texts = pair.axis, {"reference": pair.reference, "target": pair.target}
         given = {"source": document.source, "context": shown_context(document, axis), **texts}
-        prompt = self._pack.render(self.form.template, given, **axis.told, **words)
+        prompt = self._pack.render(self.form.template, given, **axis.words, **words)
         return replace(prompt, about=pair.about)
 
     def placing(

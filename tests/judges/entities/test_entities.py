@@ -862,8 +862,8 @@ def test_modelled_votes_stand_beside_the_majority() -> None:
     assert (
         scores["entities.correctness", "*"] == scores["entities.correctness.modelled", "*"] == 0.5
     )
-    assert fitted.told["correctness"]["identified"]
-    confused = fitted.told["correctness"]["confusions"]["facts"]
+    assert fitted.learnt["correctness"]["identified"]
+    confused = fitted.learnt["correctness"]["confusions"]["facts"]
     assert confused["yes"]["no"] > 0.9
 
 

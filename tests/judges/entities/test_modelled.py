@@ -276,7 +276,7 @@ def test_the_sample_that_the_module_opens_with() -> None:
         assert isinstance(modelled, Modelled)
         assert modelled.chances is not None
         assert (modelled.verdict, round(modelled.chances[said], 2)) == (said, chance)
-    told = model.told["completeness"]
+    told = model.learnt["completeness"]
     assert round(told["shares"]["yes"], 2) == 0.56
     support = told["confusions"]["support"]
     assert [round(support["yes"]["yes"], 2), round(support["no"]["yes"], 2)] == [0.95, 0.81]
@@ -285,11 +285,11 @@ def test_the_sample_that_the_module_opens_with() -> None:
 def test_the_order_of_a_run_does_not_matter() -> None:
     _, given = simulated(300, seed=3)
     run = run_of(given)
-    told = model_votes(patterns(run)).told
+    told = model_votes(patterns(run)).learnt
     Random(0).shuffle(run)
     turned = [dict(reversed(list(one.items()))) for one in reversed(given)]
-    assert model_votes(patterns(run)).told == told
-    assert model_votes(patterns(run_of(turned, to_a_verdict=7))).told == told
+    assert model_votes(patterns(run)).learnt == told
+    assert model_votes(patterns(run_of(turned, to_a_verdict=7))).learnt == told
 
 
 # what is told
@@ -298,7 +298,7 @@ def test_the_order_of_a_run_does_not_matter() -> None:
 def test_told_is_plain_json() -> None:
     _, given = simulated(50, seed=2)
     facts = [votes({"facts": "yes", "details": "no"})]
-    told = model_votes(patterns([*run_of(given), verdict(entities=facts)])).told
+    told = model_votes(patterns([*run_of(given), verdict(entities=facts)])).learnt
     assert json.loads(json.dumps(told)) == told
     fitted = told["completeness"]
     assert list(fitted) == [
@@ -315,7 +315,7 @@ def test_told_is_plain_json() -> None:
 def test_two_answers_an_entity_identify_nothing() -> None:
     given: list[Given] = [{"facts": "yes", "details": "no"}, {"details": "yes", "evidence": "yes"}]
     model = model_votes(patterns([verdict(entities=[votes(one) for one in given])] * 30))
-    assert model.told["correctness"] == {
+    assert model.learnt["correctness"] == {
         "identified": False, "converged": False, "entities": 60,
         "labels": ["yes", "no", "partially", "unknown"],
         "prompts": ["details", "evidence", "facts"], "shares": {}, "confusions": {},
@@ -329,6 +329,6 @@ def test_two_answers_an_entity_identify_nothing() -> None:
 def test_of_a_run_without_answers_nothing_is_fitted() -> None:
     model = model_votes(patterns([verdict(rubric=[{"presence": CUT}])]))
     for aspect in ("completeness", "correctness"):
-        told = model.told[aspect]
+        told = model.learnt[aspect]
         assert (told["identified"], told["entities"], told["prompts"]) == (False, 0, [])
     assert model.of("completeness", {"presence": CUT}) == NO_BALLOT

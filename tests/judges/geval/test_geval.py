@@ -125,8 +125,8 @@ def test_what_a_part_is_told() -> None:
     (plain,), (sampled,) = judge().parts(), judge(samples=20).parts()
     (longer,), (other,) = judge(max_tokens=99).parts(), judge(axes=["relevance"]).parts()
     assert plain == sampled
-    assert plain.told != longer.told
-    assert plain.told != other.told
+    assert plain.inputs != longer.inputs
+    assert plain.inputs != other.inputs
     assert not plain.shows_context
 
 

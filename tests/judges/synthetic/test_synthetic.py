@@ -131,11 +131,11 @@ def test_levels_known_are_not_asked_for() -> None:
 
 
 def test_parts_of_equal_levels_are_told_alike_whatever_n_is() -> None:
-    three = {p.name: p.told for p in judge(levels=3).parts()}
-    nine = {p.name: p.told for p in judge(levels=9).parts()}
+    three = {p.name: p.inputs for p in judge(levels=3).parts()}
+    nine = {p.name: p.inputs for p in judge(levels=9).parts()}
     assert set(three) == {"1", "3", "5"}
     assert all(nine[name] == told for name, told in three.items())
-    warm = {p.name: p.told for p in judge(levels=3, temperature=0.7).parts()}
+    warm = {p.name: p.inputs for p in judge(levels=3, temperature=0.7).parts()}
     assert warm["1"] != three["1"]
 
 
