@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import evaljudge
+from evaljudge.engines.opening import OPERATIONAL, Identity, engine_arguments
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
@@ -238,13 +239,18 @@ def test_an_engine_s_arguments_are_known_before_it_is_loaded(name: str, said: st
     assert VllmEngines().identify(ModelSource("nano", engine={"max_model_len": 1}))
 
 
+def test_what_changes_speed_alone_is_no_other_run() -> None:
+    assert engine_arguments() >= OPERATIONAL
+    faster = {"max_num_batched_tokens": 16384, "async_scheduling": True, "performance_mode": "x"}
+    one, other = (Identity("m", "r", {}, {"dtype": "float32"} | more) for more in ({}, faster))
+    assert one.as_key() == other.as_key() != Identity("m", "r", {}, {"dtype": "half"}).as_key()
+
+
 @pytest.mark.engine
 def test_the_engine_s_arguments_are_those_of_its_class() -> None:
     import dataclasses
 
     from vllm import EngineArgs
-
-    from evaljudge.engines.opening import engine_arguments
 
     assert engine_arguments() == {field.name for field in dataclasses.fields(EngineArgs)}
 

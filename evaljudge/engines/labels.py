@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, log
 
 from evaljudge.engines.template import Template
@@ -35,9 +36,11 @@ class Node:
 
 Found = Mapping[Ids, Mapping[int, float]]
 """What each node asked so far gave: the log-probability of each of its ids."""
+Spelling = tuple[tuple[Ids, Ids], ...]
+"""The nodes along a spelling and, at each, the ids that count as its next step."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CompiledOptions:
     """The compiled options: nodes to ask, and how their answers add up."""
 
@@ -46,22 +49,43 @@ class CompiledOptions:
     ended: frozenset[Ids]
     ends: frozenset[int]
 
+    @cached_property
+    def first(self) -> Node:
+        """The node that is always asked: what comes right after the prompt."""
+        return next(node for node in self.nodes if not node.path)
+
+    @cached_property
+    def deepest(self) -> int:
+        return max(len(node.path) for node in self.nodes)
+
     def wanted(self, found: Found) -> list[Node]:
         """The nodes to ask next: those whose path is known, and can still change an option."""
+        if len(found) == len(self.nodes):
+            return []
         known = self.logprobs(found)
         return [n for n in self.nodes if n.path not in found and self._matters(n, found, known)]
 
     def logprobs(self, found: Found) -> dict[str, float]:
         """Each option's log-probability, by the nodes found."""
         return {
-            name: add_in_logs(self._path(path, found) for path in paths)
-            for name, paths in self.paths.items()
+            name: add_in_logs([_along(steps, found) for steps in spellings])
+            for name, spellings in self._steps.items()
         }
 
+    @cached_property
+    def _steps(self) -> dict[str, list[Spelling]]:
+        """Of each spelling, the node and the ids at each of its steps."""
+        return {name: [self._spelt(path) for path in mine] for name, mine in self.paths.items()}
+
+    def _spelt(self, path: Ids) -> Spelling:
+        steps: list[tuple[Ids, Ids]]
+        steps = [(path[:depth], (token,)) for depth, token in enumerate(path)]
+        if path in self.ended:
+            steps.append((path, tuple(self.ends)))
+        return tuple(steps)
+
     def _matters(self, node: Node, found: Found, known: Mapping[str, float]) -> bool:
-        most = _along(node.path, found)
-        if most is None:
-            return False
+        most = _along(tuple((node.path[:d], (t,)) for d, t in enumerate(node.path)), found)
         below = (
             name
             for name, paths in self.paths.items()
@@ -69,22 +93,15 @@ class CompiledOptions:
         )
         return any(most > known[name] + NEGLIGIBLE for name in below)
 
-    def _path(self, path: Ids, found: Found) -> float:
-        value = _along(path, found)
-        if value is None or (path in self.ended and path not in found):
-            return -inf
-        if path in self.ended:
-            value += add_in_logs(found[path][end] for end in self.ends)
-        return value
 
-
-def _along(path: Ids, found: Found) -> float | None:
-    """The log-probability of a path, or None where a node on the way was not asked."""
+def _along(steps: Spelling, found: Found) -> float:
+    """The log-probability of these steps; that of nothing where a node on the way was not asked."""
     value = 0.0
-    for depth, token in enumerate(path):
-        if path[:depth] not in found:
-            return None
-        value += found[path[:depth]][token]
+    for path, tokens in steps:
+        row = found.get(path)
+        if row is None:
+            return -inf
+        value += row[tokens[0]] if len(tokens) == 1 else add_in_logs(row[t] for t in tokens)
     return value
 
 

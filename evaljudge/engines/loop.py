@@ -1,7 +1,10 @@
-"""vLLM's engine in this very process, stepped by one thread; asks come from an asyncio loop.
+"""vLLM's engine in this very process, stepped by one thread; batches come from an asyncio loop.
 
 In-process on purpose: it was 1.3 to 1.8 times as fast on the CPU build as an engine in a process
 of its own, and a worker that is killed takes its engine along: no `VLLM::` process is left behind.
+
+Python's cost for each request limits how fast a small model can be asked, so a batch has one
+future for all its requests, and what a reply makes necessary is asked by the engine's own thread.
 """
 
 from __future__ import annotations
@@ -9,13 +12,65 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from evaljudge.errors import EngineDead
 
 Ids = tuple[int, ...]
-_Asked = tuple[str, Ids, Any, "asyncio.Future[Any]"]
+Request = tuple[Ids, Any]
+"""A prompt, and vLLM's sampling parameters."""
+Further = Callable[[int, list[Any]], Sequence[Request]]
+"""The requests that an ask still needs, by its number and the outputs that it has so far."""
+MOST_ADDED = 256
+"""The most requests added between two steps, so that a new batch does not hold up the engine."""
+
+
+def nothing_further(number: int, outputs: list[Any]) -> Sequence[Request]:
+    return ()
+
+
+class _Batch:
+    """Asks that were made together; `future` has the outputs of each when all have finished."""
+
+    def __init__(self, size: int, further: Further) -> None:
+        self.future: asyncio.Future[list[list[Any]]] = asyncio.get_running_loop().create_future()
+        self.further = further
+        self.outputs: list[list[Any]] = [[] for _ in range(size)]
+        self.unfinished = [0] * size
+        self.left = size
+
+    def opened(self, number: int, requests: Sequence[Request]) -> list[tuple[_Ask, Request]]:
+        """Requests of one ask, each with the place of its output."""
+        outputs = self.outputs[number]
+        first = len(outputs)
+        outputs += [None] * len(requests)
+        self.unfinished[number] = len(requests)
+        return [(_Ask(self, number, first + n), one) for n, one in enumerate(requests)]
+
+    def settle(self, outcome: list[list[Any]] | BaseException) -> None:
+        def settle() -> None:
+            if self.future.done():
+                return
+            if isinstance(outcome, BaseException):
+                self.future.set_exception(outcome)
+            else:
+                self.future.set_result(outcome)
+
+        loop = self.future.get_loop()
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One request: of which ask of a batch, and where its output stands among those of the ask."""
+
+    batch: _Batch
+    number: int
+    place: int
 
 
 class Steps:
@@ -23,22 +78,23 @@ class Steps:
 
     def __init__(self, engine: Any) -> None:
         self._engine = engine
-        self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._asked: queue.SimpleQueue[tuple[_Batch, Sequence[Request]] | None]
+        self._asked = queue.SimpleQueue()
+        self._ready: deque[tuple[_Ask, Request]] = deque()
+        self._running: dict[str, _Ask] = {}
         self._count = 0
         self._thread = threading.Thread(target=self._run, name="engine-steps", daemon=True)
         self._thread.start()
 
-    async def ask(self, prompts: Sequence[Ids], params: Sequence[Any]) -> list[Any]:
-        """One engine request each, submitted in this order; the finished outputs, likewise."""
-        loop = asyncio.get_running_loop()
-        futures = []
-        for ids, how in zip(prompts, params, strict=True):
-            future = loop.create_future()
-            self._count += 1
-            self._asked.put((str(self._count), ids, how, future))
-            futures.append(future)
-        return list(await asyncio.gather(*futures))
+    async def ask(
+        self, requests: Sequence[Request], further: Further = nothing_further
+    ) -> list[list[Any]]:
+        """The finished outputs of each request, and of those that `further` adds to it."""
+        if not requests:
+            return []
+        batch = _Batch(len(requests), further)
+        self._asked.put((batch, requests))
+        return await batch.future
 
     def close(self) -> None:
         """End the engine now: the garbage collector could do so later, when another engine of this
@@ -50,51 +106,57 @@ class Steps:
     def _run(self) -> None:
         try:
             while self._take_asked():
-                self._step()
+                for _ in range(min(MOST_ADDED, len(self._ready))):
+                    self._add(*self._ready.popleft())
+                for output in self._engine.step() if self._running else ():
+                    if output.finished:
+                        self._finish(self._running.pop(output.request_id), output)
         except BaseException as error:
             self._fail_all(EngineDead(f"{type(error).__name__}: {error}"))
 
     def _fail_all(self, dead: EngineDead) -> None:
         """The engine is dead: whoever waits, or will ask, gets this error."""
-        for future in self._waiting.values():
-            _settle(future, dead)
+        for ask in (*self._running.values(), *(ask for ask, _ in self._ready)):
+            ask.batch.settle(dead)
         while asked := self._asked.get():
-            _settle(asked[3], dead)
+            asked[0].settle(dead)
 
     def _take_asked(self) -> bool:
-        """Hands new asks to the engine; waits for one when it has nothing to do."""
+        """Takes the new batches; waits for one when there is nothing else to do."""
         while True:
             try:
-                asked = self._asked.get(block=not self._engine.has_unfinished_requests())
+                asked = self._asked.get(block=not self._ready and not self._running)
             except queue.Empty:
                 return True
             if asked is None:
                 return False
-            self._add(*asked)
+            batch, requests = asked
+            for number, request in enumerate(requests):
+                self._ready += batch.opened(number, [request])
 
-    def _add(self, name: str, ids: Ids, params: Any, future: asyncio.Future[Any]) -> None:
+    def _add(self, ask: _Ask, request: Request) -> None:
+        from vllm.inputs import tokens_input
+
+        ids, how = request
+        self._count += 1
+        name = str(self._count)
         try:
-            self._engine.add_request(name, {"prompt_token_ids": list(ids)}, params)
+            self._engine.add_request(name, tokens_input(list(ids)), how)
         except ValueError as error:  # vLLM refuses this one request; the engine lives on
-            _settle(future, error)
+            ask.batch.settle(error)
         else:
-            self._waiting[name] = future
+            self._running[name] = ask
 
-    def _step(self) -> None:
-        for output in self._engine.step():
-            if output.finished:
-                _settle(self._waiting.pop(output.request_id), output)
-
-
-def _settle(future: asyncio.Future[Any], outcome: Any) -> None:
-    def settle() -> None:
-        if future.done():
+    def _finish(self, ask: _Ask, output: Any) -> None:
+        batch, number = ask.batch, ask.number
+        batch.outputs[number][ask.place] = output
+        batch.unfinished[number] -= 1
+        if batch.unfinished[number]:
             return
-        if isinstance(outcome, BaseException):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-
-    loop = future.get_loop()
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(settle)
+        if more := batch.further(number, batch.outputs[number]):
+            # next, while the cache still holds the prompt of the request that has just ended
+            self._ready.extendleft(reversed(batch.opened(number, more)))
+            return
+        batch.left -= 1
+        if not batch.left:
+            batch.settle(batch.outputs)

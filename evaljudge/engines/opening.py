@@ -58,12 +58,17 @@ class ModelSource:
 
 OPERATIONAL = frozenset(
     [
-        *("block_size", "kv_cache_memory_bytes", "gpu_memory_utilization", "enforce_eager"),
-        *("max_num_seqs", "max_num_batched_tokens", "disable_log_stats"),
+        *("block_size", "mamba_block_size", "enable_prefix_caching", "prefix_caching_hash_algo"),
+        *("kv_cache_memory_bytes", "gpu_memory_utilization", "num_gpu_blocks_override"),
+        *("max_num_seqs", "max_num_batched_tokens", "long_prefill_token_threshold"),
+        *("enable_chunked_prefill", "async_scheduling", "performance_mode", "optimization_level"),
+        *("compilation_config", "cudagraph_capture_sizes", "max_cudagraph_capture_size"),
+        *("enforce_eager", "attention_backend", "disable_log_stats", "download_dir"),
         *("tensor_parallel_size", "pipeline_parallel_size", "distributed_executor_backend"),
+        *("disable_custom_all_reduce", "max_parallel_loading_workers", "numa_bind"),
     ]
 )
-"""vLLM arguments that say how it runs, not what it is asked or answers."""
+"""vLLM arguments that say how it runs, not what it is asked or answers (but for rounding)."""
 
 
 @dataclass(frozen=True, slots=True)

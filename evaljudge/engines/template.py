@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from evaljudge.engines.tokens import WORD, Ids, Tokeniser
@@ -37,12 +38,15 @@ class Template:
 
     def around(self, prompt: Prompt, tokeniser: Tokeniser) -> tuple[Ids, int]:
         """The prompt's ids, and how many of them are the template's own, before any document."""
-        ids = [*self.head, *tokeniser.text(prompt.parts[0], after=self.head_words)]
-        head = len(ids) if prompt.head else 0
-        for number, part in enumerate(prompt.parts[1:], start=1):
-            ids += tokeniser.part(part)
-            head = len(ids) if number < prompt.head else head
-        return (*ids, *self.tail), head
+        parts, head = self.parts_around(prompt, tokeniser)
+        return tuple(chain.from_iterable(parts)), head
+
+    def parts_around(self, prompt: Prompt, tokeniser: Tokeniser) -> tuple[list[Ids], int]:
+        """The same, with the ids of each part apart."""
+        parts = [self.head, tokeniser.text(prompt.parts[0], after=self.head_words)]
+        parts += map(tokeniser.part, prompt.parts[1:])
+        head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
+        return [*parts, self.tail], head
 
     def spelt_after(self, form: str, tokeniser: Tokeniser) -> Ids | None:
         """A spelling's ids where the model's turn begins; None where it grows into the tail."""

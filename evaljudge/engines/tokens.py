@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Token
 
 Ids = tuple[int, ...]
+Name = TypeVar("Name")
 BREAK, WORD = "\n", "x"
-_REMEMBERED_PARTS = 16_384
+REMEMBERED_PARTS = 16_384
 
 
 class Tokeniser:
@@ -39,7 +40,7 @@ class Tokeniser:
         self._special_ids = frozenset(self._specials.values())
         self._unknown = _unknown_token(backend)
         self._broken_at = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
-        self.text = lru_cache(_REMEMBERED_PARTS)(self._text)
+        self.text = lru_cache(REMEMBERED_PARTS)(self._text)
 
     def marked(self, text: str) -> Ids:
         """Our own words: special tokens are special; none is added."""
@@ -119,11 +120,43 @@ def _unknown_token(backend: Any) -> str:
     return str(model.get("unk_token") or "")
 
 
-def full_blocks(ids: Ids, size: int) -> tuple[int, ...]:
-    """Names of the prompt's full blocks, each made of all that precedes it."""
-    names: list[int] = []
-    name = 0
-    for start in range(0, len(ids) // size * size, size):
-        name = hash((name, ids[start : start + size]))
-        names.append(name)
-    return tuple(names)
+class LastPrompt(Generic[Name]):
+    """The prompt before this one, with the names of its full blocks.
+
+    Prompts come sorted, so that most begin as the one before: what they share is named once.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._ids: Sequence[int] = ()
+        self._names: Sequence[Name] = ()
+
+    def shared(self, ids: Sequence[int]) -> list[Name]:
+        """The names of the blocks with which both prompts begin."""
+        size, equal = self._size, 0
+        most = min(len(ids) // size, len(self._names))
+        while equal < most:  # by halves, so that no token is compared much more than once
+            middle = (equal + most + 1) // 2
+            if ids[equal * size : middle * size] == self._ids[equal * size : middle * size]:
+                equal = middle
+            else:
+                most = middle - 1
+        return list(self._names[:equal])
+
+    def keep(self, ids: Sequence[int], names: Sequence[Name]) -> None:
+        self._ids, self._names = ids, names
+
+
+class Blocks:
+    """Names the full cache blocks of prompts, each block by all that precedes it."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._last = LastPrompt[int](size)
+
+    def of(self, ids: Ids) -> tuple[int, ...]:
+        names = self._last.shared(ids)
+        for start in range(len(names) * self.size, len(ids) // self.size * self.size, self.size):
+            names.append(hash((names[-1] if names else 0, ids[start : start + self.size])))
+        self._last.keep(ids, names)
+        return tuple(names)

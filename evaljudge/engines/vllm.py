@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from asyncio import gather, to_thread
-from collections.abc import Awaitable, Callable, Sequence
+from asyncio import to_thread
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count
-from math import inf
+from itertools import chain, count
+from sys import maxsize
 from typing import Any, TypeVar
 
 from evaljudge.engines.labels import CompiledOptions, compile_options
-from evaljudge.engines.loop import Steps
+from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
-from evaljudge.engines.tokens import Ids, Tokeniser, full_blocks
+from evaljudge.engines.tokens import REMEMBERED_PARTS, Blocks, Ids, LastPrompt, Tokeniser
 from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import (
     Chosen,
@@ -58,12 +58,15 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     """Load a model; what its checkpoint or arguments make impossible is the user's to mend."""
     set_environment()
     from vllm import EngineArgs
+    from vllm.usage.usage_lib import UsageContext
     from vllm.v1.engine.llm_engine import LLMEngine
 
     path = local_path(source.path)
     tokeniser = _tokeniser(path, source)  # first: it says at once what is wrong with it
     try:
-        engine = LLMEngine.from_engine_args(EngineArgs(**_arguments(source, path, seed)))
+        arguments = EngineArgs(**_arguments(source, path, seed))
+        # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
+        engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
@@ -85,9 +88,11 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     usual = CPU_BLOCK if installed_build() == CPU_BUILD else CUDA_BLOCK
     size = int(source.engine.get("block_size", usual))
 
+    blocks = Blocks(size)
+
     def gauge(prompt: Prompt) -> Spent:
         ids, head = template.around(prompt, tokeniser)
-        return Spent(len(ids), 0, 1, full_blocks(ids, size), head // size, size)
+        return Spent(len(ids), 0, 1, blocks.of(ids), head // size, size)
 
     return gauge
 
@@ -135,11 +140,16 @@ def _tokeniser(path: str, source: ModelSource) -> Tokeniser:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A rendered prompt; `head` ids are the template's own, a text to weigh stands at `text_at`."""
+    """A rendered prompt; the first `head` of its ids are the template's own."""
 
     ids: Ids
+    parts: Sequence[Ids]
     head: int
-    text_at: int
+
+    @property
+    def text_at(self) -> int:
+        """Where a text to weigh begins: it is the last part."""
+        return len(self.ids) - len(self.parts[-1])
 
 
 class VllmModel:
@@ -150,10 +160,15 @@ class VllmModel:
         self._tokeniser, self._seed = tokeniser, seed
         self._template: Template = read_template(tokeniser, source.chat, _stops(config))
         self._context: int = config.model_config.max_model_len
-        self._block: int = config.cache_config.block_size
-        self._plainly = {"detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
+        self._blocks = Blocks(config.cache_config.block_size)
+        self._plainly = {
+            "detokenize": False,
+            "output_kind": RequestOutputKind.FINAL_ONLY,
+            "skip_clone": True,  # the engine may keep them: nothing here changes them afterwards
+        }
         self._compiled = lru_cache(None)(self._compile)
-        _name_weighed_blocks(engine)
+        self._listed = lru_cache(REMEMBERED_PARTS)(_listed)
+        _name_blocks(engine)
         self._steps, self._encoders = Steps(engine), Encoders()
 
     def prepare(self, options: Options) -> None:
@@ -167,47 +182,53 @@ class VllmModel:
         self._steps.close()
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        async def reply(asked: _Asked) -> Written | Failed:
-            (output,) = await self._steps.ask([asked.ids], [self._writing(how, asked.ids)])
-            for one in output.outputs:
+        rendered = [self._render(prompt, room=how.max_tokens) for prompt in prompts]
+
+        def reply(asked: _Asked, outputs: list[Any]) -> Written | Failed:
+            replies = outputs[0].outputs
+            for one in replies:
                 if one.finish_reason not in ("stop", "length"):
                     return Failed(f"the engine gave the reply up: {one.finish_reason}")
             samples = tuple(
                 Sample(self._tokeniser.words(tuple(one.token_ids)), one.finish_reason)
-                for one in output.outputs
+                for one in replies
             )
-            return Written(samples, self._spent([output], asked))
+            return Written(samples, self._spent(outputs, asked))
 
-        return await self._each([self._render(p, room=how.max_tokens) for p in prompts], reply)
+        return await self._each(rendered, lambda asked: self._writing(how, asked), reply)
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         labels = self._compiled(options)
-        deepest = max(len(node.path) for node in labels.nodes)
+        rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
-        async def reply(asked: _Asked) -> Chosen | Failed:
-            found: dict[Ids, dict[int, float]] = {}
-            outputs: list[Any] = []
-            while nodes := labels.wanted(found):
-                prompts = [asked.ids + node.path for node in nodes]
-                outputs += await self._steps.ask(prompts, [self._reading(n.ids) for n in nodes])
-                for node, output in zip(nodes, outputs[-len(nodes) :], strict=True):
-                    found[node.path] = _first_logprobs(output)
+        def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
+            wanted = labels.wanted(_found(asked, outputs))
+            return [(asked.ids + node.path, self._reading(node.ids)) for node in wanted]
+
+        def reply(asked: _Asked, outputs: list[Any]) -> Chosen | Failed:
             spent = self._spent(outputs, asked)
-            chosen = sound(Chosen(labels.logprobs(found), (), spent, self._key(asked.ids)))
+            logprobs = labels.logprobs(_found(asked, outputs))
+            chosen = sound(Chosen(logprobs, (), spent, self._key(asked)))
             return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
-        return await self._each([self._render(p, room=deepest + 1) for p in prompts], reply)
+        first = self._reading(labels.first.ids)
+        return await self._each(rendered, lambda _: first, reply, further)
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        async def reply(asked: _Asked) -> Weighed | Failed:
-            outputs = await self._steps.ask([asked.ids], [self._weighing(asked, True)])
-            if (outputs[0].num_cached_tokens or 0) >= asked.text_at:
-                # the cache reached into the text, and rows of cached tokens hold nothing
-                outputs += await self._steps.ask([asked.ids], [self._weighing(asked, False)])
+        rendered = [self._render_with(p, text) for p, text in zip(prompts, texts, strict=True)]
+
+        def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
+            reaches_text = (outputs[0].num_cached_tokens or 0) >= asked.text_at
+            if len(outputs) > 1 or not reaches_text:
+                return []
+            # rows of tokens that the cache served hold nothing
+            return [(asked.ids, self._weighing(asked, from_cache=False))]
+
+        def reply(asked: _Asked, outputs: list[Any]) -> Weighed | Failed:
             rows = outputs[-1].prompt_logprobs[asked.text_at :]
             tokens = asked.ids[asked.text_at :]
             values = tuple(float(row[t].logprob) for row, t in zip(rows, tokens, strict=True))
@@ -216,42 +237,53 @@ class VllmModel:
                 return Failed("the model's probabilities are not numbers", spent)
             return Weighed(self._tokeniser.placed(tokens, values), spent)
 
-        pairs = zip(prompts, texts, strict=True)
-        return await self._each([self._render_with(p, text) for p, text in pairs], reply)
+        return await self._each(rendered, self._weighing, reply, further)
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return await to_thread(self._encoders.vectors, encoder, texts)
 
     async def _each(
-        self, rendered: Sequence[_Asked | Failed], reply: Callable[[_Asked], Awaitable[R]]
+        self,
+        rendered: Sequence[_Asked | Failed],
+        request: Callable[[_Asked], Any],
+        reply: Callable[[_Asked, list[Any]], R],
+        further: Callable[[_Asked, list[Any]], list[Request]] | None = None,
     ) -> list[R | Failed]:
         """Ask in the order of the ids, answer in the order of the prompts."""
         asked = {n: one for n, one in enumerate(rendered) if isinstance(one, _Asked)}
         order = sorted(asked, key=lambda n: asked[n].ids)
-        replies = dict(zip(order, await gather(*(reply(asked[n]) for n in order)), strict=True))
-        return [one if isinstance(one, Failed) else replies[n] for n, one in enumerate(rendered)]
+        requests = [(asked[n].ids, request(asked[n])) for n in order]
+
+        def further_of(place: int, outputs: list[Any]) -> list[Request]:
+            return further(asked[order[place]], outputs) if further else []
+
+        outputs = await self._steps.ask(requests, further_of)
+        found = {n: reply(asked[n], mine) for n, mine in zip(order, outputs, strict=True)}
+        return [one if isinstance(one, Failed) else found[n] for n, one in enumerate(rendered)]
 
     def _render(self, prompt: Prompt, room: int) -> _Asked | Failed:
-        ids, head = self._template.around(prompt, self._tokeniser)
-        return self._fitting(_Asked(ids, head, len(ids)), room)
+        parts, head = self._template.parts_around(prompt, self._tokeniser)
+        return self._fitting(parts, head, room)
 
     def _render_with(self, prompt: Prompt, text: str) -> _Asked | Failed:
-        ids, head = self._template.around(prompt, self._tokeniser)
+        parts, head = self._template.parts_around(prompt, self._tokeniser)
         said = self._tokeniser.text(text, after=self._template.tail_words)
         if not said:
             return Failed("nothing to weigh: the text is empty")
-        return self._fitting(_Asked(ids + said, head, len(ids)), room=1)
+        return self._fitting([*parts, said], head, room=1)
 
-    def _fitting(self, asked: _Asked, room: int) -> _Asked | Failed:
-        if len(asked.ids) + room <= self._context:
-            return asked
-        return Failed(too_long(len(asked.ids), room, self._context))
+    def _fitting(self, parts: Sequence[Ids], head: int, room: int) -> _Asked | Failed:
+        ids = tuple(chain.from_iterable(parts))
+        if len(ids) + room <= self._context:
+            return _Asked(ids, parts, head)
+        return Failed(too_long(len(ids), room, self._context))
 
-    def _key(self, ids: Ids) -> str:
+    def _key(self, asked: _Asked) -> str:
         """What a draw depends on: not on the hour, nor on what shares the batch."""
-        return hashlib.sha256(f"{self._seed} {ids}".encode()).hexdigest()
+        ids = ", ".join(self._listed(part) for part in asked.parts if part)
+        return hashlib.sha256(f"{self._seed} ({ids})".encode()).hexdigest()
 
-    def _writing(self, how: Writing, ids: Ids) -> Any:
+    def _writing(self, how: Writing, asked: _Asked) -> Any:
         from vllm import SamplingParams
 
         return SamplingParams(
@@ -260,7 +292,7 @@ class VllmModel:
             max_tokens=how.max_tokens,
             temperature=how.temperature,
             top_p=how.top_p,
-            seed=int(self._key(ids)[:15], 16) if how.temperature else None,
+            seed=int(self._key(asked)[:15], 16) if how.temperature else None,
             stop_token_ids=sorted(self._template.ends),
             structured_outputs=_form(how),
             **self._plainly,
@@ -273,7 +305,7 @@ class VllmModel:
             max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **self._plainly
         )
 
-    def _weighing(self, asked: _Asked, from_cache: bool) -> Any:
+    def _weighing(self, asked: _Asked, from_cache: bool = True) -> Any:
         from vllm import SamplingParams
 
         return SamplingParams(
@@ -286,15 +318,14 @@ class VllmModel:
         )
 
     def _spent(self, outputs: Sequence[Any], asked: _Asked) -> tuple[Spent, ...]:
-        size = self._block
         return tuple(
             Spent(
                 prompt=len(output.prompt_token_ids),
                 cached=output.num_cached_tokens or 0,
                 generated=sum(len(one.token_ids) for one in output.outputs),
-                blocks=full_blocks(tuple(output.prompt_token_ids), size),
-                head=asked.head // size,
-                block_size=size,
+                blocks=self._blocks.of(tuple(output.prompt_token_ids)),
+                head=asked.head // self._blocks.size,
+                block_size=self._blocks.size,
             )
             for output in outputs
         )
@@ -303,21 +334,31 @@ class VllmModel:
         return compile_options(options, self._tokeniser, self._template)
 
 
-def _name_weighed_blocks(engine: Any) -> None:
-    """Give the cache's blocks of a text to weigh names that no other request has.
+def _name_blocks(engine: Any) -> None:
+    """Have the names of the cache's blocks made here, for two reasons.
 
-    Tokens that the cache serves have no log-probabilities. A text that was written just before lies
-    in the cache, and to weigh it the whole prompt would be read anew; so its own blocks must not be
-    found there, while those of its prompt are.
+    A prompt usually begins as the one before it. What they share is not hashed again, which would
+    be half of what it costs to add a request.
+
+    A text to weigh gets names that no other request has. Tokens that the cache serves have no
+    log-probabilities. A text that was written just before lies in the cache, and to weigh it the
+    whole prompt would be read anew; so its own blocks must not be found there, while those of its
+    prompt are.
     """
     core = getattr(engine.engine_core, "engine_core", None)
     if core is None or core.request_block_hasher is None:
         return  # in another process, or without a cache of prefixes
     usual, size = core.request_block_hasher, core.scheduler.hash_block_size
+    last = LastPrompt[bytes](size)
 
     def names_of_blocks(request: Any) -> list[bytes]:
+        text_at = (request.sampling_params.extra_args or {}).get(TEXT_AT, maxsize)
+        is_new, ids = not request.block_hashes, request.all_token_ids
+        if is_new:
+            request.block_hashes += last.shared(ids)[: text_at // size]
         first, names = len(request.block_hashes), usual(request)
-        text_at = (request.sampling_params.extra_args or {}).get(TEXT_AT, inf)
+        if is_new:
+            last.keep(ids[:], [*request.block_hashes, *names][: text_at // size])
         own = request.request_id.encode()
         return [
             name if end < text_at else hashlib.sha256(name + own).digest()
@@ -336,8 +377,18 @@ def _form(how: Writing) -> Any:
     return StructuredOutputsParams(regex=how.regex) if how.regex else None
 
 
-def _first_logprobs(output: Any) -> dict[int, float]:
-    return {token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()}
+def _found(asked: _Asked, outputs: Sequence[Any]) -> dict[Ids, Mapping[int, float]]:
+    """What each request gave, by the path of ids that followed the prompt in it."""
+    return {
+        tuple(output.prompt_token_ids[len(asked.ids) :]): {
+            token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()
+        }
+        for output in outputs
+    }
+
+
+def _listed(ids: Ids) -> str:
+    return ", ".join(map(str, ids))
 
 
 def _stops(config: Any) -> frozenset[int]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from transformers import AutoTokenizer
 
+from evaljudge.engines.loop import Further, Request
 from evaljudge.engines.template import read_template
-from evaljudge.engines.tokens import Tokeniser, full_blocks
+from evaljudge.engines.tokens import Blocks, Tokeniser
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.model.asks import Options
 from evaljudge.prompts import load_task
@@ -37,9 +39,9 @@ class Spy:
         self._steps = steps
         self.prompts: list[tuple[int, ...]] = []
 
-    async def ask(self, prompts: Sequence[tuple[int, ...]], params: Sequence[Any]) -> Any:
-        self.prompts += prompts
-        return await self._steps.ask(prompts, params)
+    async def ask(self, requests: Sequence[Request], further: Further) -> Any:
+        self.prompts += (ids for ids, _ in requests)
+        return await self._steps.ask(requests, further)
 
     def close(self) -> None:
         self._steps.close()
@@ -97,11 +99,20 @@ def test_every_character_survives(tiny: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize(("length", "wanted"), [(0, 0), (31, 0), (32, 1), (33, 1), (64, 2)])
 def test_full_blocks(length: int, wanted: int) -> None:
-    assert len(full_blocks(tuple(range(length)), 32)) == wanted
+    assert len(Blocks(32).of(tuple(range(length)))) == wanted
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_blocks_are_named_alike_after_any_other_prompt(size: int) -> None:
+    random = Random(size)
+    blocks = Blocks(size)
+    for _ in range(500):
+        ids = tuple(random.choices((1, 2), k=random.randrange(20)))
+        assert blocks.of(ids) == Blocks(size).of(ids)
 
 
 def test_a_block_is_named_by_all_that_precedes_it() -> None:
-    one, two = full_blocks((1, 2, 3, 4), 2), full_blocks((9, 2, 3, 4), 2)
+    one, two = Blocks(2).of((1, 2, 3, 4)), Blocks(2).of((9, 2, 3, 4))
     assert one[0] != two[0]
     assert one[1] != two[1]
-    assert full_blocks((1, 2, 3, 4, 5), 2) == one
+    assert Blocks(2).of((1, 2, 3, 4, 5)) == one

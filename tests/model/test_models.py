@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from evaljudge.engines.scripted import Scripted, any_option
-from evaljudge.engines.tokens import full_blocks
+from evaljudge.engines.tokens import Blocks
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
 from evaljudge.model.counting import CountingModel, cost
 from evaljudge.model.imagining import Imagining
@@ -97,7 +97,7 @@ def test_counting_adds_up_what_was_spent() -> None:
 
 
 def spent(ids: tuple[int, ...], head: int = 0, size: int = 2) -> Spent:
-    return Spent(len(ids), 0, 1, full_blocks(ids, size), head, size)
+    return Spent(len(ids), 0, 1, Blocks(size).of(ids), head, size)
 
 
 def floor_of(*asks: Spent, heads: set[int] | None = None) -> int:
