@@ -74,8 +74,11 @@ class Scoring:
         cases, scores = output.cases(shard), list[Score]()
         for judge in self.judges:
             verdicts = list(output.verdicts(judge.name, shard))
-            by = self.fitted.get(judge.name, judge)
-            mine = [self._signed(score) for verdict in verdicts for score in by.score(verdict)]
+            if fitted := self.fitted.get(judge.name):
+                unsigned = [score for verdict in verdicts for score in fitted.score(verdict)]
+            else:
+                unsigned = judge.scores(verdicts)
+            mine = [self._signed(score) for score in unsigned]
             seen = SeenShard(
                 cases,
                 verdicts,

@@ -119,6 +119,10 @@ class Judge(ABC):
     def score(self, verdict: Verdict) -> list[Score]:
         """No model, no await: from the evidence alone."""
 
+    def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
+        """Of a shard's verdicts, in their order: for arithmetic that is faster on many at once."""
+        return [score for verdict in verdicts for score in self.score(verdict)]
+
     def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
         """Where its arithmetic needs the whole run: what it learns from all of its verdicts.
 

@@ -49,10 +49,12 @@ from evaljudge.judges.synthetic.comparing import (
 )
 from evaljudge.judges.synthetic.equations import (
     UNDECIDED,
-    Comparisons,
+    Compared,
+    Floats,
     bradley_terry_position,
-    level_of,
+    level_of_sum,
     ordinal_level,
+    stacked,
     weighted_sum,
 )
 from evaljudge.judges.synthetic.findings import SyntheticFindings
@@ -231,8 +233,8 @@ class Synthetic(Judge):
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        levels = [(rating, UNDECIDED) for rating in ratings(self._settings.levels)]
-        return {f"{self.name}.{name}": reading(levels) for name, reading in READINGS.items()}
+        texts = stacked([[(rating, UNDECIDED) for rating in ratings(self._settings.levels)]])
+        return {f"{self.name}.{name}": float(of(texts)[0]) for name, of in READINGS.items()}
 
     @property
     def other_readings(self) -> Sequence[str]:
@@ -242,25 +244,39 @@ class Synthetic(Judge):
         return partial(SyntheticFindings, self.name, tuple(ratings(self._settings.levels)))
 
     def score(self, verdict: Verdict) -> list[Score]:
-        values: Mapping[str, float | None] = dict.fromkeys(self.scorers)
-        if verdict.status == "ok":
-            values = self._values(verdict.evidence["levels"])
-        known = (verdict.doc_id, verdict.system)
+        return self.scores([verdict])
+
+    def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
+        """Those whose texts were compared with references of the same ratings, at once."""
+        alike: dict[tuple[float, ...], list[int]] = {}
+        for at, verdict in enumerate(verdicts):
+            if verdict.status == "ok":
+                mine = tuple(level["rating"] for level in verdict.evidence["levels"])
+                alike.setdefault(mine, []).append(at)
+        values: list[Mapping[str, float]] = [{}] * len(verdicts)
+        for places in alike.values():
+            read = self._values([verdicts[at].evidence["levels"] for at in places])
+            for row, at in enumerate(places):
+                values[at] = {scorer: column[row] for scorer, column in read.items()}
         return [
-            Score(*known, scorer, verdict.axis, values[scorer], verdict.reason)
+            Score(one.doc_id, one.system, scorer, one.axis, found.get(scorer), one.reason)
+            for one, found in zip(verdicts, values, strict=True)
             for scorer in self.scorers
         ]
 
-    def _values(self, levels: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        read: Comparisons = [(level["rating"], level["p"]) for level in levels]
+    def _values(self, texts: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[float]]:
+        """By scorer, the value of each of these texts."""
         if self._samples:
-            read = self._drawn(levels, self._settings.samples, 0)
+            read = self._drawn(texts, self._settings.samples, 0)
+        else:
+            read = stacked([[(level["rating"], level["p"]) for level in text] for text in texts])
         values = {self.name: weighted_sum(read)}
         values |= {f"{self.name}.{name}": reading(read) for name, reading in READINGS.items()}
-        return values | {
-            name: weighted_sum(self._drawn(levels, size, trial))
+        values |= {
+            name: weighted_sum(self._drawn(texts, size, trial))
             for name, size, trial in self._further_draws
         }
+        return {scorer: found.tolist() for scorer, found in values.items()}
 
     @property
     def _further_draws(self) -> list[tuple[str, int, int]]:
@@ -275,22 +291,21 @@ class Synthetic(Judge):
         ]
         return [one for one in found if one[0] != self.name]
 
-    def _drawn(self, levels: Sequence[Mapping[str, Any]], size: int, trial: int) -> Comparisons:
-        """The shares of the answers among these draws, in place of their probabilities."""
+    def _drawn(
+        self, texts: Sequence[Sequence[Mapping[str, Any]]], size: int, trial: int
+    ) -> Compared:
+        """With the shares of the answers among these draws in place of their probabilities."""
         names = self._form.options.names
-        counts = [(level["rating"], level["draws"][str(size)][trial]) for level in levels]
-        return [
-            (rating, {name: n / size for name, n in zip(names, count, strict=True)})
-            for rating, count in counts
-        ]
+
+        def shares(level: Mapping[str, Any]) -> dict[str, float]:
+            counts = level["draws"][str(size)][trial]
+            return {name: n / size for name, n in zip(names, counts, strict=True)}
+
+        return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
 
 
-def _placed_level(levels: Comparisons) -> float:
-    return level_of(weighted_sum(levels), [rating for rating, _ in levels])
-
-
-READINGS = {
-    "level": _placed_level,
+READINGS: Mapping[str, Callable[[Compared], Floats]] = {
+    "level": level_of_sum,
     "ordinal": ordinal_level,
     "bradley-terry": bradley_terry_position,
 }

@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit
 
+from evaljudge.judges.synthetic import equations
 from evaljudge.judges.synthetic.equations import (
     GRID,
     PRIOR,
@@ -20,16 +21,25 @@ from evaljudge.judges.synthetic.equations import (
     STRENGTH,
     TIE,
     UNDECIDED,
+    Compared,
     Comparisons,
+    Floats,
     answer_chances,
-    bradley_terry_position,
     entropy,
-    ordinal_level,
     scale_coverage,
+    stacked,
 )
 
 Answers = dict[str, float]
 Placing = Callable[[Comparisons], float]
+
+
+def of_one(placing: Callable[[Compared], Floats]) -> Placing:
+    return lambda levels: float(placing(stacked([levels]))[0])
+
+
+ordinal_level = of_one(equations.ordinal_level)
+bradley_terry_position = of_one(equations.bradley_terry_position)
 PLACINGS = [ordinal_level, bradley_terry_position]
 
 
@@ -66,16 +76,16 @@ def against_all(p: Answers) -> list[tuple[float, Answers]]:
     ],
 )
 def test_answers_by_hand(distance: float, better: float, worse: float, similar: float) -> None:
-    assert answer_chances(distance) == pytest.approx(answers(better, worse, similar))
+    assert answer_chances(distance) == pytest.approx((better, worse, similar))
 
 
 @given(st.floats(-4, 4))
 def test_answers_are_the_two_curves_and_the_rest(distance: float) -> None:
-    chances = answer_chances(distance)
-    assert chances["Better"] == pytest.approx(np.exp(log_expit(SLOPE * distance - TIE)))
-    assert chances["Worse"] == pytest.approx(np.exp(log_expit(-SLOPE * distance - TIE)))
-    assert sum(chances.values()) == pytest.approx(1)
-    assert chances["Similar"] > 0
+    better, worse, similar = answer_chances(distance)
+    assert better == pytest.approx(np.exp(log_expit(SLOPE * distance - TIE)))
+    assert worse == pytest.approx(np.exp(log_expit(-SLOPE * distance - TIE)))
+    assert better + worse + similar == pytest.approx(1)
+    assert similar > 0
 
 
 # the ordinal level
@@ -292,6 +302,19 @@ def test_the_order_of_references_is_no_matter(pair: tuple[Comparisons, Compariso
     assert ordinal_level(levels) == ordinal_level(shuffled)
     assert bradley_terry_position(levels) == bradley_terry_position(shuffled)
     assert scale_coverage(levels) == scale_coverage(shuffled)
+
+
+@given(st.lists(st.lists(shares, min_size=5, max_size=5), min_size=1, max_size=40))
+def test_a_place_does_not_depend_on_the_texts_beside_it(stack: list[list[Answers]]) -> None:
+    texts = [list(zip(RATINGS, p, strict=True)) for p in stack]
+    together = stacked(texts)
+    for placing in (
+        equations.weighted_sum,
+        equations.level_of_sum,
+        equations.ordinal_level,
+        equations.bradley_terry_position,
+    ):
+        assert list(placing(together)) == [of_one(placing)(levels) for levels in texts]
 
 
 @given(shares)

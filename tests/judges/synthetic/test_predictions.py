@@ -16,7 +16,7 @@ from evaljudge.errors import UserError
 from evaljudge.execution.case import case_models
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
-from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level
+from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.validity import compared
 from evaljudge.model import Model
@@ -311,8 +311,8 @@ def test_draws_by_hand() -> None:
     assert {score.scorer: score.value for score in one.score(found)} == {
         "synthetic": pytest.approx((1 + 5) * (2 / 3 - 1 / 3)),
         "synthetic.level": 5,  # the ideal sums are -5 and 1
-        "synthetic.ordinal": pytest.approx(ordinal_level(shares)),
-        "synthetic.bradley-terry": pytest.approx(bradley_terry_position(shares)),
+        "synthetic.ordinal": pytest.approx(ordinal_level(stacked([shares]))[0]),
+        "synthetic.bradley-terry": pytest.approx(bradley_terry_position(stacked([shares]))[0]),
         "synthetic.n1": 6,
         "synthetic.n1#2": 0,
         "synthetic#2": pytest.approx((1 + 5) * (0 - 2 / 3)),

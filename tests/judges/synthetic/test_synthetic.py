@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges.shared.scale import neighbours, ratings, rounds
-from evaljudge.judges.synthetic.equations import ideal_sums, level_of, weighted_sum
+from evaljudge.judges.synthetic.equations import (
+    ideal_sums,
+    level_of,
+    level_of_sum,
+    stacked,
+    weighted_sum,
+)
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
@@ -84,8 +90,9 @@ def test_the_paper_s_sum_by_hand() -> None:
         (4.0, {"Better": 0.3, "Worse": 0.4, "Similar": 0.3}),
         (5.0, {"Better": 0.05, "Worse": 0.75, "Similar": 0.2}),
     ]
-    assert weighted_sum(levels) == pytest.approx(0.88 + 1.5 + 1.2 - 0.4 - 3.5)
-    assert level_of(weighted_sum(levels), ratings(5)) == pytest.approx(3 + 5.68 / 7)
+    text = stacked([levels])
+    assert weighted_sum(text) == pytest.approx([0.88 + 1.5 + 1.2 - 0.4 - 3.5])
+    assert level_of_sum(text) == pytest.approx([3 + 5.68 / 7])
 
 
 @given(st.floats(-40, 40), st.floats(-40, 40), st.sampled_from([2, 3, 5, 9]))
