@@ -17,7 +17,7 @@ layout stand in the pack's folder `shared/`, and what is not there is taken from
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +39,9 @@ NANO = "nano"
 _TASK_KEYS = {"name", "axes", "prompts", "nouns", "roles"}
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
+_NO_PROMPTS = (
+    "task {file} has no `prompts`: give `prompts: summary`, another built-in task, or a folder"
+)
 _AXIS_KEYS = {"description", "context", "phrase"}
 
 
@@ -65,15 +68,24 @@ def load_task(
     layout: Layout = "paper",
 ) -> Task:
     """A built-in task or a YAML file; only these axes; with this folder's prompts first."""
-    file = HERE / f"{name}.yaml" if name in BUILT_IN else Path(name)
-    if not file.is_file():
-        raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
+    file = HERE / f"{name}.yaml" if name in BUILT_IN else _task_file(name)
     spec = _read(file)
     own = [*_own_pack(file, spec), *built_in_pack(COMMON)]
     pack = read_pack(_laid_out([*_user_pack(prompts, own), *own], layout))
+    if not spec.get("prompts") and spec["name"] not in BUILT_IN:
+        pack = replace(pack, advice=_NO_PROMPTS.format(file=file))
     return Task(
         str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec)
     )
+
+
+def _task_file(name: str) -> Path:
+    file = Path(name)
+    if file.is_file():
+        return file
+    if file.suffix in (".yaml", ".yml"):
+        raise UserError(f"task: {name}: no such file")
+    raise UserError(f"task: {unknown('task', name, BUILT_IN)} (or a path to a task file)")
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -173,11 +185,21 @@ def _laid_out(places: Sequence[Place], layout: Layout) -> list[Place]:
 
 
 def _own_pack(file: Path, spec: Mapping[str, Any]) -> list[Place]:
-    """A task file's pack: the folder it names, the one beside it, or a built-in task's."""
-    named = str(spec.get("prompts") or (file.stem if file.parent == HERE else ""))
-    if named in BUILT_IN:
-        return built_in_pack(named)
-    return [(file.parent / named if named else file.with_suffix(""), "")]
+    """The folder or the built-in task that `prompts` names.
+
+    Without `prompts`: the folder beside the file, `task/` for `task.yaml`, and then the prompts of
+    the built-in task of the same `name`, so that a copy of a built-in task file works as it stands.
+    """
+    if named := str(spec.get("prompts") or ""):
+        if named not in BUILT_IN and not (file.parent / named).is_dir():
+            known = ", ".join(BUILT_IN)
+            raise UserError(
+                f"task {file}: prompts: {named}: no such folder beside it, and no built-in task "
+                f"({known})"
+            )
+        return built_in_pack(named) if named in BUILT_IN else [(file.parent / named, "")]
+    same = built_in_pack(spec["name"]) if spec["name"] in BUILT_IN else []
+    return [(file.with_suffix(""), ""), *same]
 
 
 def built_in_pack(name: str) -> list[Place]:

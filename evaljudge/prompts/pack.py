@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +40,8 @@ class Pack:
     """The templates' texts by name: plain data, so that it can travel to a worker."""
 
     templates: Mapping[str, str]
+    advice: str = field(default="", compare=False)
+    """What to do if a judge needs a template that is not here; empty: name the nearest one."""
 
     def render(self, name: str, given: Mapping[str, str | None], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
@@ -77,6 +79,8 @@ class Pack:
     def _family(self, name: str, heirs: tuple[str, ...] = ()) -> dict[str, str]:
         """This template and all that it inherits or includes; `heirs` led to it."""
         if name not in self.templates:
+            if self.advice and not heirs:
+                raise UserError(f"prompts: no template {name!r}: {self.advice}")
             asked_by = f"prompt {heirs[-1]}" if heirs else "prompts"
             raise UserError(f"{asked_by}: {unknown('template', name, self.templates)}")
         if name in heirs:

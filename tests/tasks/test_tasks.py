@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.prompts import BUILT_IN, Pack, load_task
+from evaljudge.prompts import BUILT_IN, HERE, Layout, Pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 AXES = {
@@ -20,6 +20,7 @@ AXES = {
     "dialogue": "naturalness engagingness coherence groundedness understandability overall",
     "story": "relevance coherence empathy surprise engagement complexity",
 }
+LAYOUTS: tuple[Layout, ...] = ("paper", "shared")
 GIVEN = {"source": "SOURCE", "context": "FACT", "reference": "REF", "target": "TARGET",
          "worse": "WORSE", "better": "BETTER"}  # fmt: skip
 
@@ -141,6 +142,49 @@ def test_a_task_of_one_s_own(tmp_path: Path) -> None:
     task = load_task(str(file))
     assert [axis.name for axis in task.axes] == ["brevity"]
     assert "synthetic.compare" in task.pack.templates
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_a_copy_of_a_built_in_task_keeps_its_prompts(tmp_path: Path, task: str) -> None:
+    file = tmp_path / "task.yaml"
+    built_in = (HERE / f"{task}.yaml").read_text()
+    file.write_text(f"{built_in}  brevity:\n    description: how short it is\n")
+    for layout in LAYOUTS:
+        own = load_task(str(file), ["brevity"], layout=layout)
+        assert own.pack == load_task(task, layout=layout).pack
+        Synthetic({}, own)
+
+
+def test_templates_beside_a_task_file_come_before_those_of_the_built_in_task(
+    tmp_path: Path,
+) -> None:
+    file, folder = tmp_path / "task.yaml", tmp_path / "task"
+    file.write_text("name: summary\naxes:\n  brevity: {description: how short}\n")
+    folder.mkdir()
+    (folder / "synthetic.compare.j2").write_text("My words")
+    templates, built_in = load_task(str(file)).pack.templates, load_task("summary").pack.templates
+    assert templates == built_in | {"synthetic.compare": "My words"}
+
+
+def test_a_task_without_prompts_says_how_to_give_them(tmp_path: Path) -> None:
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\naxes:\n  brevity: {description: how short}\n")
+    said = f"no template 'synthetic.compare': task {file} has no `prompts`: give `prompts: summary`"
+    with pytest.raises(UserError, match=re.escape(said)):
+        Synthetic({}, load_task(str(file)))
+
+
+def test_a_task_s_folder_of_prompts_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "notes.yaml"
+    file.write_text("name: notes\nprompts: sumary\naxes:\n  brevity: {description: how short}\n")
+    with pytest.raises(UserError, match="prompts: sumary: no such folder beside it, and no built"):
+        load_task(str(file))
+
+
+@pytest.mark.parametrize("name", ["no/such.yaml", "such.yml"])
+def test_a_task_file_that_is_not_there(name: str) -> None:
+    with pytest.raises(UserError, match=f"task: {re.escape(name)}: no such file"):
+        load_task(name)
 
 
 @pytest.mark.parametrize(
