@@ -4,7 +4,7 @@ Of one candidate's comparisons, (the reference's rating, p(Better), p(Worse), p(
 
     1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
 
-the paper's `weighted_sum` makes -0.32, which `level_of_sum` places at 3.81 of 1..5; `ordinal_level`
+the paper's `weighted_sum` makes -0.32, which `level_of_sum` places at 3.81 on the scale 1..5; `ordinal_level`
 makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` "within", and `entropy` finds 0.54 bits
 in the first comparison and 1.57 in the fourth.
 
