@@ -4,9 +4,9 @@ Of one candidate's comparisons, (the reference's rating, p(Better), p(Worse), p(
 
     1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
 
-the paper's `weighted_sum` makes -0.32, which `level_of_sum` places at 3.81 on the scale 1..5; `ordinal_level`
-makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` "within", and `entropy` finds 0.54 bits
-in the first comparison and 1.57 in the fourth.
+the paper's `weighted_sum` makes -0.32, and `level_of_sum` places that at 3.81 on the scale 1..5;
+`ordinal_level` makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` "within", and `entropy`
+finds 0.54 bits in the first comparison and 1.57 in the fourth.
 
 All of it is arithmetic on evidence that a judge has already stored: no judge, and no model. The
 four that give a number take many texts at once, since a run has millions.
@@ -54,7 +54,7 @@ HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedTexts:
     """Texts compared with references of the same ratings: p has an axis each for the texts, the
     references, and the answers Better, Worse and Similar."""
 
@@ -62,7 +62,7 @@ class Compared:
     p: Floats
 
 
-def stacked(texts: Sequence[Comparisons]) -> Compared:
+def stacked(texts: Sequence[Comparisons]) -> ComparedTexts:
     """Comparisons of texts, all with references of the same ratings; in the order of those."""
     if not all(texts):
         raise ValueError("there is no comparison to place the candidate by")
@@ -71,10 +71,10 @@ def stacked(texts: Sequence[Comparisons]) -> Compared:
         for levels in texts
     ]
     values = np.array(ordered, dtype=np.float64).reshape(len(texts), -1, 4)
-    return Compared(tuple(row[0] for row in ordered[0]) if ordered else (), values[:, :, 1:])
+    return ComparedTexts(tuple(row[0] for row in ordered[0]) if ordered else (), values[:, :, 1:])
 
 
-def weighted_sum(texts: Compared) -> Floats:
+def weighted_sum(texts: ComparedTexts) -> Floats:
     """The paper's score: Σ r·(p(Better) − p(Worse))."""
     total = np.zeros(len(texts.p))
     for at, rating in enumerate(texts.ratings):
@@ -88,7 +88,7 @@ def ideal_sums(levels: Sequence[float]) -> list[float]:
             for mine in levels]  # fmt: skip
 
 
-def level_of_sum(texts: Compared) -> Floats:
+def level_of_sum(texts: ComparedTexts) -> Floats:
     return level_of(weighted_sum(texts), texts.ratings)
 
 
@@ -100,7 +100,7 @@ def level_of(totals: Floats | float, levels: Sequence[float]) -> Floats:
     return np.asarray(np.interp(totals, ideal_sums(levels), levels))
 
 
-def ordinal_level(texts: Compared) -> Floats:
+def ordinal_level(texts: ComparedTexts) -> Floats:
     """Each text's expected level: the posterior mean over GRID, so always inside 1..5.
 
     An undecided comparison is evidence too: a text far from the reference would have been called
@@ -135,7 +135,7 @@ def _log_chances(rating: float) -> Floats:
     return chances
 
 
-def bradley_terry_position(texts: Compared) -> Floats:
+def bradley_terry_position(texts: ComparedTexts) -> Floats:
     """Where among the references' ratings each text's wins put it; a tie is half a win.
 
     Not clamped to 1..5: a text that beats even the best reference stands above 5 (6.75 when it is

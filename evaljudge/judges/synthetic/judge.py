@@ -49,7 +49,7 @@ from evaljudge.judges.synthetic.comparing import (
 )
 from evaljudge.judges.synthetic.equations import (
     UNDECIDED,
-    Compared,
+    ComparedTexts,
     Floats,
     bradley_terry_position,
     level_of_sum,
@@ -293,7 +293,7 @@ class Synthetic(Judge):
 
     def _drawn(
         self, texts: Sequence[Sequence[Mapping[str, Any]]], size: int, trial: int
-    ) -> Compared:
+    ) -> ComparedTexts:
         """With the shares of the answers among these draws in place of their probabilities."""
         names = self._form.options.names
 
@@ -304,7 +304,7 @@ class Synthetic(Judge):
         return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
 
 
-READINGS: Mapping[str, Callable[[Compared], Floats]] = {
+READINGS: Mapping[str, Callable[[ComparedTexts], Floats]] = {
     "level": level_of_sum,
     "ordinal": ordinal_level,
     "bradley-terry": bradley_terry_position,

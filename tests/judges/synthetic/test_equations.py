@@ -21,7 +21,7 @@ from evaljudge.judges.synthetic.equations import (
     STRENGTH,
     TIE,
     UNDECIDED,
-    Compared,
+    ComparedTexts,
     Comparisons,
     Floats,
     answer_chances,
@@ -34,7 +34,7 @@ Answers = dict[str, float]
 Placing = Callable[[Comparisons], float]
 
 
-def of_one(placing: Callable[[Compared], Floats]) -> Placing:
+def of_one(placing: Callable[[ComparedTexts], Floats]) -> Placing:
     return lambda levels: float(placing(stacked([levels]))[0])
 
 
