@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
 from statistics import mean
-from typing import Self
+from typing import Self, TypeVar
 
 from evaljudge.sections.figures import NONE, count
 
@@ -37,6 +37,16 @@ class Summed:
             mine += getattr(other, one.name)
             setattr(self, one.name, mine)
         return self
+
+
+S = TypeVar("S", bound=Summed)
+
+
+def add_by_key(total: dict[str, S], more: Mapping[str, S]) -> None:
+    """Add sums to those of the same key."""
+    for key, sums in more.items():
+        mine: Summed = total.setdefault(key, type(sums)())
+        mine += sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ synthetic: more than 30% of exchanged comparisons flip … (fluency 36.2%): …
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from evaljudge.judges.synthetic.grading import GradedRow
+from evaljudge.judges.synthetic.grading import GradedSums
 from evaljudge.judges.synthetic.validity import ValidityRow
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
@@ -86,18 +86,19 @@ def validity(rows: Sequence[ValidityRow]) -> Section:
     return Section(VALIDITY, [], tables, notes)
 
 
-def graded_section(rows: Sequence[GradedRow]) -> Section:
-    ratings = sorted({rating for row in rows for rating in row.means})
+def graded_section(sums: Mapping[str, GradedSums]) -> Section:
+    """`sums`: by axis."""
+    ratings = sorted({rating for own in sums.values() for rating in own.texts})
     heads = ["axis", "documents", "no inversion", "all rising", *(f"true {r:g}" for r in ratings)]
     cells = [
         [
-            row.axis,
-            count(row.documents),
-            ratio(row.documents - row.inverted, row.documents),
-            ratio(row.strict, row.documents),
-            *(f"{row.means[r]:.2f}" if r in row.means else NONE for r in ratings),
+            axis,
+            count(own.documents),
+            ratio(own.documents - own.inverted, own.documents),
+            ratio(own.strict, own.documents),
+            *(f"{own.means[r]:.2f}" if r in own.means else NONE for r in ratings),
         ]
-        for row in rows
+        for axis, own in sorted(sums.items())
     ]
     table = Table("References by the world's oracle", heads, cells, "l" + "r" * (len(heads) - 1))
     return Section(GRADED, [TRUE_LEVELS], [table])

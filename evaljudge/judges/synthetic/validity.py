@@ -9,26 +9,25 @@ Of one candidate, compared with references 1 to 3, and of the checks of its docu
 an axis gains 3 comparisons, a candidate inside the scale, a document checked and inverted, 2 pairs
 of which 1 is inverted, and 1 exchanged comparison that flipped.
 
-What stays in memory is sums, and the ids of rated documents with an inversion: unrated candidates
-leave nothing behind. An interval of the mean correlation with length is therefore no bootstrap,
-which would keep every document's value, but the normal one, mean ± 1.96 standard errors, cut to
--1..1.
+Only sums stay in memory, and the ids of rated documents with an inversion. So the interval of the
+mean correlation with length is no bootstrap, which would need every document's value, but the
+normal one: mean ± 1.96 standard errors, cut to -1..1.
 
-A judge that follows length is misled by it only where people do not. So where candidates are rated,
-the correlation of score and length is also taken given the ratings: the partial correlation of
-ranks, in each document with enough rated candidates whose scores, lengths and ratings all vary. A
-document whose ratings are in the order of its lengths, or in the opposite one, cannot tell the two
-apart and is left out. Where scores are in the order of the ratings nothing is left that length
-could explain: 0.
+A judge whose scores follow length is misled only where people's ratings do not. So for rated
+candidates the correlation of score and length is also taken given the ratings: the partial
+correlation of ranks, in each document with enough rated candidates whose scores, lengths and
+ratings all vary. A document whose ratings are in the order of its lengths, or in the opposite one,
+is left out, because it cannot tell the two apart. Where scores are in the order of the ratings,
+nothing is left that length could explain: 0.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum, isfinite, nan, sqrt
-from typing import Any, NamedTuple, Self
+from math import fsum, nan, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,47 +35,27 @@ from numpy.typing import NDArray
 from evaljudge.agreement import agreements
 from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.rated import Rated
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.counting import Summed
 from evaljudge.judges.synthetic.equations import entropy, scale_coverage
-from evaljudge.records import Case, Verdict
+from evaljudge.records import Score, Verdict
 
 CERTAIN = 0.99
 LEAST_CANDIDATES = 3
-"""Of a document whose scores are correlated with length: of two, every correlation is 1 or -1."""
+"""For a document's correlation with length: of two candidates, it is always 1 or -1."""
 LEAST_RATED = 4
-"""Likewise, given ratings: of three, every partial correlation is 1 or -1."""
+"""For its partial correlation given ratings: of three candidates, it is always 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
 COUNTS = ("checked", "inverted", "pairs", "inverted_pairs", "comparisons", "candidates", "below",
-          "above", "exchanged", "flipped", "length_documents")  # fmt: skip
-"""Sums that a row has as they are."""
-
-Judged = tuple[str, str, str]
-"""A document, a system and an axis."""
-Answers = Mapping[str, float]
-
-
-class Compared(NamedTuple):
-    """One comparison of a candidate with a reference: how likely each answer is.
-
-    `p` is of Better, Worse and Similar, whatever the form of the question was; `mass` is what the
-    answers offered hold together of all that the model might say.
-    """
-
-    rating: float
-    p: Mapping[str, float]
-    mass: float
-
-
-def compared(verdict: Verdict) -> list[Compared]:
-    """Of a verdict that is scored, in the order of the references' ratings."""
-    levels = verdict.evidence["levels"]
-    return [Compared(level["rating"], level["p"], level["mass"]) for level in levels]
+          "above", "exchanged", "flipped")  # fmt: skip
+"""The sums that a row takes over unchanged."""
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class ValidityRow:
-    """What could mislead a reader of one judge's scores on one axis; None: nothing to tell it by.
+    """What could mislead a reader of one judge's scores on one axis; None where it is unknown.
 
     `inverted`: documents where the judge itself finds a reference worse than the one below it.
     `agreement`: at sample level with people, of all rated documents and of those not inverted.
@@ -113,8 +92,36 @@ class ValidityRow:
 
 
 @dataclass
+class Correlations(Summed):
+    """The correlations of some documents, as the sums that their mean and its interval need."""
+
+    documents: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @classmethod
+    def of(cls, found: Floats) -> Correlations:
+        known = found[np.isfinite(found)]
+        return cls(known.size, fsum(known), fsum(known**2))
+
+    @property
+    def mean(self) -> float | None:
+        return _mean(self.total, self.documents)
+
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """None of fewer than two documents, which have no spread."""
+        if self.documents < 2:
+            return None, None
+        mean = self.total / self.documents
+        variance = max(0.0, self.squares - self.documents * mean**2) / (self.documents - 1)
+        margin = NORMAL * sqrt(variance / self.documents)
+        return max(-1.0, mean - margin), min(1.0, mean + margin)
+
+
+@dataclass
 class AxisSums(Summed):
-    """Of one axis; every field is a sum or a count, so two of them add up."""
+    """The sums of one axis: the counts of a `ValidityRow`, and what its means are made of."""
 
     checked: int = 0
     inverted: int = 0
@@ -129,72 +136,30 @@ class AxisSums(Summed):
     above: int = 0
     exchanged: int = 0
     flipped: int = 0
-    length_documents: int = 0
-    length: float = 0.0
-    length_squares: float = 0.0
-    rated_documents: int = 0
-    people_length: float = 0.0
-    given_length: float = 0.0
-    given_length_squares: float = 0.0
+    length: Correlations = field(default_factory=Correlations)
+    people_length: Correlations = field(default_factory=Correlations)
+    given_length: Correlations = field(default_factory=Correlations)
+    inverted_ids: list[str] = field(default_factory=list)
+    """The rated documents with an inversion."""
 
 
-@dataclass(slots=True)
-class Sums:
-    """Of one judge, by axis. `total += sums` grows in place: ids are not copied for every shard."""
-
-    axes: dict[str, AxisSums] = field(default_factory=dict)
-    inverted: dict[str, set[str]] = field(default_factory=dict)
-    """Rated documents that hold an inversion."""
-
-    def __iadd__(self, other: Sums) -> Self:
-        for axis, sums in other.axes.items():
-            mine = self.axes.setdefault(axis, AxisSums())
-            mine += sums
-        for axis, ids in other.inverted.items():
-            self.inverted.setdefault(axis, set()).update(ids)
-        return self
-
-
-def shard_sums(
-    cases: Sequence[Case],
-    compared: Mapping[Judged, Sequence[Compared]],
-    checks: Iterable[Verdict],
-    scores: Mapping[Judged, float | None],
-) -> Sums:
-    """Of one judge's shard; `scores` are those of its headline scorer."""
-    checked = [check for check in checks if check.status == "ok"]
-    named = [axis for *_, axis in (*scores, *compared)] + [check.axis for check in checked]
-    lengths = _lengths(cases)
-    rated = {case.document.doc_id for case in cases if any(c.ratings for c in case.candidates)}
-    sums = Sums()
-    for axis in dict.fromkeys(named):
-        mine = [check for check in checked if check.axis == axis]
-        levels = [found for (*_, of), found in compared.items() if of == axis and found]
-        own = {at[:2]: score for at, score in scores.items() if at[2] == axis and score is not None}
-        total = sums.axes[axis] = _of_checks(mine)
-        total += _of_candidates(levels)
-        total += _of_lengths(own, lengths)
-        total += _given_ratings(own, lengths, _ratings(cases, axis))
-        sums.inverted[axis] = {c.doc_id for c in mine if any(_inversions(c))} & rated
+def shard_sums(judge: str, shard: SeenShard) -> dict[str, AxisSums]:
+    """By axis, of what one shard holds of this judge."""
+    checks = [check for check in shard.checks if check.status == "ok"]
+    compared = [v for v in shard.verdicts if v.status == "ok" and v.evidence["levels"]]
+    scores = [score for score in shard.scores if score.scorer == judge]
+    rated = {c.document.doc_id for c in shard.cases if any(one.ratings for one in c.candidates)}
+    seen: list[Score | Verdict] = [*scores, *compared, *checks]
+    sums: dict[str, AxisSums] = {}
+    for axis in dict.fromkeys(one.axis for one in seen):
+        own = [check for check in checks if check.axis == axis]
+        total = sums[axis] = _of_checks(own)
+        total += _of_candidates([v.evidence["levels"] for v in compared if v.axis == axis])
+        total += _of_lengths(shard, axis, {
+            (s.doc_id, s.system): s.value for s in scores if s.axis == axis and s.value is not None
+        })  # fmt: skip
+        total.inverted_ids = [c.doc_id for c in own if c.doc_id in rated and any(_inversions(c))]
     return sums
-
-
-def _lengths(cases: Sequence[Case]) -> dict[tuple[str, str], int]:
-    """Words between white space, as the metric `words` counts them."""
-    return {
-        (case.document.doc_id, candidate.system): len(candidate.text.split())
-        for case in cases
-        for candidate in case.candidates
-    }
-
-
-def _ratings(cases: Sequence[Case], axis: str) -> dict[tuple[str, str], float]:
-    return {
-        (case.document.doc_id, candidate.system): rating
-        for case in cases
-        for candidate in case.candidates
-        if isfinite(rating := candidate.ratings.get(axis, nan))
-    }
 
 
 def _of_checks(checks: Sequence[Verdict]) -> AxisSums:
@@ -206,7 +171,8 @@ def _of_checks(checks: Sequence[Verdict]) -> AxisSums:
         pairs=sum(map(len, found)),
         inverted_pairs=sum(map(sum, found)),
         exchanged=len(exchanged),
-        flipped=sum(map(_flips, exchanged)),
+        # an answer that takes no side, in either order, does not flip
+        flipped=sum(_side(one["p"]) * _side(one["exchanged"]) < 0 for one in exchanged),
     )
 
 
@@ -215,90 +181,59 @@ def _inversions(check: Verdict) -> list[bool]:
     return [_side(pair["p"]) < 0 for pair in check.evidence["neighbours"]]
 
 
-def _flips(comparison: Mapping[str, Any]) -> bool:
-    """An answer that takes no side, in either order, does not flip."""
-    return _side(comparison["p"]) * _side(comparison["exchanged"]) < 0
-
-
-def _side(p: Answers) -> int:
+def _side(p: Mapping[str, float]) -> int:
     """1: rather Better; -1: rather Worse; 0: neither."""
     return (p["Better"] > p["Worse"]) - (p["Better"] < p["Worse"])
 
 
-def _of_candidates(candidates: Sequence[Sequence[Compared]]) -> AxisSums:
-    every = [comparison for levels in candidates for comparison in levels]
-    found = Counter(scale_coverage([(one.rating, one.p) for one in each]) for each in candidates)
+def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
+    """`candidates`: each one's comparisons with the references, as they are stored."""
+    every = [level for levels in candidates for level in levels]
+    found = Counter(scale_coverage([(one["rating"], one["p"]) for one in c]) for c in candidates)
     return AxisSums(
         comparisons=len(every),
-        entropy=fsum(entropy(one.p) for one in every),
-        certain=sum(max(one.p.values()) > CERTAIN for one in every),
-        mass=fsum(one.mass for one in every),
+        entropy=fsum(entropy(one["p"]) for one in every),
+        certain=sum(max(one["p"].values()) > CERTAIN for one in every),
+        mass=fsum(one["mass"] for one in every),
         candidates=len(candidates),
         below=found["below"],
         above=found["above"],
     )
 
 
-Row = tuple[str, tuple[float, ...]]
-"""Of a candidate: its document, and values to be correlated within it."""
-
-
-def _of_lengths(
-    scores: Mapping[tuple[str, str], float], lengths: Mapping[tuple[str, str], int]
-) -> AxisSums:
-    """Spearman's of score and words, of each document where both vary."""
-    rows = ((at[0], (score, lengths[at])) for at, score in scores.items())
-    grids = _grids(rows, LEAST_CANDIDATES)
-    if grids is None:
-        return AxisSums()
-    found = row_correlations(*grids)[0]
-    known = found[np.isfinite(found)]
-    return AxisSums(length_documents=known.size, length=fsum(known), length_squares=fsum(known**2))
-
-
-def _grids(rows: Iterable[Row], least: int) -> NDArray[np.float64] | None:
-    """(values of a candidate, documents, candidates), NaN where there are fewer candidates.
-
-    Of documents with `least` candidates or more; None where there is no such document.
-    """
-    documents: dict[str, list[tuple[float, ...]]] = {}
-    for doc_id, values in rows:
-        documents.setdefault(doc_id, []).append(values)
-    enough = [each for each in documents.values() if len(each) >= least]
-    if not enough:
-        return None
-    widest, nothing = max(map(len, enough)), (nan,) * len(enough[0][0])
-    padded = [[*each, *[nothing] * (widest - len(each))] for each in enough]
-    return np.moveaxis(np.array(padded, dtype=np.float64), 2, 0)
-
-
-def _given_ratings(
-    scores: Mapping[tuple[str, str], float],
-    lengths: Mapping[tuple[str, str], int],
-    ratings: Mapping[tuple[str, str], float],
-) -> AxisSums:
-    """Length with ratings, and with scores given ratings, of each document that has enough."""
-    rows = ((at[0], (s, lengths[at], ratings[at])) for at, s in scores.items() if at in ratings)
-    grids = _grids(rows, LEAST_RATED)
-    if grids is None:
-        return AxisSums()
-    score, length, rating = grids
-    people = row_correlations(rating, length)[0]
-    given = _partial(row_correlations(score, length)[0], row_correlations(score, rating)[0], people)
-    known = np.isfinite(given)
+def _of_lengths(shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float]) -> AxisSums:
+    """Spearman's of score and words in each document, and the same given people's ratings."""
+    widest = max((len(case.candidates) for case in shard.cases), default=0)
+    grids = np.full((3, len(shard.cases), widest), nan)  # a row for each document
+    for row, case in enumerate(shard.cases):
+        for column, candidate in enumerate(case.candidates):
+            score = scores.get((case.document.doc_id, candidate.system), nan)
+            words = len(candidate.text.split())  # as the metric `words` counts them
+            grids[:, row, column] = score, words, candidate.ratings.get(axis, nan)
+    every = _of_enough(grids[:2], LEAST_CANDIDATES)
+    score, length, rating = _of_enough(grids, LEAST_RATED)
+    people = _spearman(rating, length)
+    given = _partial(_spearman(score, length), _spearman(score, rating), people)
     return AxisSums(
-        rated_documents=int(known.sum()),
-        people_length=fsum(people[known]),
-        given_length=fsum(given[known]),
-        given_length_squares=fsum(given[known] ** 2),
+        length=Correlations.of(_spearman(*every)),
+        people_length=Correlations.of(people[np.isfinite(given)]),
+        given_length=Correlations.of(given),
     )
 
 
-def _partial(
-    with_length: NDArray[np.float64],
-    with_ratings: NDArray[np.float64],
-    people: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _of_enough(grids: Floats, least: int) -> Floats:
+    """The documents with enough candidates that have every value; NaN for other candidates."""
+    whole = np.isfinite(grids).all(axis=0)
+    kept: Floats = np.where(whole, grids, nan)[:, whole.sum(axis=1) >= least]
+    return kept
+
+
+def _spearman(x: Floats, y: Floats) -> Floats:
+    found: Floats = row_correlations(x, y)[0]
+    return found
+
+
+def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Floats:
     """Of score and length, given ratings; NaN where a document says nothing of it."""
     left, others = 1 - with_ratings**2, 1 - people**2
     known = (left > EXACT) & (others > EXACT)
@@ -309,25 +244,21 @@ def _partial(
 
 
 def validity_rows(
-    judge: str, scorer: str, sums: Sums, rated: Rated, documents: Mapping[str, int]
+    judge: str, sums: Mapping[str, AxisSums], rated: Rated, documents: Mapping[str, int]
 ) -> list[ValidityRow]:
     """A row for each axis; `documents`: by id, what `rated` calls them."""
-    return [
-        _row(judge, scorer, axis, own, rated, [documents[one] for one in sums.inverted[axis]])
-        for axis, own in sums.axes.items()
-    ]
+    return [_row(judge, axis, own, rated, documents) for axis, own in sums.items()]
 
 
 def _row(
-    judge: str, scorer: str, axis: str, sums: AxisSums, rated: Rated, inverted: Sequence[int]
+    judge: str, axis: str, sums: AxisSums, rated: Rated, documents: Mapping[str, int]
 ) -> ValidityRow:
     everything = np.ones(rated.documents.size, dtype=bool)
-    kept = ~np.isin(rated.documents, inverted)
-    agreement, agreement_documents = _agreement(rated, scorer, axis, everything)
-    graded, graded_documents = _agreement(rated, scorer, axis, kept) if sums.checked else (None, 0)
-    low, high = _interval(sums.length, sums.length_squares, sums.length_documents)
-    given = sums.given_length, sums.given_length_squares, sums.rated_documents
-    given_low, given_high = _interval(*given)
+    kept = ~np.isin(rated.documents, [documents[doc_id] for doc_id in sums.inverted_ids])
+    agreement, agreement_documents = _agreement(rated, judge, axis, everything)
+    graded, graded_documents = _agreement(rated, judge, axis, kept) if sums.checked else (None, 0)
+    length_low, length_high = sums.length.interval
+    given_low, given_high = sums.given_length.interval
     return ValidityRow(
         judge=judge,
         axis=axis,
@@ -339,43 +270,28 @@ def _row(
         entropy=_mean(sums.entropy, sums.comparisons),
         certain=_mean(sums.certain, sums.comparisons),
         mass=_mean(sums.mass, sums.comparisons),
-        length=_mean(sums.length, sums.length_documents),
-        length_low=low,
-        length_high=high,
-        people_length=_mean(sums.people_length, sums.rated_documents),
-        given_length=_mean(sums.given_length, sums.rated_documents),
+        length=sums.length.mean,
+        length_low=length_low,
+        length_high=length_high,
+        length_documents=sums.length.documents,
+        people_length=sums.people_length.mean,
+        given_length=sums.given_length.mean,
         given_length_low=given_low,
         given_length_high=given_high,
-        rated_length_documents=sums.rated_documents,
+        rated_length_documents=sums.given_length.documents,
     )
 
 
 def _agreement(
-    rated: Rated, scorer: str, axis: str, kept: NDArray[np.bool_]
+    rated: Rated, judge: str, axis: str, kept: NDArray[np.bool_]
 ) -> tuple[float | None, int]:
     """At sample level with the human axis of the same name, and of how many documents."""
-    scores, human = rated.scores.get((scorer, axis)), rated.human.get(axis)
+    scores, human = rated.scores.get((judge, axis)), rated.human.get(axis)
     if scores is None or human is None:
         return None, 0
-    found, *_ = agreements(
-        rated.documents[kept],
-        rated.systems[kept],
-        scores[kept],
-        human[kept],
-        coefficients=("spearman",),
-        resamples=0,
-    )
+    columns = (rated.documents, rated.systems, scores, human)
+    found, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",), resamples=0)
     return found.value, found.n
-
-
-def _interval(total: float, squares: float, count: int) -> tuple[float | None, float | None]:
-    """None of fewer than two documents, which have no spread."""
-    if count < 2:
-        return None, None
-    mean = total / count
-    variance = max(0.0, squares - count * mean**2) / (count - 1)
-    margin = NORMAL * sqrt(variance / count)
-    return max(-1.0, mean - margin), min(1.0, mean + margin)
 
 
 def _mean(total: float, count: int) -> float | None:

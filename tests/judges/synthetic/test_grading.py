@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from evaljudge.bundled.world import Report, graded, make_report, spelt
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.scale import ratings
-from evaljudge.judges.synthetic.grading import GradedRow, graded_sums
+from evaljudge.judges.synthetic.grading import graded_sums
 from evaljudge.records import Brief, Candidate, Case, Document
 
 REPORTS = [make_report(Random(n), "test") for n in range(2)]
@@ -22,12 +23,13 @@ def made(sources: list[str], briefs: list[Brief]) -> SeenShard:
     return SeenShard(cases, [], briefs=lambda: briefs)
 
 
-def graded_in_truth(sources: list[str], briefs: list[Brief], levels: int = 5) -> GradedRow:
-    """On the one axis that there are references on."""
+def graded_in_truth(sources: list[str], briefs: list[Brief], levels: int = 5) -> dict[str, Any]:
+    """What is said of the one axis that there are references on."""
     found = graded_sums(made(sources, briefs), ratings(levels))
     assert found is not None
     ((axis, sums),) = found.items()
-    return sums.row(axis)
+    return {"axis": axis, "documents": sums.documents, "inverted": sums.inverted,
+            "strict": sums.strict, "means": sums.means}  # fmt: skip
 
 
 def brief(number: int, rating: float, true: int, report: Report | None = None) -> Brief:
@@ -45,24 +47,27 @@ def test_documents_are_counted_that_rise_and_that_fall() -> None:
         for rating, true in enumerate(found, start=1)
     ]
     means = {1.0: 1.0, 2.0: 2.0, 3.0: 3.5, 4.0: 3.0, 5.0: 5.0}
-    assert graded_in_truth(SOURCES, briefs) == GradedRow(
-        "fluency", documents=2, inverted=1, strict=0, means=means
-    )
+    assert graded_in_truth(SOURCES, briefs) == {
+        "axis": "fluency", "documents": 2, "inverted": 1, "strict": 0,
+        "means": means,
+    }  # fmt: skip
 
 
 def test_a_reference_that_failed_is_left_out() -> None:
     failed = Brief("d0", "k", "synthetic", "fluency", "3", {"rating": 3.0}, "unscored", "empty")
     briefs = [brief(0, 1.0, 1), failed, brief(0, 5.0, 5)]
-    assert graded_in_truth(SOURCES, briefs) == GradedRow(
-        "fluency", documents=1, inverted=0, strict=1, means={1.0: 1.0, 5.0: 5.0}
-    )
+    assert graded_in_truth(SOURCES, briefs) == {
+        "axis": "fluency", "documents": 1, "inverted": 0, "strict": 1,
+        "means": {1.0: 1.0, 5.0: 5.0},
+    }  # fmt: skip
 
 
 def test_references_of_another_judge_s_levels_are_left_out() -> None:
     briefs = [brief(0, float(rating), true) for rating, true in ((1, 1), (2, 1), (5, 5))]
-    assert graded_in_truth(SOURCES, briefs, levels=2) == GradedRow(
-        "fluency", documents=1, inverted=0, strict=1, means={1.0: 1.0, 5.0: 5.0}
-    )
+    assert graded_in_truth(SOURCES, briefs, levels=2) == {
+        "axis": "fluency", "documents": 1, "inverted": 0, "strict": 1,
+        "means": {1.0: 1.0, 5.0: 5.0},
+    }  # fmt: skip
 
 
 def test_of_other_documents_nothing_is_said() -> None:

@@ -18,7 +18,6 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
 from evaljudge.judges.synthetic.judge import Synthetic
-from evaljudge.judges.synthetic.validity import compared
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import load_task
@@ -193,10 +192,10 @@ def test_what_is_compared_is_better_worse_and_similar_however_it_was_asked(
     settings: dict[str, Any], says: Says
 ) -> None:
     one = judge(**settings)
-    found = compared(verdict(one, scripted(says), briefs()))
-    assert [c.rating for c in found] == [1, 2, 3, 4, 5]
-    assert {tuple(c.p) for c in found} == {("Better", "Worse", "Similar")}
-    assert [sum(c.p.values()) for c in found] == pytest.approx([1] * 5)
+    levels = verdict(one, scripted(says), briefs()).evidence["levels"]
+    assert [level["rating"] for level in levels] == [1, 2, 3, 4, 5]
+    assert {tuple(level["p"]) for level in levels} == {("Better", "Worse", "Similar")}
+    assert [sum(level["p"].values()) for level in levels] == pytest.approx([1] * 5)
 
 
 def test_one_of_two_questions_that_fails_leaves_the_candidate_unscored() -> None:
@@ -395,12 +394,13 @@ def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, flo
     found = []
     for verdict in drawn:
         scores = {score.scorer: score.value for score in one.score(verdict)}
-        levels, value = compared(verdict), scores[f"sampled{suffix}"]
+        value = scores[f"sampled{suffix}"]
+        levels = [(level["rating"], level["p"]) for level in verdict.evidence["levels"]]
         assert value is not None
-        exact = fsum(r * (p["Better"] - p["Worse"]) for r, p, _ in levels)
+        exact = fsum(r * (p["Better"] - p["Worse"]) for r, p in levels)
         variance = fsum(
             r**2 * (p["Better"] + p["Worse"] - (p["Better"] - p["Worse"]) ** 2) / size
-            for r, p, _ in levels
+            for r, p in levels
         )
         found.append((value - exact, sqrt(variance)))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from math import nan
 from typing import Any
@@ -16,17 +16,21 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evaljudge.agreement.rated import Rated
+from evaljudge.judges.collector import SeenShard
+from evaljudge.judges.shared.counting import add_by_key
 from evaljudge.judges.synthetic.validity import (
     AxisSums,
-    Compared,
-    Judged,
-    Sums,
+    Correlations,
     shard_sums,
     validity_rows,
 )
-from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Verdict
+from evaljudge.records import ANY_SYSTEM, Candidate, Case, Document, Score, Verdict
 
 Answers = dict[str, float]
+Key = tuple[str, str, str]
+"""A document, a system and an axis."""
+Levels = list[dict[str, Any]]
+"""A candidate's comparisons, as a verdict stores them."""
 
 
 def answers(better: float, worse: float, similar: float) -> Answers:
@@ -62,34 +66,50 @@ def check(
     return Verdict(doc_id, ANY_SYSTEM, "a", axis, evidence)
 
 
-def levels(*ps: Answers, mass: float = 1.0) -> list[Compared]:
-    return [Compared(float(rating), p, mass) for rating, p in enumerate(ps, start=1)]
+def levels(*ps: Answers, mass: float = 1.0) -> Levels:
+    return [{"rating": float(r), "p": p, "mass": mass} for r, p in enumerate(ps, start=1)]
 
 
-def of_checks(*checks: Verdict, cases: Sequence[Case] = ()) -> Sums:
-    return shard_sums(cases, {}, checks, {})
+def sums_of(
+    cases: Sequence[Case],
+    compared: Mapping[Key, Levels],
+    checks: Sequence[Verdict],
+    scores: Mapping[Key, float | None],
+) -> dict[str, AxisSums]:
+    verdicts = [
+        Verdict(doc_id, system, "a", axis, {"levels": found})
+        for (doc_id, system, axis), found in compared.items()
+    ]
+    scored = [
+        Score(doc_id, system, "a", axis, value) for (doc_id, system, axis), value in scores.items()
+    ]
+    return shard_sums("a", SeenShard(cases, verdicts, checks, scored))
 
 
-def of_levels(**by_system: Sequence[Compared]) -> AxisSums:
+def of_checks(*checks: Verdict, cases: Sequence[Case] = ()) -> dict[str, AxisSums]:
+    return sums_of(cases, {}, checks, {})
+
+
+def of_levels(**by_system: Levels) -> AxisSums:
     compared = {("d", system, "fluency"): found for system, found in by_system.items()}
-    return shard_sums([], compared, [], {}).axes["fluency"]
+    return sums_of([], compared, [], {})["fluency"]
 
 
 def of_lengths(*documents: tuple[Sequence[float | None], Sequence[int]]) -> AxisSums:
     """Of each document, the candidates' scores and their numbers of words."""
     cases: list[Case] = []
-    scores: dict[Judged, float | None] = {}
+    scores: dict[Key, float | None] = {}
     for number, (values, words) in enumerate(documents):
         texts = {f"s{n}": " \n".join(["word"] * count) for n, count in enumerate(words)}
         cases.append(case(f"d{number}", texts))
         scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
-    return shard_sums(cases, {}, [], scores).axes["fluency"]
+    return sums_of(cases, {}, [], scores)["fluency"]
 
 
 def of_rated(*documents: tuple[Sequence[float], Sequence[int], Sequence[float]]) -> AxisSums:
     """Likewise, with people's ratings."""
     cases: list[Case] = []
-    scores: dict[Judged, float | None] = {}
+    scores: dict[Key, float | None] = {}
     for number, (values, words, ratings) in enumerate(documents):
         candidates = [
             Candidate(f"s{n}", " ".join(["word"] * count), {"fluency": rating})
@@ -97,14 +117,13 @@ def of_rated(*documents: tuple[Sequence[float], Sequence[int], Sequence[float]])
         ]
         cases.append(Case(Document(f"d{number}", "source"), tuple(candidates)))
         scores |= {(f"d{number}", f"s{n}", "fluency"): value for n, value in enumerate(values)}
-    return shard_sums(cases, {}, [], scores).axes["fluency"]
+    return sums_of(cases, {}, [], scores)["fluency"]
 
 
 def row(sums: AxisSums) -> Mapping[str, Any]:
     """The row of one axis, where nobody rated anything."""
-    total = Sums({"fluency": sums}, {"fluency": set()})
     nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
-    (found,) = validity_rows("a", "a", total, nobody, {})
+    (found,) = validity_rows("a", {"fluency": sums}, nobody, {})
     return asdict(found)
 
 
@@ -113,12 +132,12 @@ def test_the_sample_of_the_module() -> None:
     found = [answers(0.9, 0.02, 0.08), answers(0.8, 0.05, 0.15), answers(0.05, 0.75, 0.2)]
     neighbours = [answers(0.7, 0.1, 0.2), answers(0.3, 0.6, 0.1)]
     exchanged = [(answers(0.05, 0.75, 0.2), answers(0.5, 0.3, 0.2))]
-    sums = shard_sums(
+    sums = sums_of(
         [case("d", texts)],
         {("d", "A", "fluency"): levels(*found, mass=0.5)},
         [check("d", neighbours, exchanged)],
         {("d", "A", "fluency"): 1.5},
-    ).axes["fluency"]
+    )["fluency"]
     assert (sums.checked, sums.inverted, sums.pairs, sums.inverted_pairs) == (1, 1, 2, 1)
     assert (sums.comparisons, sums.candidates, sums.below, sums.above) == (3, 1, 0, 0)
     assert (sums.exchanged, sums.flipped) == (1, 1)
@@ -133,7 +152,7 @@ def test_the_sample_of_the_module() -> None:
     [(RATHER_BETTER, 0), (RATHER_WORSE, 1), (EVEN, 0), (SIMILAR, 0), (answers(0.1, 0.2, 0.7), 1)],
 )
 def test_a_pair_is_inverted_where_its_better_one_is_rather_worse(p: Answers, inverted: int) -> None:
-    sums = of_checks(check("d", [p])).axes["fluency"]
+    sums = of_checks(check("d", [p]))["fluency"]
     assert (sums.pairs, sums.inverted_pairs) == (1, inverted)
 
 
@@ -143,29 +162,29 @@ def test_one_inverted_pair_inverts_the_document() -> None:
         check("d1", [BETTER, BETTER, SIMILAR]),
         check("d1", [WORSE], axis="coherence"),
     ]
-    axes = of_checks(*checks).axes
-    assert axes["fluency"] == AxisSums(checked=2, inverted=1, pairs=6, inverted_pairs=2)
-    assert axes["coherence"] == AxisSums(checked=1, inverted=1, pairs=1, inverted_pairs=1)
+    sums = of_checks(*checks)
+    assert sums["fluency"] == AxisSums(checked=2, inverted=1, pairs=6, inverted_pairs=2)
+    assert sums["coherence"] == AxisSums(checked=1, inverted=1, pairs=1, inverted_pairs=1)
 
 
 def test_a_check_that_failed_is_not_counted() -> None:
     failed = Verdict("d0", ANY_SYSTEM, "a", "fluency", {}, "unscored", "empty source")
     sums = of_checks(failed, check("d1", [BETTER]))
-    assert sums.axes["fluency"] == AxisSums(checked=1, pairs=1)
-    assert of_checks(failed).axes == {}
+    assert sums["fluency"] == AxisSums(checked=1, pairs=1)
+    assert of_checks(failed) == {}
 
 
 def test_a_document_without_neighbours_is_not_checked() -> None:
     exchanged = [(BETTER, BETTER)]
-    assert of_checks(check("d", [], exchanged)).axes["fluency"] == AxisSums(exchanged=1)
+    assert of_checks(check("d", [], exchanged))["fluency"] == AxisSums(exchanged=1)
 
 
 def test_ids_are_kept_of_rated_documents_with_an_inversion_alone() -> None:
     cases = [case(f"d{n}", {"A": "t"}, rated) for n, rated in enumerate([True, False, True])]
     checks = [check("d0", [WORSE]), check("d1", [WORSE]), check("d2", [BETTER])]
-    sums = of_checks(*checks, cases=cases)
-    assert sums.inverted == {"fluency": {"d0"}}
-    assert sums.axes["fluency"].inverted == 2
+    sums = of_checks(*checks, cases=cases)["fluency"]
+    assert sums.inverted_ids == ["d0"]
+    assert sums.inverted == 2
 
 
 # probabilities and the scale
@@ -218,7 +237,7 @@ def test_a_candidate_without_comparisons_is_not_placed() -> None:
 def test_a_comparison_flips_where_it_takes_the_other_side(
     p: Answers, exchanged: Answers, flipped: int
 ) -> None:
-    sums = of_checks(check("d", exchanged=[(p, exchanged)])).axes["fluency"]
+    sums = of_checks(check("d", exchanged=[(p, exchanged)]))["fluency"]
     assert (sums.exchanged, sums.flipped) == (1, flipped)
 
 
@@ -227,7 +246,7 @@ def test_a_comparison_flips_where_it_takes_the_other_side(
 
 def test_length_is_the_mean_of_documents_correlations() -> None:
     sums = of_lengths(([1, 2, 3], [10, 20, 30]), ([1, 2, 3], [10, 30, 20]))  # 1 and 0.5
-    assert sums == AxisSums(length_documents=2, length=1.5, length_squares=1.25)
+    assert sums == AxisSums(length=Correlations(2, 1.5, 1.25))
     told = row(sums)
     # deviation √⅛, standard error ¼
     assert told["length"] == 0.75
@@ -243,7 +262,7 @@ def test_length_tells_nothing_of_few_candidates_or_where_nothing_varies() -> Non
     assert of_lengths(few, unscored, flat_scores, flat_lengths) == AxisSums()
     falling = [3, None, 2, 1], [10, 99, 20, 30]
     assert of_lengths(few, unscored, flat_scores, falling) == AxisSums(
-        length_documents=1, length=-1.0, length_squares=1.0
+        length=Correlations(1, -1.0, 1.0)
     )
 
 
@@ -320,7 +339,7 @@ def test_few_rated_candidates_or_flat_ratings_settle_nothing() -> None:
     flat = [1.0, 2, 3, 4], [10, 30, 20, 40], [2.0] * 4
     unrated = [1.0, 2, 3, 4], [10, 30, 20, 40], [1.0, 2, 3, nan]
     by_length = [1.0, 3, 2, 4], [10, 20, 30, 40], [1.0, 2, 3, 4]
-    assert of_rated(three, flat, unrated, by_length).rated_documents == 0
+    assert of_rated(three, flat, unrated, by_length).given_length.documents == 0
 
 
 # agreement with people, with and without the inverted documents
@@ -343,8 +362,8 @@ def rated(scores: Sequence[float] = SCORES, human: str = "fluency") -> Rated:
 
 
 def agreement(found: Rated, sums: AxisSums, *inverted: str) -> tuple[float | None, ...]:
-    total = Sums({"fluency": sums}, {"fluency": set(inverted)})
-    (row,) = validity_rows("a", "a", total, found, CODES)
+    total = {"fluency": replace(sums, inverted_ids=list(inverted))}
+    (row,) = validity_rows("a", total, found, CODES)
     return (row.agreement, row.agreement_documents, row.graded_agreement, row.graded_documents)
 
 
@@ -375,16 +394,15 @@ def test_where_nothing_was_checked_nothing_is_known_to_be_graded() -> None:
 
 
 def test_a_scorer_that_is_not_there_agrees_with_nobody() -> None:
-    total = Sums({"fluency": CHECKED}, {"fluency": set()})
-    (row,) = validity_rows("a", "other", total, rated(), CODES)
-    assert (row.judge, row.agreement, row.graded_agreement) == ("a", None, None)
+    (row,) = validity_rows("other", {"fluency": CHECKED}, rated(), CODES)
+    assert (row.judge, row.agreement, row.graded_agreement) == ("other", None, None)
 
 
 # nothing at all, and many shards
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    assert shard_sums([], {}, [], {}) == Sums()
+    assert sums_of([], {}, [], {}) == {}
     told = row(AxisSums())
     names = ("agreement", "graded_agreement", "entropy", "certain", "mass", "length")
     assert [told[name] for name in names] == [None] * 6
@@ -393,8 +411,8 @@ def test_nothing_is_told_of_nothing() -> None:
 
 
 def test_an_axis_where_nothing_is_scored_has_a_row() -> None:
-    sums = shard_sums([case("d", {"A": "t"})], {}, [], {("d", "A", "fluency"): None})
-    assert sums == Sums({"fluency": AxisSums()}, {"fluency": set()})
+    sums = sums_of([case("d", {"A": "t"})], {}, [], {("d", "A", "fluency"): None})
+    assert sums == {"fluency": AxisSums()}
 
 
 answer = st.sampled_from([BETTER, WORSE, SIMILAR, EVEN, RATHER_BETTER, RATHER_WORSE])
@@ -415,17 +433,25 @@ document = st.tuples(
 @given(st.lists(document, max_size=6), st.lists(st.integers(0, 6), max_size=3))
 def test_shards_together_are_one_go(documents: list[Any], cuts: list[int]) -> None:
     numbered = list(enumerate(documents))
-    total, bounds = Sums(), [0, *sorted(cuts), len(documents)]
+    total, bounds = dict[str, AxisSums](), [0, *sorted(cuts), len(documents)]
     for start, end in pairwise(bounds):
-        total += _sums(numbered[start:end])
+        add_by_key(total, _sums(numbered[start:end]))
     whole = _sums(numbered)
-    assert total.inverted == whole.inverted
-    assert total.axes.keys() == whole.axes.keys()
-    for axis, sums in whole.axes.items():
-        assert asdict(total.axes[axis]) == pytest.approx(asdict(sums))
+    assert total.keys() == whole.keys()
+    for axis, sums in whole.items():
+        assert flat(total[axis]) == pytest.approx(flat(sums))
+        assert total[axis].inverted_ids == sums.inverted_ids
 
 
-def _sums(documents: Sequence[tuple[int, Any]]) -> Sums:
+def flat(sums: AxisSums) -> dict[str, float]:
+    """Every number of these sums, by its name."""
+    named = asdict(replace(sums, inverted_ids=[]))
+    parts = {name: named.pop(name) for name in ("length", "people_length", "given_length")}
+    del named["inverted_ids"]
+    return named | {f"{name} {one}": v for name, part in parts.items() for one, v in part.items()}
+
+
+def _sums(documents: Sequence[tuple[int, Any]]) -> dict[str, AxisSums]:
     cases, checks, compared, scores = [], [], {}, {}
     for number, (is_rated, candidates, neighbours, exchanged) in documents:
         texts = {f"s{n}": "word " * words for n, (_, _, words, _) in enumerate(candidates)}
@@ -434,4 +460,4 @@ def _sums(documents: Sequence[tuple[int, Any]]) -> Sums:
         for n, (axis, score, _, found) in enumerate(candidates):
             scores[f"d{number}", f"s{n}", axis] = score
             compared[f"d{number}", f"s{n}", axis] = levels(*found, mass=0.5)
-    return shard_sums(cases, compared, checks, scores)
+    return sums_of(cases, compared, checks, scores)
