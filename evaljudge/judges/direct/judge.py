@@ -28,13 +28,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from evaljudge.judges.shared.asking import quoted, reason_unscorable
-from evaljudge.judges.shared.references import shown_context
-from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps, RatingJudge, RatingQuestion
+from evaljudge.judges.shared.asking import quoted
+from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Sample, Writing, Written
 from evaljudge.prompts import Task
-from evaljudge.records import Axis, Brief, Candidate, Document, Score, Verdict
+from evaljudge.records import Axis, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
 LOWEST, HIGHEST = 1.0, 5.0
@@ -60,14 +59,15 @@ class Direct(RatingJudge[Written]):
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self._settings = given = read_settings(DirectSettings, settings, f"judges.{name}")
         self._how = Writing(given.max_tokens, given.temperature)
-        by_steps = RatingBySteps(self.kind, task, given.steps_tokens) if given.steps else None
-        super().__init__(name, task, by_steps or ShortQuestion(task))
+        if given.steps:
+            super().__init__(name, task, "geval.rate", given.steps_tokens)
+        else:
+            super().__init__(name, task, "direct.rate", None)
 
     @property
     def asking(self) -> Mapping[str, Any]:
         unused = set() if self._settings.steps else {"steps_tokens"}
-        used = self._settings.model_dump(exclude=unused)
-        return used | {"prompts": self._question.prompts}
+        return self._settings.model_dump(exclude=unused) | {"prompts": self._prompts}
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -86,24 +86,6 @@ class Direct(RatingJudge[Written]):
         value = verdict.evidence["rating"] if verdict.status == "ok" else None
         known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
         return [Score(*known, value, verdict.reason)]
-
-
-class ShortQuestion(RatingQuestion):
-    """The question without steps; nothing is prepared for it."""
-
-    def __init__(self, task: Task) -> None:
-        self._pack = task.pack
-        self._pack.check("direct.rate", ["target"], axis="axis", description="what it is")
-        self.prompts = {"rating": task.pack.hash(["direct.rate"])}
-
-    def prompt(
-        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Prompt | Failed:
-        if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
-        texts = {"source": document.source, "context": shown_context(document, axis)}
-        given = texts | {"target": candidate.text}
-        return self._pack.render("direct.rate", given, **axis.words)
 
 
 # the parser: where a number stands as a rating, and what it says

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from evaljudge.judges.shared.steps import MOST_TOKENS, RatingBySteps, RatingJudge
+from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import Task
@@ -44,11 +44,11 @@ class Geval(RatingJudge[Chosen]):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self._settings = read_settings(GevalSettings, settings, f"judges.{name}")
-        super().__init__(name, task, RatingBySteps(self.kind, task, self._settings.max_tokens))
+        super().__init__(name, task, "geval.rate", self._settings.max_tokens)
 
     @property
     def asking(self) -> Mapping[str, Any]:
-        return self._settings.model_dump() | {"prompts": self._question.prompts}
+        return self._settings.model_dump() | {"prompts": self._prompts}
 
     @property
     def scorers(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Around every question: what cannot be asked about; replies compared, shown, quoted; scores."""
+"""What every question needs: texts for its prompt, reasons not to ask it, and quoted replies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 import unicodedata
 
 from evaljudge.model.asks import Failed
-from evaljudge.records import Candidate, Document, Score, Verdict
+from evaljudge.records import Axis, Candidate, Document, Score, Verdict
 
+ANY_WORDS = {"axis": "axis", "description": "what it is"}
+"""Words of an axis, to try templates with."""
 MOST_SHOWN = 60
 """Characters of a reply that a reason quotes."""
 
@@ -17,6 +19,12 @@ def reason_unscorable(document: Document, candidate: Candidate) -> str:
     if not document.source.strip():
         return "empty source"
     return "" if candidate.text.strip() else "empty text"
+
+
+def document_texts(document: Document, axis: Axis) -> dict[str, str | None]:
+    """The document's texts for the slots of a prompt about this axis."""
+    context = document.context if axis.context else None
+    return {"source": document.source, "context": context}
 
 
 def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> Score:

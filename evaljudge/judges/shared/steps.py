@@ -5,7 +5,7 @@ For `fluency`, given its phrase and description alone, the writer replies
     1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
 
 and every candidate is to be rated by them. The steps are a brief of every document although they
-say nothing of it; as the question holds no text of a document it is asked once (see
+say nothing of it. As the question holds no text of a document, it is asked once (see
 model/remembering.py), so all documents are rated by the same steps, and judges that ask for them
 alike share them.
 """
@@ -13,14 +13,14 @@ alike share them.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.asking import reason_unscorable
-from evaljudge.judges.shared.references import shown_context, text_of
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
+from evaljudge.judges.shared.references import text_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
@@ -29,52 +29,62 @@ from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
 
 STEPS = "steps"
 MOST_TOKENS = 512
-"""Of an axis' steps, where nothing else is said."""
-Steps = str | Failed
+"""The limit of an axis' steps, where the settings give no other."""
 _WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
 """Up to the last end of a sentence or a line."""
-
-
-class RatingQuestion(ABC):
-    """What a candidate is rated by; `prompts`: the hashes of its templates."""
-
-    prompts: Mapping[str, str]
-
-    def parts(self) -> list[Part]:
-        return []
-
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        return []
-
-    @abstractmethod
-    def prompt(
-        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Prompt | Failed:
-        """The prompt, or why this candidate cannot be rated at all."""
-
-
 Reply = TypeVar("Reply", Written, Chosen)
 
 
 class RatingJudge(Judge, Generic[Reply]):
     """A judge that asks one question about each candidate on each axis."""
 
-    def __init__(self, name: str, task: Task, question: RatingQuestion) -> None:
-        self.name, self._axes, self._question = name, task.axes, question
+    def __init__(self, name: str, task: Task, template: str, steps_tokens: int | None) -> None:
+        """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""
+        self.name, self._axes, self._pack, self._template = name, task.axes, task.pack, template
+        self._writing = None if steps_tokens is None else Writing(steps_tokens)
+        self._prompts: dict[str, str] = {}
+        if self._writing:
+            _check_steps(self._pack)
+            self._prompts["writing"] = self._pack.hash(["geval.steps"])
+        needed = ["steps", "target"] if self._writing else ["target"]
+        self._pack.check(template, needed, **ANY_WORDS)
+        self._prompts["rating"] = self._pack.hash([template])
 
     @property
     def axes(self) -> Sequence[str]:
         return [axis.name for axis in self._axes]
 
+    # stage one: the steps of each axis
+
     def parts(self) -> list[Part]:
-        return self._question.parts()
+        if not self._writing:
+            return []
+        how = {"prompts": self._prompts["writing"], "max_tokens": self._writing.max_tokens}
+        return [Part(a.name, STEPS, {"name": a.name} | a.words | how) for a in self._axes]
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        return await self._question.brief(document, known, model)
+        if not self._writing:
+            return []
+        there = {brief.axis for brief in known}
+        missing = [axis for axis in self._axes if axis.name not in there]
+        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
+        if document.source.strip():
+            prompts = [self._pack.render("geval.steps", {}, **axis.words) for axis in missing]
+            replies = await model.write(prompts, self._writing)
+        return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
+
+    def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
+        known, tokens = (document.doc_id, "", self.kind, axis.name, STEPS), cost([reply])
+        steps, cut = _usable(reply)
+        if isinstance(steps, Failed):
+            return Brief(*known, {}, "unscored", steps.reason, tokens=tokens)
+        return Brief(*known, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
+
+    # stage two: the question for a rating
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        asked = [self._question.prompt(case.document, a, c, briefs) for a, c in pairs]
+        asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
         prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
         replies = iter(await self._ask(prompts, model))
         verdicts = [
@@ -82,6 +92,21 @@ class RatingJudge(Judge, Generic[Reply]):
             for (axis, c), one in zip(pairs, asked, strict=True)
         ]
         return Judged(verdicts)
+
+    def _prompt(
+        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
+    ) -> Prompt | Failed:
+        """The prompt, or why this candidate cannot be rated at all."""
+        if reason := reason_unscorable(document, candidate):
+            return Failed(reason)
+        texts = document_texts(document, axis) | {"target": candidate.text}
+        if self._writing:
+            written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
+            steps = next(written, Failed("never written"))
+            if isinstance(steps, Failed):
+                return Failed(f"no steps for {axis.name}: {steps.reason}")
+            texts["steps"] = steps
+        return self._pack.render(self._template, texts, **axis.words)
 
     def _verdict(
         self, case: Case, axis: Axis, candidate: Candidate, reply: Reply | Failed
@@ -101,61 +126,6 @@ class RatingJudge(Judge, Generic[Reply]):
         """A verdict's evidence, and why it is unscored, where it is."""
 
 
-class RatingBySteps(RatingQuestion):
-    def __init__(self, judge: str, task: Task, max_tokens: int) -> None:
-        self._judge, self._axes, self._pack = judge, task.axes, task.pack
-        self._how = Writing(max_tokens)
-        _check_steps(self._pack)
-        words = {"axis": "axis", "description": "what it is"}
-        self._pack.check("geval.rate", ["steps", "target"], **words)
-        self.prompts = {
-            "writing": task.pack.hash(["geval.steps"]),
-            "rating": task.pack.hash(["geval.rate"]),
-        }
-
-    # stage one: the steps of each axis
-
-    def parts(self) -> list[Part]:
-        return [Part(axis.name, STEPS, self._depends_on(axis)) for axis in self._axes]
-
-    def _depends_on(self, axis: Axis) -> dict[str, Any]:
-        how = {"prompts": self.prompts["writing"], "max_tokens": self._how.max_tokens}
-        return {"name": axis.name} | axis.words | how
-
-    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        there = {brief.axis for brief in known}
-        missing = [axis for axis in self._axes if axis.name not in there]
-        replies: Sequence[Written | Failed] = [Failed("empty source")] * len(missing)
-        if document.source.strip():
-            replies = await model.write([self._writing_prompt(a) for a in missing], self._how)
-        return [self._brief(document, a, r) for a, r in zip(missing, replies, strict=True)]
-
-    def _writing_prompt(self, axis: Axis) -> Prompt:
-        return self._pack.render("geval.steps", {}, **axis.words)
-
-    def _brief(self, document: Document, axis: Axis, reply: Written | Failed) -> Brief:
-        known, tokens = (document.doc_id, "", self._judge, axis.name, STEPS), cost([reply])
-        steps, cut = _usable(reply)
-        if isinstance(steps, Failed):
-            return Brief(*known, {}, "unscored", steps.reason, tokens=tokens)
-        return Brief(*known, {"text": steps} | ({"cut": True} if cut else {}), tokens=tokens)
-
-    # stage two: the question for a rating
-
-    def prompt(
-        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Prompt | Failed:
-        if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
-        written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
-        steps = next(written, Failed("never written"))
-        if isinstance(steps, Failed):
-            return Failed(f"no steps for {axis.name}: {steps.reason}")
-        texts = {"source": document.source, "context": shown_context(document, axis)}
-        given = texts | {"steps": steps, "target": candidate.text}
-        return self._pack.render("geval.rate", given, **axis.words)
-
-
 def _check_steps(pack: Pack) -> None:
     """Steps are written from the axis alone: no text of a document may be asked for."""
     prompt = pack.render("geval.steps", {}, axis="the axis", description="what it is")
@@ -163,7 +133,7 @@ def _check_steps(pack: Pack) -> None:
         raise UserError("prompt geval.steps: needs a place for {{ axis }} and {{ description }}")
 
 
-def _usable(reply: Written | Failed) -> tuple[Steps, bool]:
+def _usable(reply: Written | Failed) -> tuple[str | Failed, bool]:
     """The steps, and whether some were cut: then they are kept to their last whole sentence."""
     if isinstance(reply, Failed):
         return reply, False

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 from math import exp, fsum, inf
 from typing import Any
 
-from evaljudge.judges.shared.asking import reason_unscorable
-from evaljudge.judges.shared.references import Text, check_place, shown_context
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
+from evaljudge.judges.shared.references import Text, check_place
 from evaljudge.judges.shared.scale import named
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, add_in_logs
@@ -141,8 +141,7 @@ class Comparing:
     def __init__(self, task: Task, form: Form, wanted: Sequence[float]) -> None:
         self._pack, self.form, self.ratings = task.pack, form, wanted
         for words in form.words:
-            needed, of_axis = ["reference", "target"], {"axis": "axis", "description": "what it is"}
-            self._pack.check(form.template, needed, **of_axis, **words)
+            self._pack.check(form.template, ["reference", "target"], **ANY_WORDS, **words)
         check_place(self._pack, form.template, "relation", form.relations)
         self.prompts = task.pack.hash([form.template])
 
@@ -156,9 +155,9 @@ class Comparing:
         return [replies[at : at + len(words)] for at in range(0, len(replies), len(words))]
 
     def _prompt(self, document: Document, pair: Pair, words: Mapping[str, str]) -> Prompt:
-        axis, texts = pair.axis, {"reference": pair.reference, "target": pair.target}
-        given = {"source": document.source, "context": shown_context(document, axis), **texts}
-        prompt = self._pack.render(self.form.template, given, **axis.words, **words)
+        pair_texts = {"reference": pair.reference, "target": pair.target}
+        texts = document_texts(document, pair.axis) | pair_texts
+        prompt = self._pack.render(self.form.template, texts, **pair.axis.words, **words)
         return replace(prompt, about=pair.about)
 
     def placing(
