@@ -25,8 +25,12 @@ from evaljudge.model.asks import Prompt, Writing
 from evaljudge.records import Document
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.references import check_references, export_references, put_references
-from evaljudge.runs.references.exporting import ExportedReferences
+from evaljudge.runs.references import (
+    ExportedReferences,
+    check_references,
+    export_references,
+    put_references,
+)
 from evaljudge.runs.stages import missing
 from evaljudge.storage import Output, claimed
 

@@ -1,0 +1,342 @@
+"""References as data: those that a run wrote, as a file, and such a file in place of writing.
+
+    export_references("runs/first", to="references.jsonl")
+    -> ExportedReferences(references=990, documents=100, unscored=10)
+
+    judges: {synthetic: {references: references.jsonl}}
+
+    {"doc_id": "d1", "source_sha256": "9f86…", "axis": "fluency", "level": 3.0, "text": "A flood …",
+     "writer": "Qwen/Qwen3-8B@b968…", "signature": "synthetic@3 | Qwen/Qwen3-8B@b968… | …"}
+
+The model is not asked for references that the file has; it writes the others. Before a shard is
+ordered, the file's rows are put into the shard's own brief file, where its worker finds them:
+
+    Brief("d1", key, "synthetic", "fluency", "3", {"rating": 3.0, "text": "A flood …",
+          "writer": "Qwen/Qwen3-8B@b968…"}, signature=…)
+
+The file's digest stands in place of its path in the run's fingerprint, so that another file makes
+another run. Files have many rows: they are read and written row by row, with an index on disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from hashlib import sha256
+from threading import Lock
+from typing import Any
+
+from evaljudge.corpora.files import rows_of
+from evaljudge.corpora.rows import Row, clean, is_number
+from evaljudge.engines import Identity
+from evaljudge.errors import UserError
+from evaljudge.identity import brief_key
+from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.records import Brief, Document
+from evaljudge.storage import Index, Output, Shard, ahead, index_on_disk, to_write
+from evaljudge.text import shown
+
+SETTING = "references"
+"""The setting of a judge that can take a file; to any other judge it is an unknown key."""
+LEVELS = {rating: named(rating) for rating in ratings(9)}
+"""Every level that a scale of any number of levels can have, with its name."""
+DIGITS = 16
+Paths = Mapping[str, str]
+"""Each judge's file, of those that have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    doc_id: str
+    source_sha256: str
+    """Digest of the document that it was written for, so that it is not used for another."""
+    axis: str
+    level: float
+    text: str
+    writer: str
+    signature: str
+
+
+def _source_digest(document: Document) -> str:
+    return sha256(document.source.encode()).hexdigest()
+
+
+# reading files
+
+
+_GIVEN = """
+CREATE TABLE given (
+    path TEXT, doc_id TEXT, axis TEXT, level REAL, line INTEGER, fields TEXT,
+    PRIMARY KEY (path, doc_id, axis, level)
+) WITHOUT ROWID;
+"""
+_ADD = "INSERT OR IGNORE INTO given VALUES (?, ?, ?, ?, ?, ?)"
+_FIRST = "SELECT line FROM given WHERE (path, doc_id, axis, level) = (?, ?, ?, ?)"
+_OF = "SELECT line, fields FROM given WHERE path = ? AND doc_id = ? ORDER BY line"
+
+
+class _Files:
+    """The rows of some files, found by document."""
+
+    def __init__(self, index: Index, paths: Iterable[str]) -> None:
+        self._index = index
+        self.digests = {path: self._add(path) for path in dict.fromkeys(paths)}
+        """Of the files' bytes."""
+
+    def of(self, path: str, document: Document) -> dict[tuple[str, str], ReferenceRow]:
+        """By axis and the level's name; a reference for another text is refused."""
+        found: dict[tuple[str, str], ReferenceRow] = {}
+        source = _source_digest(document)
+        for line, fields in self._index.execute(_OF, (path, document.doc_id)):
+            row = ReferenceRow(**json.loads(fields))
+            if row.source_sha256 != source:
+                raise UserError(
+                    f"{path}:{line}: was written for another source than document "
+                    f"{shown(document.doc_id)} has here"
+                )
+            found[row.axis, LEVELS[row.level]] = row
+        return found
+
+    def axes(self) -> set[str]:
+        return {axis for (axis,) in self._index.execute("SELECT DISTINCT axis FROM given")}
+
+    def _add(self, path: str) -> str:
+        digest = sha256()
+        for row in rows_of(path, see=digest.update):
+            self._keep(path, row)
+        if not self._index.execute("SELECT 1 FROM given WHERE path = ?", (path,)).fetchone():
+            raise UserError(f"{path}: holds no reference")
+        return digest.hexdigest()[:DIGITS]
+
+    def _keep(self, path: str, row: Row) -> None:
+        line, one = int(row.place.rpartition(":")[2]), _checked(row)
+        at = (path, one.doc_id, one.axis, one.level)
+        if not self._index.execute(_ADD, (*at, line, json.dumps(asdict(one)))).rowcount:
+            (first,) = self._index.execute(_FIRST, at).fetchone()
+            raise UserError(
+                f"{row.place}: level {LEVELS[one.level]} of {one.axis} for document "
+                f"{shown(one.doc_id)} again (first in line {first})"
+            )
+
+
+def _checked(row: Row) -> ReferenceRow:
+    level = row.fields.get("level")
+    if not is_number(level) or float(level) not in LEVELS:
+        first, second, *_, last = LEVELS.values()
+        raise UserError(f"{row.place}: `level` must be one of {first}, {second}, … {last}")
+    names = ("doc_id", "source_sha256", "axis", "text", "writer", "signature")
+    return ReferenceRow(level=float(level), **{name: _text(row, name) for name in names})
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.fields.get(name)
+    if not isinstance(value, str):
+        raise UserError(f"{row.place}: needs `{name}`, a text")
+    if not value.strip() and name not in ("writer", "signature"):
+        raise UserError(f"{row.place}: `{name}` is empty")
+    return clean(value)
+
+
+# giving them to a run
+
+
+def take_references(
+    judges: Mapping[str, Mapping[str, Any]], axes: Collection[str]
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
+    """The judges' settings with digests in place of files, and each judge's file.
+
+    take_references({"synthetic": {"references": "refs.jsonl", "levels": 5}}, ["fluency"])
+    -> {"synthetic": {"references": "5f1c09ab77e2d410", "levels": 5}}, {"synthetic": "refs.jsonl"}
+    """
+    given = {name: settings.get(SETTING) for name, settings in judges.items()}
+    paths = {name: path for name, path in given.items() if isinstance(path, str)}
+    digests = {path: _digest(path, axes) for path in dict.fromkeys(paths.values())}
+    settled = {name: {**judges[name], SETTING: digests[path]} for name, path in paths.items()}
+    return {**judges, **settled}, paths
+
+
+def _digest(path: str, axes: Collection[str]) -> str:
+    """Refuses a file that has nothing for these axes; single rows may be of others."""
+    with index_on_disk(_GIVEN) as index:
+        files = _Files(index, [path])
+        found = files.axes()
+        if not found & set(axes):
+            there, wanted = (", ".join(sorted(some)) for some in (found, axes))
+            raise UserError(
+                f"{path}: its references are of other axes ({there}) than the run's ({wanted})"
+            )
+        return files.digests[path]
+
+
+class GivenReferences:
+    """The files that a run's judges are given, whose rows become briefs."""
+
+    def __init__(self, files: _Files, paths: Paths, judges: Sequence[Judge]) -> None:
+        self._files, self._paths = files, paths
+        self._takers = [judge for judge in judges if judge.name in paths]
+        self.kinds = list(dict.fromkeys(judge.kind for judge in self._takers))
+        for judge in self._takers:
+            path = paths[judge.name]
+            if files.digests[path] != judge.asking[SETTING]:
+                raise UserError(f"{path}: was changed since this run was begun")
+
+    def has_any(self, document: Document) -> bool:
+        return any(self._files.of(path, document) for path in dict.fromkeys(self._paths.values()))
+
+    def briefs(self, kind: str, document: Document, writer: Identity) -> dict[str, Brief]:
+        """Those of all judges of a kind, by key."""
+        found: dict[str, Brief] = {}
+        for judge in (judge for judge in self._takers if judge.kind == kind):
+            given = self._files.of(self._paths[judge.name], document)
+            for part in judge.parts():
+                if row := given.get((part.axis, part.name)):
+                    key = brief_key(judge, part, document, writer)
+                    content = {"rating": row.level, "text": row.text, "writer": row.writer}
+                    of = (document.doc_id, key, kind, part.axis, part.name)
+                    found[key] = Brief(*of, content, signature=row.signature)
+        return found
+
+
+@contextmanager
+def given_references(paths: Paths, judges: Sequence[Judge]) -> Iterator[GivenReferences]:
+    with index_on_disk(_GIVEN) as index:
+        yield GivenReferences(_Files(index, paths.values()), paths, judges)
+
+
+def check_references(paths: Paths, judges: Sequence[Judge], documents: Iterable[Document]) -> None:
+    """Refuse files whose references were written for other texts than these documents'."""
+    with given_references(paths, judges) as given:
+        if not sum(map(given.has_any, documents)):  # checks all, not only the first
+            files = ", ".join(dict.fromkeys(paths.values()))
+            raise UserError(f"{files}: has no reference of any document of this corpus")
+
+
+def put_references(
+    paths: Paths, judges: Sequence[Judge], writer: Identity, output: Output, shards: Sequence[Shard]
+) -> None:
+    """Put what the files hold into the own briefs of shards that are to be prepared.
+
+    Briefs that are there already stay, unless they are unscored.
+    """
+    prepared, index_in_use = output.committed("prepare"), Lock()
+
+    def put(given: GivenReferences, shard: Shard) -> None:
+        documents = [case.document for case in output.cases(shard)]
+        for kind in given.kinds:
+            own = output.own_briefs(kind, shard)
+            known = {brief.key: brief for brief in own if brief.status == "ok"}
+            with index_in_use:
+                each = [given.briefs(kind, document, writer) for document in documents]
+            found = {key: brief for briefs in each for key, brief in briefs.items()}
+            if found.keys() <= known.keys():
+                continue
+            if shard.number in prepared:  # but its briefs were lost, and these alone are not all
+                output.place.remove(f"commits/prepare/{shard.number:05d}.json")
+            output.write_briefs(kind, shard, (found | known).values())
+
+    with given_references(paths, judges) as given:
+        for _ in ahead(partial(put, given), shards):
+            pass
+
+
+# exporting those of a run
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedReferences:
+    references: int
+    documents: int
+    unscored: int
+    """References that could not be written."""
+
+
+_SEEN = """
+CREATE TABLE seen (
+    doc_id TEXT, axis TEXT, part TEXT, digest BLOB, PRIMARY KEY (doc_id, axis, part)
+) WITHOUT ROWID;
+"""
+_MISS = "INSERT OR IGNORE INTO seen VALUES (?, ?, ?, NULL)"
+_KEEP = "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?)"
+_FIND = "SELECT digest FROM seen WHERE (doc_id, axis, part) = (?, ?, ?) AND digest NOT NULL"
+_COUNTS = """
+SELECT count(digest), count(DISTINCT doc_id) FILTER (WHERE digest NOT NULL),
+    count(*) - count(digest)
+FROM seen"""
+
+
+def export_references(out: str, to: str, briefs: str | None = None) -> ExportedReferences:
+    """Write the references of a run's prepared shards to a file; `briefs`: where it keeps them."""
+    run = Output(out, briefs).run()
+    if run is None:
+        raise UserError(f"{out}: no run lies here")
+    output, bound = Output(out, briefs or run.get("briefs"), run["id"]), run["fingerprint"]
+    judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
+    kinds = list(dict.fromkeys(asked.get("judge", name) for name, asked in judged.items()))
+    place, name = to_write(to)
+    with index_on_disk(_SEEN) as index, place.writing(name) as stream:
+        for sources, briefs_of in ahead(partial(_read, output, kinds), _prepared(output, kinds)):
+            for brief in briefs_of:
+                if _is_new(index, brief, out):
+                    row = asdict(_row_of(brief, sources[brief.doc_id], bound))
+                    stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+        exported = ExportedReferences(*index.execute(_COUNTS).fetchone())
+        if not exported.references:  # raised in here, so that no file appears
+            judges = ", ".join(judged) or "none"
+            raise UserError(f"{out}: no reference was written there (its judges: {judges})")
+    return exported
+
+
+def _prepared(output: Output, kinds: Sequence[str]) -> list[Shard]:
+    """A shard whose briefs are gone counts as not prepared, as it does for a rerun."""
+    there = [set(output.brief_files(kind)) for kind in kinds]
+    committed = output.committed("prepare")
+    shards = [
+        shard
+        for shard in output.shards()
+        if shard.number in committed and all(output.brief_file(shard) in files for files in there)
+    ]
+    if kinds and not shards:
+        raise UserError(
+            f"{output.uri}: no prepared shard's briefs lie there; where they were kept elsewhere, "
+            "name the place with --briefs"
+        )
+    return shards
+
+
+def _read(output: Output, kinds: Iterable[str], shard: Shard) -> tuple[dict[str, str], list[Brief]]:
+    """The digest of each document's source, and the shard's briefs that are references."""
+    sources = {document.doc_id: _source_digest(document) for document in output.sources(shard)}
+    briefs = [brief for kind in kinds for brief in output.own_briefs(kind, shard)]
+    return sources, [brief for brief in briefs if "rating" in brief.content]
+
+
+def _row_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> ReferenceRow:
+    content, made = brief.content, bound["writer"] or bound["model"]
+    writer = content.get("writer") or f"{made['name']}@{made['revision']}"
+    known = (brief.doc_id, source, brief.axis, float(content["rating"]))
+    return ReferenceRow(*known, content["text"], writer, brief.signature)
+
+
+def _is_new(index: Index, brief: Brief, out: str) -> bool:
+    """Each reference once: where a run was extended, several shards have a document's.
+
+    An unscored one counts as missing until another shard has it.
+    """
+    at = (brief.doc_id, brief.axis, brief.part)
+    if brief.status == "unscored":
+        index.execute(_MISS, at)
+        return False
+    digest = sha256(brief.content["text"].encode()).digest()
+    before = index.execute(_FIND, at).fetchone()
+    if before is None:
+        index.execute(_KEEP, (*at, digest))
+    elif before[0] != digest:
+        raise UserError(
+            f"{out}: judges of this run have different references of level {brief.part} "
+            f"of {brief.axis} for document {shown(brief.doc_id)}: one file cannot hold both"
+        )
+    return before is None
