@@ -60,17 +60,15 @@ class Form:
 
     def reading(self, replies: Sequence[Chosen]) -> dict[str, float]:
         """p(Better), p(Worse), p(Similar)."""
-        return self._read([_normalised(reply.logprobs) for reply in replies])
+        return self._read(_logs(replies))
 
     def both_readings(
         self, replies: Sequence[Chosen], exchanged: Sequence[Chosen]
     ) -> dict[str, float] | None:
         """Averaged over both orders in log space; None where they exclude each other."""
-        there = self._turned([_normalised(reply.logprobs) for reply in exchanged])
-        here = [_normalised(reply.logprobs) for reply in replies]
         averaged = [
-            {name: (one[name] + other[name]) / 2 for name in one}
-            for one, other in zip(here, there, strict=True)
+            {name: (here[name] + there[name]) / 2 for name in here}
+            for here, there in zip(_logs(replies), self._turned(exchanged), strict=True)
         ]
         if any(add_in_logs(logs.values()) == -inf for logs in averaged):
             return None
@@ -78,9 +76,10 @@ class Form:
 
     def turned_reading(self, exchanged: Sequence[Chosen]) -> dict[str, float]:
         """What the replies to the exchanged question say, as if asked in the usual order."""
-        return self._read(self._turned([_normalised(reply.logprobs) for reply in exchanged]))
+        return self._read(self._turned(exchanged))
 
-    def _turned(self, logs: Sequence[Logs]) -> list[Logs]:
+    def _turned(self, exchanged: Sequence[Chosen]) -> list[Logs]:
+        logs = _logs(exchanged)
         if not self.relations:
             return [{SWAPPED[name]: value for name, value in one.items()} for one in logs]
         by_relation = dict(zip(self.relations, logs, strict=True))
@@ -105,6 +104,10 @@ YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
 def mass(replies: Sequence[Chosen]) -> float:
     """What the options hold together of all that the model might say, on average."""
     return fsum(reply.mass for reply in replies) / len(replies)
+
+
+def _logs(replies: Sequence[Chosen]) -> list[Logs]:
+    return [_normalised(reply.logprobs) for reply in replies]
 
 
 def _normalised(logs: Logs) -> dict[str, float]:
@@ -163,26 +166,20 @@ class Comparing:
     def placing(
         self, case: Case, axis: Axis, candidate: Candidate, levels: Mapping[float, Text]
     ) -> Placing:
-        if reason := self._reason_unscorable(case, axis, candidate, levels):
-            return Placing(axis, candidate, {}, reason)
-        pairs = {r: Pair(axis, candidate.text, str(levels[r]), named(r)) for r in self.ratings}
-        return Placing(axis, candidate, pairs)
-
-    def _reason_unscorable(
-        self, case: Case, axis: Axis, candidate: Candidate, levels: Mapping[float, Text]
-    ) -> str:
-        """Why this candidate cannot be compared at all; empty where it can."""
         if reason := reason_unscorable(case.document, candidate):
-            return reason
+            return Placing(axis, candidate, {}, reason)
+        pairs: dict[float, Pair] = {}
         for rating in self.ratings:
             level = levels.get(rating, Failed("never written"))
             if isinstance(level, Failed):
-                return f"no reference of level {named(rating)} on {axis.name}: {level.reason}"
-        return ""
+                reason = f"no reference of level {named(rating)} on {axis.name}: {level.reason}"
+                return Placing(axis, candidate, {}, reason)
+            pairs[rating] = Pair(axis, candidate.text, level, named(rating))
+        return Placing(axis, candidate, pairs)
 
 
 def whole(replies: Replies) -> Sequence[Chosen] | Failed:
-    """All of a pair's replies, or why the first that is missing is."""
+    """All of a pair's replies, or the first that failed."""
     for reply in replies:
         if isinstance(reply, Failed):
             return reply

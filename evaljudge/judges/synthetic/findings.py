@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
@@ -14,7 +15,7 @@ from evaljudge.judges.synthetic.validity import AxisSums, shard_sums, validity_r
 class SyntheticFindings:
     """Sums of checks and comparisons; and of the references' true levels, where these are known."""
 
-    def __init__(self, judge: str, ratings: tuple[float, ...]) -> None:
+    def __init__(self, judge: str, ratings: Sequence[float]) -> None:
         self._judge, self._ratings = judge, ratings
         self._sums: dict[str, AxisSums] = {}
         self._graded: dict[str, GradedSums] | None = {}

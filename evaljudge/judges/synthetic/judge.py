@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import islice, zip_longest
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -118,6 +118,9 @@ class Synthetic(Judge):
         self._soundness = Soundness(name, self._comparing, given.checks.neighbours, exchanged)
         how = Writing(given.max_tokens, given.temperature, given.top_p)
         self._references = References(self.kind, task, wanted, how, given.references)
+        self._samples = given.samples * given.trials if given.predict == "sampled" else 0
+        self._sizes = [*(size for size in SIZES if size < given.samples), given.samples]
+        self._further_draws = self._scorers_of_draws() if self._samples else []
 
     @property
     def asking(self) -> Mapping[str, Any]:
@@ -153,16 +156,8 @@ class Synthetic(Judge):
         pairs = [pair for placing in placings for pair in placing.pairs.values()]
         turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
         replies = await self._comparing.ask(case.document, [*pairs, *turned], model, self._samples)
-        here, there = iter(replies[: len(pairs)]), iter(replies[len(pairs) :])
-        verdicts = [
-            self._verdict(
-                case,
-                placing,
-                [next(here) for _ in placing.pairs],
-                [next(there) for _ in placing.pairs if turned],
-            )
-            for placing in placings
-        ]
+        both = zip_longest(replies[: len(pairs)], replies[len(pairs) :])
+        verdicts = [self._verdict(case, p, list(islice(both, len(p.pairs)))) for p in placings]
         checks = await self._soundness.checks(case, self._levels(briefs), model)
         return Judged(verdicts, checks)
 
@@ -172,20 +167,15 @@ class Synthetic(Judge):
             for axis in self._axes
         }
 
-    @property
-    def _samples(self) -> int:
-        settings = self._settings
-        return settings.samples * settings.trials if settings.predict == "sampled" else 0
-
     def _verdict(
-        self, case: Case, placing: Placing, replies: Sequence[Replies], turned: Sequence[Replies]
+        self, case: Case, placing: Placing, replies: Sequence[tuple[Replies, Replies | None]]
     ) -> Verdict:
-        axis = placing.axis.name
-        known = (case.document.doc_id, placing.candidate.system, self.name, axis)
-        tokens = cost(chain(*replies, *turned))
+        """`replies`: to each of the placing's pairs, and to the exchanged one if it was asked."""
+        known = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
+        tokens = cost(reply for here, there in replies for reply in (*here, *(there or ())))
         levels: list[dict[str, Any]] = []
-        for at, (rating, here) in enumerate(zip(placing.pairs, replies, strict=True)):
-            level = self._level(rating, here, turned[at] if turned else None)
+        for rating, (here, there) in zip(placing.pairs, replies, strict=True):
+            level = self._level(rating, here, there)
             if isinstance(level, Failed):
                 reason = f"compared with level {named(rating)}: {level.reason}"
                 return Verdict(*known, {}, "unscored", reason, tokens)
@@ -224,16 +214,11 @@ class Synthetic(Judge):
             for n in self._sizes
         }
 
-    @property
-    def _sizes(self) -> list[int]:
-        most = self._settings.samples
-        return [*(size for size in SIZES if size < most), most]
-
     # the driver: arithmetic, no model
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        texts = stacked([[(rating, UNDECIDED) for rating in ratings(self._settings.levels)]])
+        texts = stacked([[(rating, UNDECIDED) for rating in self._comparing.ratings]])
         return {f"{self.name}.{name}": float(of(texts)[0]) for name, of in READINGS.items()}
 
     @property
@@ -241,7 +226,7 @@ class Synthetic(Judge):
         return [f"{self.name}.{name}" for name in READINGS]
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SyntheticFindings]:
-        return partial(SyntheticFindings, self.name, tuple(ratings(self._settings.levels)))
+        return partial(SyntheticFindings, self.name, self._comparing.ratings)
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self.scores([verdict])
@@ -278,14 +263,11 @@ class Synthetic(Judge):
         }
         return {scorer: found.tolist() for scorer, found in values.items()}
 
-    @property
-    def _further_draws(self) -> list[tuple[str, int, int]]:
+    def _scorers_of_draws(self) -> list[tuple[str, int, int]]:
         """Scorers of fewer draws and of other trials: name, draws, trial."""
-        if not self._samples:
-            return []
         sizes = [(f".n{size}", size) for size in self._sizes[:-1]] + [("", self._sizes[-1])]
         found = [
-            (f"{self.name}{suffix}" + (f"#{trial + 1}" if trial else ""), size, trial)
+            (self.name + suffix + (f"#{trial + 1}" if trial else ""), size, trial)
             for suffix, size in sizes
             for trial in range(self._settings.trials)
         ]

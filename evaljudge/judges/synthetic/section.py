@@ -164,8 +164,9 @@ def _share(value: float | None) -> str:
 
 
 class _Alarm(NamedTuple):
-    """A figure that is alarming where it is further than `most` from 0."""
+    """A figure that is alarming where it is further than `most` from 0, of enough `units`."""
 
+    units: str
     figure: Callable[[ValidityRow], float | None]
     most: float
     found: str
@@ -184,7 +185,8 @@ def validity_warnings(rows: Sequence[ValidityRow]) -> list[str]:
 
 
 def _warning(judge: str, alarm: _Alarm, rows: Sequence[ValidityRow]) -> str:
-    figures = {row.axis: alarm.figure(row) for row in rows}
+    enough = [row for row in rows if getattr(row, alarm.units) >= LEAST]
+    figures = {row.axis: alarm.figure(row) for row in enough}
     where = [
         f"{axis} {alarm.shown(figure)}"
         for axis, figure in figures.items()
@@ -193,68 +195,61 @@ def _warning(judge: str, alarm: _Alarm, rows: Sequence[ValidityRow]) -> str:
     return f"{judge}: {alarm.found} ({', '.join(where)}): {alarm.meaning}" if where else ""
 
 
-def _of(part: int, whole: int) -> float | None:
-    return part / whole if whole >= LEAST else None
-
-
-def _sure_length(row: ValidityRow) -> float | None:
-    """The correlation with length, where no ratings settle what it means."""
+def _unexplained_length(row: ValidityRow) -> float | None:
+    """The correlation with length, where too few ratings say what it means."""
     if row.rated_length_documents >= LEAST:
         return None
-    return _sure(row.length, row.length_low, row.length_high, row.length_documents)
+    return _sure(row.length, row.length_low, row.length_high)
 
 
-def _sure_given_length(row: ValidityRow) -> float | None:
-    found = row.given_length, row.given_length_low, row.given_length_high
-    return _sure(*found, row.rated_length_documents)
-
-
-def _sure(
-    value: float | None, low: float | None, high: float | None, documents: int
-) -> float | None:
-    """A correlation of enough documents, where its interval excludes 0."""
-    if low is None or high is None or documents < LEAST or low <= 0 <= high:
-        return None
-    return value
+def _sure(value: float | None, low: float | None, high: float | None) -> float | None:
+    """A correlation whose interval excludes 0."""
+    return None if low is None or high is None or low <= 0 <= high else value
 
 
 _ALARMS = (
     _Alarm(
-        lambda row: _of(row.inverted, row.checked),
+        "checked",
+        lambda row: row.inverted / row.checked,
         MOST_INVERTED,
         f"in more than {short(MOST_INVERTED * 100)}% of documents the judge itself finds a "
         "reference worse than the one below it",
         "scores by references that are no scale mean little",
     ),
     _Alarm(
-        lambda row: row.certain if row.comparisons >= LEAST else None,
+        "comparisons",
+        lambda row: row.certain,
         MOST_CERTAIN,
         f"more than {short(MOST_CERTAIN * 100)}% of comparisons have an answer above 99%",
         "the probabilities say nothing of doubt, and scores come in few steps",
     ),
     _Alarm(
-        lambda row: _of(row.flipped, row.exchanged),
+        "exchanged",
+        lambda row: row.flipped / row.exchanged,
         MOST_FLIPPED,
         f"more than {short(MOST_FLIPPED * 100)}% of exchanged comparisons flip when the two texts "
         "change places",
         "the judge answers by the place as well as by the text",
     ),
     _Alarm(
-        lambda row: _of(row.below + row.above, row.candidates),
+        "candidates",
+        lambda row: (row.below + row.above) / row.candidates,
         MOST_BEYOND,
         f"more than {short(MOST_BEYOND * 100)}% of candidates lose, or win, against every "
         "reference",
         "beyond the references, scores hardly tell candidates apart",
     ),
     _Alarm(
-        _sure_length,
+        "length_documents",
+        _unexplained_length,
         MOST_LENGTH,
         f"scores go with length within documents, beyond ±{short(MOST_LENGTH)}",
         "unless people rate by length as well, the judge is misled by it",
         correlation,
     ),
     _Alarm(
-        _sure_given_length,
+        "rated_length_documents",
+        lambda row: _sure(row.given_length, row.given_length_low, row.given_length_high),
         MOST_LENGTH,
         "scores go with length more than people's ratings account for, within documents beyond "
         f"±{short(MOST_LENGTH)} given the ratings",
