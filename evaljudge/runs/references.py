@@ -101,9 +101,6 @@ class _Files:
             found[row.axis, LEVELS[row.level]] = row
         return found
 
-    def axes(self) -> set[str]:
-        return {axis for (axis,) in self._index.execute("SELECT DISTINCT axis FROM given")}
-
     def _add(self, path: str) -> str:
         digest = sha256()
         for row in rows_of(path, see=digest.update):
@@ -163,7 +160,7 @@ def _digest(path: str, axes: Collection[str]) -> str:
     """Refuses a file that has nothing for these axes; single rows may be of others."""
     with index_on_disk(_GIVEN) as index:
         files = _Files(index, [path])
-        found = files.axes()
+        found = {axis for (axis,) in index.execute("SELECT DISTINCT axis FROM given")}
         if not found & set(axes):
             there, wanted = (", ".join(sorted(some)) for some in (found, axes))
             raise UserError(

@@ -25,7 +25,7 @@ from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
-from evaljudge.judges.synthetic.section import GRADED
+from evaljudge.judges.synthetic.findings import GRADED
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, ANY_SYSTEM, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.sections import Section, Table, merged

@@ -120,6 +120,7 @@ class Synthetic(Judge):
         self._references = References(self.kind, task, wanted, how, given.references)
         self._samples = given.samples * given.trials if given.predict == "sampled" else 0
         self._sizes = [*(size for size in SIZES if size < given.samples), given.samples]
+        self._readings = {f"{name}.{suffix}": reading for suffix, reading in READINGS.items()}
         self._further_draws = self._scorers_of_draws() if self._samples else []
 
     @property
@@ -134,8 +135,7 @@ class Synthetic(Judge):
 
     @property
     def scorers(self) -> Sequence[str]:
-        readings = [f"{self.name}.{reading}" for reading in READINGS]
-        return [self.name, *readings, *(name for name, _, _ in self._further_draws)]
+        return [self.name, *self._readings, *(name for name, _, _ in self._further_draws)]
 
     # stage one: the references (references.py)
 
@@ -173,7 +173,7 @@ class Synthetic(Judge):
         """`replies`: to each of the placing's pairs, and to the exchanged one if it was asked."""
         known = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
         tokens = cost(reply for here, there in replies for reply in (*here, *(there or ())))
-        levels: list[dict[str, Any]] = []
+        levels = []
         for rating, (here, there) in zip(placing.pairs, replies, strict=True):
             level = self._level(rating, here, there)
             if isinstance(level, Failed):
@@ -219,11 +219,11 @@ class Synthetic(Judge):
     @property
     def undecided(self) -> Mapping[str, float]:
         texts = stacked([[(rating, UNDECIDED) for rating in self._comparing.ratings]])
-        return {f"{self.name}.{name}": float(of(texts)[0]) for name, of in READINGS.items()}
+        return {scorer: float(of(texts)[0]) for scorer, of in self._readings.items()}
 
     @property
     def other_readings(self) -> Sequence[str]:
-        return [f"{self.name}.{name}" for name in READINGS]
+        return list(self._readings)
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SyntheticFindings]:
         return partial(SyntheticFindings, self.name, self._comparing.ratings)
@@ -256,7 +256,7 @@ class Synthetic(Judge):
         else:
             read = stacked([[(level["rating"], level["p"]) for level in text] for text in texts])
         values = {self.name: weighted_sum(read)}
-        values |= {f"{self.name}.{name}": reading(read) for name, reading in READINGS.items()}
+        values |= {scorer: reading(read) for scorer, reading in self._readings.items()}
         values |= {
             name: weighted_sum(self._drawn(texts, size, trial))
             for name, size, trial in self._further_draws

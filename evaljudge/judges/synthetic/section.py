@@ -9,10 +9,9 @@ synthetic: more than 30% of exchanged comparisons flip … (fluency 36.2%): …
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from evaljudge.judges.synthetic.grading import GradedSums
 from evaljudge.judges.synthetic.validity import ValidityRow
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
@@ -54,13 +53,6 @@ LENGTH = (
     "enough of them: how far the judge goes with length where people do not. Near 0 is good, "
     "whatever the other two are."
 )
-GRADED = "Are the references graded in truth?"
-TRUE_LEVELS = (
-    "These documents are of evaljudge's own small world, whose oracle reads the true level of any "
-    "text: here, of the references that the writer wrote for each level. An inversion is a "
-    "reference whose true level is lower than that of the one below it."
-)
-
 # If one pair of neighbours in twenty were inverted, and each independently, every fifth document
 # of five references would hold an inversion.
 MOST_INVERTED = 0.2
@@ -84,24 +76,6 @@ def validity(rows: Sequence[ValidityRow]) -> Section:
     ]
     notes = [REFERENCES, AGREEMENT, PROBABILITIES, SCALE, POSITION, LENGTH]
     return Section(VALIDITY, [], tables, notes)
-
-
-def graded_section(sums: Mapping[str, GradedSums]) -> Section:
-    """`sums`: by axis."""
-    ratings = sorted({rating for own in sums.values() for rating in own.texts})
-    heads = ["axis", "documents", "no inversion", "all rising", *(f"true {r:g}" for r in ratings)]
-    cells = [
-        [
-            axis,
-            count(own.documents),
-            ratio(own.documents - own.inverted, own.documents),
-            ratio(own.strict, own.documents),
-            *(f"{own.means[r]:.2f}" if r in own.means else NONE for r in ratings),
-        ]
-        for axis, own in sorted(sums.items())
-    ]
-    table = Table("References by the world's oracle", heads, cells, "l" + "r" * (len(heads) - 1))
-    return Section(GRADED, [TRUE_LEVELS], [table])
 
 
 Cells = Sequence[tuple[str, str]]

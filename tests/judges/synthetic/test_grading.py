@@ -8,7 +8,7 @@ from typing import Any
 from evaljudge.bundled.world import Report, graded, make_report, spelt
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.scale import ratings
-from evaljudge.judges.synthetic.grading import graded_sums
+from evaljudge.judges.synthetic.findings import graded_sums
 from evaljudge.records import Brief, Candidate, Case, Document
 
 REPORTS = [make_report(Random(n), "test") for n in range(2)]

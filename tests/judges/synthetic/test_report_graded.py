@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.synthetic.grading import GradedSums
-from evaljudge.judges.synthetic.section import GRADED, graded_section
+from evaljudge.judges.synthetic.findings import GRADED, GradedSums, graded_section
 from evaljudge.report import agreement_markdown, page
 
 SUMS = GradedSums(
