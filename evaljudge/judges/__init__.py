@@ -3,8 +3,8 @@
     judges: {synthetic: {levels: 5}}
     judges: {synthetic: {}, finer: {judge: synthetic, levels: 9}}      one judge twice
 
-Where judges are looked for stands in plugins.py. The names of a run's judges are the scorers'
-names in every table, and the folders of their verdicts.
+plugins.py says where judges are looked for. The name of a judge in a run is its scorer's name in
+every table, and the name of its verdicts' folder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def plugin(kind: str) -> Plugin:
 
 
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
-    """A judge is of the kind that it is named after, unless `judge` says another."""
+    """The kind that a judge is named after, unless its key `judge` names another."""
     kind = settings.get("judge", name)
     if not isinstance(kind, str) or kind not in kinds():
         raise UserError(f"judges: {unknown('judge', str(kind), kinds())}")

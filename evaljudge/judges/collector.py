@@ -1,6 +1,6 @@
-"""What a judge's verdicts on a whole run come to: gathered shard by shard, then reported.
+"""What a judge reports about a whole run, gathered shard by shard.
 
-A worker makes a fresh collector for each shard and shows it what lies there; the driver adds them
+A worker makes a new collector for each shard and shows it the shard; the driver adds the collectors
 up in the order of the shards, and asks the sum for its findings:
 
     collector = judge.collecting(wanted)()
@@ -26,7 +26,7 @@ class CollectorOptions:
     """What a run asks of a judge's collector."""
 
     resamples: int = 1000
-    """Behind each interval."""
+    """For each interval."""
     seed: int = 0
     keys: Mapping[str, Any] = field(default_factory=dict)
     """What the configuration's own keys of this kind of judge give this one (see `Plugin.keys`)."""
@@ -34,14 +34,14 @@ class CollectorOptions:
 
 @dataclass(frozen=True)
 class SeenShard:
-    """All that one shard holds of one judge."""
+    """All that one shard holds for one judge."""
 
     cases: Sequence[Case]
     verdicts: Sequence[Verdict]
     checks: Sequence[Verdict] = ()
     scores: Sequence[Score] = ()
     briefs: Callable[[], Sequence[Brief]] = list
-    """Those of the judge's kind; they are read only where a collector asks for them."""
+    """The briefs of the judge's kind; they are read only if a collector calls this."""
     shown: int = 0
     """How many of its candidates the page may show: the first ones."""
 
@@ -57,7 +57,7 @@ class SeenShard:
 
 @dataclass(frozen=True)
 class Found:
-    """What the run came to besides, for figures beside people's ratings."""
+    """The run's scores beside people's ratings."""
 
     rated: Rated
     documents: Mapping[str, int]
@@ -68,9 +68,9 @@ class Found:
 @dataclass(frozen=True)
 class JudgeFindings:
     sections: Sequence[Section] = ()
-    """Those of several judges with the same titles and columns become one."""
+    """Sections and tables of several judges with the same titles and columns become one."""
     files: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Dataclasses by name: `roles` is written as report/roles.json, after those of other judges."""
+    """Rows (dataclasses) by file: `roles` is report/roles.json, which judges of a kind share."""
     warnings: Sequence[str] = ()
     views: Sequence[View] = ()
 
@@ -96,11 +96,11 @@ class Collector(Protocol):
         """Add what a later shard's collector saw."""
 
     def findings(self, found: Found) -> JudgeFindings:
-        """Of the whole run."""
+        """The findings of the whole run."""
 
 
 class NothingCollected:
-    """Of a judge that has nothing to say of a run beyond its scores."""
+    """For a judge that reports nothing beyond its scores."""
 
     def see(self, shard: SeenShard) -> None: ...
 

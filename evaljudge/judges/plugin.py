@@ -1,7 +1,7 @@
-"""How a judge makes itself known: `PLUGIN` in its folder, or in a package of somebody's own.
+"""How a judge is registered: `PLUGIN` in its folder, or in a package of the user's own.
 
-All plug-ins are imported whenever a configuration is read, so they import nothing heavy: what makes
-the judge is imported where it is called, by a function or by `made_by`.
+All plug-ins are imported whenever a configuration is read, so they import nothing heavy: a judge's
+class is imported only when it is called, inside a function or by `made_by`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Settings = Mapping[str, Any]
 ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
 """From a key's value, and the settings of the run's judges of this kind by name, to what the key
-gives each judge. What is wrong with the value is raised as a ValueError."""
+gives each judge. A wrong value raises a ValueError."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,15 @@ class Plugin:
     make: Callable[[Settings, Task, str], Judge]
     """From settings, the task, and the name in the run."""
     keys: Mapping[str, ReadKey] = field(default_factory=dict)
-    """Keys of the configuration that are its own, beside the judges' settings."""
+    """The configuration keys of its own, beside the judges' settings."""
     files: Sequence[str] = ()
-    """The names of its files in a report: one that is there and no longer written is removed."""
+    """The names of its files in a report; an old file that is no longer written is removed."""
     commands: Callable[[typer.Typer], None] | None = None
-    """Adds commands of its own to the command line."""
+    """Adds its own commands to the command line."""
 
 
 def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
-    """By the class at `module:Class`, which is imported when it is first needed."""
+    """Makes the judge with the class at `module:Class`, which is imported when it is needed."""
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
         module, _, kind = place.partition(":")

@@ -15,7 +15,7 @@ from evaljudge.records import Brief, Case, Document, Score, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing a judge writes about a document: reusable wherever its `inputs` are the same.
+    """One thing a judge writes about a document, which can be reused where `inputs` are the same.
 
     `inputs` holds all that the writing depends on besides the document and the writer: the axis'
     text, the prompts' hash, the settings of the writing.
@@ -29,12 +29,12 @@ class Part:
 
 
 class Judged(NamedTuple):
-    """What a judge found of one case."""
+    """What a judge found for one case."""
 
     verdicts: list[Verdict]
     """One for each candidate and axis, scored or not."""
     checks: list[Verdict] = []
-    """On its own work, on system `*`; of a judge that says `has_checks`."""
+    """On the judge's own work, with system `*`; only where `has_checks` is true."""
 
 
 class Fitted(Protocol):
@@ -45,11 +45,11 @@ class Fitted(Protocol):
         """All that its scores depend on besides the verdict: plain JSON, kept with the report."""
 
     def score(self, verdict: Verdict) -> list[Score]:
-        """As `Judge.score`, and in its place: the same scorers on the same axes."""
+        """Used in place of `Judge.score`: the same scorers on the same axes."""
 
 
 class Judge(ABC):
-    """The methods without a body are needed; the others have defaults that suit a simple judge."""
+    """A judge implements the abstract methods; the other defaults suit a simple judge."""
 
     kind: str
     """The name of its folder; briefs are shared among judges of a kind."""
@@ -66,17 +66,17 @@ class Judge(ABC):
 
     @property
     def asks_by_replies(self) -> bool:
-        """Whether how often it asks depends on the replies, so that `plan` can but estimate it."""
+        """Whether the number of asks depends on the replies, so that `plan` only estimates it."""
         return False
 
     @property
     @abstractmethod
     def asking(self) -> Mapping[str, Any]:
-        """What of its settings and prompts changes an ask: part of the run's fingerprint."""
+        """The settings and prompts that change an ask: part of the run's fingerprint."""
 
     @property
     def reading(self) -> Mapping[str, Any]:
-        """Settings of its arithmetic alone: part of signatures, and binding no run."""
+        """Settings of its arithmetic alone: part of signatures, but not of the fingerprint."""
         return {}
 
     @property
@@ -87,20 +87,20 @@ class Judge(ABC):
     @property
     @abstractmethod
     def axes(self) -> Sequence[str]:
-        """Of its verdicts: ANY_AXIS alone, where one verdict on a candidate serves all axes."""
+        """The axes of its verdicts: only ANY_AXIS where one verdict on a candidate serves all."""
 
     def axes_of(self, scorer: str) -> Sequence[str]:
-        """Of this scorer's scores."""
+        """The axes of this scorer's scores."""
         return self.axes
 
     @property
     def undecided(self) -> Mapping[str, float]:
-        """Of each scorer on the scale of ratings: the score of a judge that cannot decide."""
+        """For each scorer on the scale of ratings, the score of a judge that cannot decide."""
         return {}
 
     @property
     def other_readings(self) -> Sequence[str]:
-        """The scorers that read the same evidence as another one, which a study tells apart."""
+        """The scorers that read the same evidence as another scorer; a study tells them apart."""
         return ()
 
     def parts(self) -> Sequence[Part]:
@@ -108,7 +108,7 @@ class Judge(ABC):
         return ()
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        """The parts that `known` lacks; one that cannot be had is unscored, with its reason."""
+        """The parts that `known` lacks; a part that fails is unscored, with its reason."""
         return []
 
     @abstractmethod
@@ -117,21 +117,20 @@ class Judge(ABC):
 
     @abstractmethod
     def score(self, verdict: Verdict) -> list[Score]:
-        """No model, no await: from the evidence alone."""
+        """Computed from the evidence alone, without a model."""
 
     def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
         """Of a shard's verdicts, in their order: for arithmetic that is faster on many at once."""
         return [score for verdict in verdicts for score in self.score(verdict)]
 
     def fit(self, verdicts: Iterable[Verdict]) -> Fitted | None:
-        """Where its arithmetic needs the whole run: what it learns from all of its verdicts.
+        """What it learns from all of its verdicts, where its arithmetic needs the whole run.
 
-        None, and nothing read, where its settings need no fit. The verdicts are those of all
-        shards, read as they are asked for, once and in order: what is kept of them must not grow
-        with the run.
+        None, and nothing is read, where its settings need no fit. The verdicts of all shards are
+        read once, in order, as they are iterated: what is kept of them must not grow with the run.
         """
         return None
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
-        """What makes a fresh collector; the files that it needs are read here, once."""
+        """A function that makes a new collector; files that collectors need are read here, once."""
         return NothingCollected

@@ -15,7 +15,7 @@ MOST_SHOWN = 60
 
 
 def reason_unscorable(document: Document, candidate: Candidate) -> str:
-    """Why nothing can be asked about this candidate; empty where it can."""
+    """Why nothing can be asked about this candidate; empty if it can be asked about."""
     if not document.source.strip():
         return "empty source"
     return "" if candidate.text.strip() else "empty text"
@@ -33,14 +33,14 @@ def scored(verdict: Verdict, scorer: str, axis: str, value: float | Failed) -> S
 
 
 def fold(text: str) -> str:
-    """By which types are the same: without case, punctuation and spacing."""
+    """Without case, punctuation and spacing: names that fold alike count as the same."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     kept = "".join(" " if unicodedata.category(c)[0] in "PZSC" else c for c in plain)
     return " ".join(kept.split())
 
 
 def one_line(text: str) -> str:
-    """Without what does not print, and without marks of emphasis, code, fences and headings."""
+    """One printable line, without marks of emphasis, code, fences and headings."""
     bare = re.sub(r"[*`]+|(?<!\w)[_#]+|_+(?!\w)", "", printable(text))
     return " ".join(re.sub(r"[<>|]+", " ", bare).split())
 
@@ -52,5 +52,5 @@ def quoted(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Without what no file and no page should hold: control characters, halves of pairs."""
+    """With a space in place of control characters and lone surrogates."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,12 +1,12 @@
-"""What is counted over a whole run in memory that does not grow with the corpus.
+"""Counts over a whole run, in memory that does not grow with the corpus.
 
     sizes(Counter({11: 2, 4: 1}))  ->  Sizes(of=3, median=11.0, least=4, most=11)
 
     add(seen, {"no choice in “Both are …”": 1, "no choice in “I like …”": 1})
     ->  seen == {"no choice in “…”": 2}
 
-Counts are by size, so that medians are exact. Reasons are counted without what they quote, and of
-so many kinds at most.
+Sizes are counted by their value, so that medians are exact. Reasons are counted without what they
+quote, and at most MOST_KINDS of them are kept apart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Self, TypeVar
 from evaljudge.sections.figures import NONE, count
 
 OTHERS = "other reasons"
-"""What none of the kinds counted apart is."""
+"""Counts every reason beyond the first MOST_KINDS."""
 MOST_KINDS = 200
 LONGEST_KIND = 300
 
@@ -60,14 +60,14 @@ class Sizes:
 
 
 def sized(sizes: Sizes) -> list[str]:
-    """For a table: the median, the least and the most."""
+    """The median, the minimum and the maximum, for a table."""
     if sizes.median is None or sizes.least is None or sizes.most is None:
         return [NONE] * 3
     return [f"{sizes.median:,.1f}", count(sizes.least), count(sizes.most)]
 
 
 def sizes(counted: Counter[int]) -> Sizes:
-    """`counted`: how many are of each size."""
+    """`counted`: how often each size occurs."""
     known, of = sorted(counted), counted.total()
     if not of:
         return Sizes(0, None, None, None)
@@ -77,14 +77,14 @@ def sizes(counted: Counter[int]) -> Sizes:
 
 
 def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:
-    """From the most kinds on, what is new counts as one."""
+    """Once MOST_KINDS are seen, every new kind counts as OTHERS."""
     for reason, times in reasons.items():
         kind = re.sub("“.*”", "“…”", reason, flags=re.DOTALL)[:LONGEST_KIND]
         seen[kind if kind in seen or len(seen) < MOST_KINDS else OTHERS] += times
 
 
 class Reasons(Counter[str]):
-    """Of so many kinds at most, by `add`."""
+    """Reasons that add up as in `add`."""
 
     def __iadd__(self, other: Mapping[str, int]) -> Self:  # type: ignore[override, misc]
         add(self, other)

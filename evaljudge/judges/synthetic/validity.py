@@ -105,18 +105,14 @@ class Correlations(Summed):
         return cls(known.size, fsum(known), fsum(known**2))
 
     @property
-    def mean(self) -> float | None:
-        return _mean(self.total, self.documents)
-
-    @property
-    def interval(self) -> tuple[float | None, float | None]:
-        """None of fewer than two documents, which have no spread."""
-        if self.documents < 2:
-            return None, None
-        mean = self.total / self.documents
+    def estimate(self) -> tuple[float | None, float | None, float | None]:
+        """The mean with its interval; a single document has no spread, so no interval."""
+        mean = _mean(self.total, self.documents)
+        if mean is None or self.documents == 1:
+            return mean, None, None
         variance = max(0.0, self.squares - self.documents * mean**2) / (self.documents - 1)
         margin = NORMAL * sqrt(variance / self.documents)
-        return max(-1.0, mean - margin), min(1.0, mean + margin)
+        return mean, max(-1.0, mean - margin), min(1.0, mean + margin)
 
 
 @dataclass
@@ -234,7 +230,7 @@ def _spearman(x: Floats, y: Floats) -> Floats:
 
 
 def _partial(with_length: Floats, with_ratings: Floats, people: Floats) -> Floats:
-    """Of score and length, given ratings; NaN where a document says nothing of it."""
+    """Of score and length, given ratings; NaN where a document cannot tell."""
     left, others = 1 - with_ratings**2, 1 - people**2
     known = (left > EXACT) & (others > EXACT)
     found = np.where((left <= EXACT) & (others > EXACT), 0.0, np.nan)
@@ -257,8 +253,8 @@ def _row(
     kept = ~np.isin(rated.documents, [documents[doc_id] for doc_id in sums.inverted_ids])
     agreement, agreement_documents = _agreement(rated, judge, axis, everything)
     graded, graded_documents = _agreement(rated, judge, axis, kept) if sums.checked else (None, 0)
-    length_low, length_high = sums.length.interval
-    given_low, given_high = sums.given_length.interval
+    length, length_low, length_high = sums.length.estimate
+    given, given_low, given_high = sums.given_length.estimate
     return ValidityRow(
         judge=judge,
         axis=axis,
@@ -270,12 +266,12 @@ def _row(
         entropy=_mean(sums.entropy, sums.comparisons),
         certain=_mean(sums.certain, sums.comparisons),
         mass=_mean(sums.mass, sums.comparisons),
-        length=sums.length.mean,
+        length=length,
         length_low=length_low,
         length_high=length_high,
         length_documents=sums.length.documents,
-        people_length=sums.people_length.mean,
-        given_length=sums.given_length.mean,
+        people_length=sums.people_length.estimate[0],
+        given_length=given,
         given_length_low=given_low,
         given_length_high=given_high,
         rated_length_documents=sums.given_length.documents,
