@@ -9,7 +9,8 @@ synthetic: more than 30% of exchanged comparisons flip … (fluency 36.2%): …
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from evaljudge.judges.synthetic.validity import ValidityRow
@@ -17,42 +18,9 @@ from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
 
 VALIDITY = "What could mislead"
-REFERENCES = (
-    "Checked: documents whose references the judge compared with each other, each with the one "
-    "below it. Inverted: the share of them where it finds any reference worse than the one below; "
-    "of pairs: the share of such pairs. Near 0% is good. Where it is high, the references are no "
-    "scale in the judge's own eyes, and scores by them mean little."
-)
-AGREEMENT = (
-    "Agreement: Spearman's with people at sample level, and in brackets of how many documents; "
-    "without inverted: the same without inverted documents. About equal is good. Much higher "
-    "without them, the references are what costs agreement."
-)
-PROBABILITIES = (
-    "Entropy: how undecided the answers are, in bits. Certain: the share of comparisons with an "
-    "answer above 99%. Entropy near 0 and much that is certain is bad: the probabilities say "
-    "nothing of doubt, and scores come in few steps. Near 1.58 is bad too: all three answers are "
-    "equally likely. Mass: what the answers offered hold of all that the model might say; near "
-    "100% is good."
-)
-SCALE = (
-    "Below, above: the share of candidates that lost, or won, against every reference. Near 0% is "
-    "good. Where it is high, candidates lie beyond the references, which can hardly tell them "
-    "apart."
-)
-POSITION = (
-    "Flipped: the share of exchanged comparisons, asked again with the two texts in each other's "
-    "place, that then take the other side. Near 0% is good; answers drawn at random would flip "
-    "half of the time."
-)
-LENGTH = (
-    "Length: Spearman's correlation of score and number of words within a document, the mean over "
-    "n documents, with its 95% normal interval. Near 0 is good. Far from 0 is suspect, unless "
-    "people rate by length as well. People's: the same of their ratings. Given ratings: the "
-    "partial correlation of score and length, given the ratings, over the n documents that have "
-    "enough of them: how far the judge goes with length where people do not. Near 0 is good, "
-    "whatever the other two are."
-)
+NOTES = Path(__file__).with_name("validity.md")
+"""What every column means, a paragraph for each note."""
+
 # If one pair of neighbours in twenty were inverted, and each independently, every fifth document
 # of five references would hold an inversion.
 MOST_INVERTED = 0.2
@@ -70,63 +38,17 @@ MOST_LENGTH = 0.5
 
 def validity(rows: Sequence[ValidityRow]) -> Section:
     tables = [
-        _table("The references by the judge itself", rows, _references),
-        _table("Probabilities and scale", rows, _placing),
-        _table("Position and length", rows, _leanings),
+        Table(
+            title,
+            ["judge", "axis", *(head for head, _ in columns)],
+            [[row.judge, row.axis, *(cell(row) for _, cell in columns)] for row in rows],
+            "ll" + "r" * len(columns),
+            lead=2,
+        )
+        for title, columns in _COLUMNS.items()
     ]
-    notes = [REFERENCES, AGREEMENT, PROBABILITIES, SCALE, POSITION, LENGTH]
-    return Section(VALIDITY, [], tables, notes)
-
-
-Cells = Sequence[tuple[str, str]]
-"""Heads, and the figures under them."""
-
-
-def _references(row: ValidityRow) -> Cells:
-    return [
-        ("checked", count(row.checked)),
-        ("inverted", ratio(row.inverted, row.checked)),
-        ("of pairs", ratio(row.inverted_pairs, row.pairs)),
-        ("agreement", _agreement(row.agreement, row.agreement_documents)),
-        ("without inverted", _agreement(row.graded_agreement, row.graded_documents)),
-    ]
-
-
-def _placing(row: ValidityRow) -> Cells:
-    return [
-        ("comparisons", count(row.comparisons)),
-        ("entropy", NONE if row.entropy is None else f"{row.entropy:.2f}"),
-        ("certain", _share(row.certain)),
-        ("mass", _share(row.mass)),
-        ("candidates", count(row.candidates)),
-        ("below", ratio(row.below, row.candidates)),
-        ("above", ratio(row.above, row.candidates)),
-    ]
-
-
-def _leanings(row: ValidityRow) -> Cells:
-    given = row.given_length, row.given_length_low, row.given_length_high
-    return [
-        ("exchanged", count(row.exchanged)),
-        ("flipped", ratio(row.flipped, row.exchanged)),
-        ("length", bracketed(row.length, row.length_low, row.length_high)),
-        ("n", count(row.length_documents)),
-        ("people's", correlation(row.people_length)),
-        ("given ratings", bracketed(*given)),
-        ("n", count(row.rated_length_documents)),
-    ]
-
-
-def _table(
-    title: str, rows: Sequence[ValidityRow], cells_of: Callable[[ValidityRow], Cells]
-) -> Table:
-    found = [cells_of(row) for row in rows]
-    heads = [head for head, _ in found[0]] if found else []
-    cells = [
-        [row.judge, row.axis, *(cell for _, cell in cells)]
-        for row, cells in zip(rows, found, strict=True)
-    ]
-    return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)
+    notes = NOTES.read_text(encoding="utf-8").split("\n\n")
+    return Section(VALIDITY, [], tables, [" ".join(note.split()) for note in notes])
 
 
 def _agreement(value: float | None, documents: int) -> str:
@@ -135,6 +57,37 @@ def _agreement(value: float | None, documents: int) -> str:
 
 def _share(value: float | None) -> str:
     return NONE if value is None else percent(value)
+
+
+_COLUMNS: Mapping[str, Sequence[tuple[str, Callable[[ValidityRow], str]]]] = {
+    "The references by the judge itself": [
+        ("checked", lambda row: count(row.checked)),
+        ("inverted", lambda row: ratio(row.inverted, row.checked)),
+        ("of pairs", lambda row: ratio(row.inverted_pairs, row.pairs)),
+        ("agreement", lambda row: _agreement(row.agreement, row.agreement_documents)),
+        ("without inverted", lambda row: _agreement(row.graded_agreement, row.graded_documents)),
+    ],
+    "Probabilities and scale": [
+        ("comparisons", lambda row: count(row.comparisons)),
+        ("entropy", lambda row: NONE if row.entropy is None else f"{row.entropy:.2f}"),
+        ("certain", lambda row: _share(row.certain)),
+        ("mass", lambda row: _share(row.mass)),
+        ("candidates", lambda row: count(row.candidates)),
+        ("below", lambda row: ratio(row.below, row.candidates)),
+        ("above", lambda row: ratio(row.above, row.candidates)),
+    ],
+    "Position and length": [
+        ("exchanged", lambda row: count(row.exchanged)),
+        ("flipped", lambda row: ratio(row.flipped, row.exchanged)),
+        ("length", lambda row: bracketed(row.length, row.length_low, row.length_high)),
+        ("n", lambda row: count(row.length_documents)),
+        ("people's", lambda row: correlation(row.people_length)),
+        ("given ratings", lambda row: bracketed(
+            row.given_length, row.given_length_low, row.given_length_high
+        )),
+        ("n", lambda row: count(row.rated_length_documents)),
+    ],
+}  # fmt: skip
 
 
 class _Alarm(NamedTuple):
