@@ -256,9 +256,10 @@ CREATE TABLE seen (
     doc_id TEXT, axis TEXT, part TEXT, digest BLOB, PRIMARY KEY (doc_id, axis, part)
 ) WITHOUT ROWID;
 """
-_MISS = "INSERT OR IGNORE INTO seen VALUES (?, ?, ?, NULL)"
-_KEEP = "INSERT OR REPLACE INTO seen VALUES (?, ?, ?, ?)"
-_FIND = "SELECT digest FROM seen WHERE (doc_id, axis, part) = (?, ?, ?) AND digest NOT NULL"
+_KEEP = """
+INSERT INTO seen VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET digest = excluded.digest WHERE digest IS NULL"""
+_FIND = "SELECT digest FROM seen WHERE (doc_id, axis, part) = (?, ?, ?)"
 _COUNTS = """
 SELECT count(digest), count(DISTINCT doc_id) FILTER (WHERE digest NOT NULL),
     count(*) - count(digest)
@@ -324,16 +325,13 @@ def _is_new(index: Index, brief: Brief, out: str) -> bool:
     An unscored one counts as missing until another shard has it.
     """
     at = (brief.doc_id, brief.axis, brief.part)
-    if brief.status == "unscored":
-        index.execute(_MISS, at)
-        return False
-    digest = sha256(brief.content["text"].encode()).digest()
-    before = index.execute(_FIND, at).fetchone()
-    if before is None:
-        index.execute(_KEEP, (*at, digest))
-    elif before[0] != digest:
+    is_written = brief.status == "ok"
+    digest = sha256(brief.content["text"].encode()).digest() if is_written else None
+    if index.execute(_KEEP, (*at, digest)).rowcount:
+        return is_written
+    if is_written and index.execute(_FIND, at).fetchone() != (digest,):
         raise UserError(
             f"{out}: judges of this run have different references of level {brief.part} "
             f"of {brief.axis} for document {shown(brief.doc_id)}: one file cannot hold both"
         )
-    return before is None
+    return False

@@ -10,7 +10,7 @@ and each candidate is rated by these steps, which gives p(1) … p(5):
     .05 .10 .20 .40 .25        `geval`: Σ p(r)·r = 3.70
     four draws: 4 5 4 3        `geval.sampled`: their mean, 4.00 (with `samples: 4`)
 
-How the steps are written and shown stands in steps.py.
+The steps are written and shown by shared/steps.py.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """The prompt of G-Eval: steps of evaluation written once for an axis, and a rating by these steps.
 
-For `fluency`, given its phrase and description alone, the writer replies
-
-    1. Read the summary sentence by sentence. 2. Note errors of grammar … 5. Give a rating, 1 to 5.
-
-and every candidate is to be rated by them. The steps are a brief of every document although they
-say nothing of it. As the question holds no text of a document, it is asked once (see
-model/remembering.py), so all documents are rated by the same steps, and judges that ask for them
-alike share them.
+The steps are a brief of every document although they say nothing of it. As the question for them
+holds no text of a document, it is asked once (see model/remembering.py), so all documents are rated
+by the same steps, and judges that ask for them alike share them.
 """
 
 from __future__ import annotations

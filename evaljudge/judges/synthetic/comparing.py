@@ -37,7 +37,6 @@ Logs = Mapping[str, float]
 Replies = Sequence[Chosen | Failed]
 """To the form's questions about one pair."""
 BETTER, WORSE, SIMILAR = "Better", "Worse", "Similar"
-SWAPPED = {BETTER: WORSE, WORSE: BETTER, SIMILAR: SIMILAR, "better": "worse", "worse": "better"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class Form:
     def both_readings(
         self, replies: Sequence[Chosen], exchanged: Sequence[Chosen]
     ) -> dict[str, float] | None:
-        """Averaged over both orders in log space; None where they exclude each other."""
+        """The average of both orders in log space; None where they exclude each other."""
         averaged = [
             {name: (here[name] + there[name]) / 2 for name in here}
             for here, there in zip(_logs(replies), self._turned(exchanged), strict=True)
@@ -80,10 +79,9 @@ class Form:
 
     def _turned(self, exchanged: Sequence[Chosen]) -> list[Logs]:
         logs = _logs(exchanged)
-        if not self.relations:
-            return [{SWAPPED[name]: value for name, value in one.items()} for one in logs]
-        by_relation = dict(zip(self.relations, logs, strict=True))
-        return [by_relation[SWAPPED[relation]] for relation in self.relations]
+        if self.relations:  # to be better there is to be worse here
+            return logs[::-1]
+        return [{BETTER: p[WORSE], WORSE: p[BETTER], SIMILAR: p[SIMILAR]} for p in logs]
 
     def _read(self, logs: Sequence[Logs]) -> dict[str, float]:
         if not self.relations:
@@ -102,7 +100,7 @@ YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
 
 
 def mass(replies: Sequence[Chosen]) -> float:
-    """What the options hold together of all that the model might say, on average."""
+    """The probability that the options hold together, on average over the replies."""
     return fsum(reply.mass for reply in replies) / len(replies)
 
 
@@ -123,7 +121,7 @@ class Pair:
     target: str
     reference: str
     about: str
-    """Which references stand in it."""
+    """The references that it holds, for the prompt's label."""
 
     @property
     def exchanged(self) -> Pair:
@@ -151,7 +149,7 @@ class Comparing:
     async def ask(
         self, document: Document, pairs: Sequence[Pair], model: Model, samples: int
     ) -> list[Replies]:
-        """Of each pair the replies to the form's questions."""
+        """For each pair, the replies to the form's questions."""
         words = self.form.words
         prompts = [self._prompt(document, pair, w) for pair in pairs for w in words]
         replies = await model.choose(prompts, self.form.options, samples)
