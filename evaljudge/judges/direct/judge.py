@@ -10,13 +10,13 @@ how the answer is read. `steps: false` asks a short question without steps, and 
     "Rating: between 3 and 4"                   unscored: more than one rating in the reply: “…”
     "It leaves out 3 facts."                    unscored: no rating in the reply: “…”
 
-A number stands as a rating where it opens the reply or follows a word such as `rating`, `score` or
-the axis' own name, and no noun follows it. All that stand must agree. `four` reads as `4`, `4/5`
-and `4 out of 5` as 4; on another scale (`4/10`) or outside 1..5 it is no rating. A mention of the
-scale (`1 to 5`, `(1-5)`) is passed over, and so is the numbering of a list: `1. The summary …` may
-be the first of several remarks, which is no reason to give the lowest rating. In a reply cut by its
-limit a number at the very end may lack its rest (`Rating: between 3`): it counts only where it is
-all that was said.
+A number counts as a rating where it opens the reply or follows a word such as `rating`, `score` or
+the axis' own name, and no noun follows it. All such numbers must agree. `four` reads as `4`, and
+`4/5` and `4 out of 5` as 4; a number on another scale (`4/10`) or outside 1..5 is no rating. A
+mention of the scale (`1 to 5`, `(1-5)`) is ignored, and so is the numbering of a list: `1. The
+summary …` may be the first of several remarks, not the lowest rating. In a reply cut by its limit,
+the end of a number or range may be missing (`Rating: between 3`), so a number at the very end
+counts only if it is the whole reply.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _BEFORE = r"(?=\s*(?:\Z|\n|[^\w\s]|(?:stars?|points?|because|as|since|for|in|on|
 
 
 def rating_of(reply: Sample, *names: str) -> float | Failed:
-    """The one rating that the reply gives, or why there is none; `names`: of the axis."""
+    """The one rating that the reply gives, or why there is none; `names` are the axis' names."""
     said = f"the reply: {quoted(reply.text)}"
     standing = _standing(names).finditer(_bared(reply.text))
     found = [m for m in standing if reply.finish == "stop" or _is_finished(m)]
@@ -127,7 +127,7 @@ def rating_of(reply: Sample, *names: str) -> float | Failed:
 
 
 def _is_finished(found: re.Match[str]) -> bool:
-    """Whether a number in a reply that was cut is one that the cut cannot have shortened."""
+    """Whether a number in a reply that was cut is certainly whole."""
     whole = found.string.strip() == found.string[found.start("low") : found.end()]
     return whole or re.search(r"\w|\n", found.string[found.end() :]) is not None
 

@@ -5,9 +5,9 @@
     Sure! Here they are: …                                  the reply is not the JSON asked for: “…”
     {"1": {"answer": "Maybe"}}                              1.answer: “Maybe” is not among the …
 
-An engine that masks by the schema can only fail by the limit; whatever else answers is not trusted
-to have followed it. The schemas are few and of few kinds: objects whose keys are all required,
-lists, strings and enumerations.
+An engine that masks by the schema can only fail at the token limit; other models are not trusted to
+follow it. Only a few kinds of schema occur: objects whose keys are all required, lists, strings and
+enumerations.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def one_of(values: Sequence[str | int]) -> Schema:
 
 @dataclass
 class Replies(Summed):
-    """How many structured replies there were, and what became of them."""
+    """Counts of structured replies, and of those that were cut or malformed."""
 
     structured: int = 0
     cut: int = 0
@@ -56,7 +56,7 @@ class Replies(Summed):
 
 @dataclass
 class Bill(Summed):
-    """What asking for one text came to, over several replies."""
+    """The tokens and replies that asking about one text took."""
 
     tokens: Tokens = Tokens()
     replies: Replies = field(default_factory=Replies)
@@ -98,7 +98,7 @@ def _plain(value: Any) -> Any:
 
 
 def _complaint(value: Any, schema: Schema, at: str) -> str:
-    """What is first found to be otherwise than asked for; empty where nothing is."""
+    """The first difference from the schema; empty if there is none."""
     here = f"{at}: " if at else ""
     if "enum" in schema:
         is_known = any(value == known and type(value) is type(known) for known in schema["enum"])

@@ -67,13 +67,13 @@ from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
 from evaljudge.settings import Settings, read_settings
 
 SIZES = (1, 3, 10, 100, 1000)
-"""Of samples: the paper's; `samples` itself is the last."""
+"""The numbers of samples in the paper; the setting `samples` is always used as well."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
 class ChecksSettings(Settings):
-    """Which share of the documents, and of the comparisons, is asked for checks."""
+    """The shares of the documents, and of the comparisons, that are drawn for checks."""
 
     neighbours: Share = 1.0
     exchanged: Share = 0.1
@@ -113,7 +113,7 @@ class Synthetic(Judge):
         self.options: Sequence[Options] = (self._form.options,)
         given, wanted = self._settings, ratings(self._settings.levels)
         self._comparing = Comparing(task, self._form, wanted)
-        # where every question is asked in both orders, all can be looked at for nothing
+        # where every question is asked in both orders anyway, checking them all costs nothing
         exchanged = 1.0 if given.swap == "both" else given.checks.exchanged
         self._soundness = Soundness(name, self._comparing, given.checks.neighbours, exchanged)
         how = Writing(given.max_tokens, given.temperature, given.top_p)

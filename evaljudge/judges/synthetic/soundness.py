@@ -1,4 +1,4 @@
-"""Checks of a judge's own references and questions; what they come to is in the report.
+"""Checks of a judge's own references and questions; the report sums them up (validity.py).
 
 For each axis of a document, a verdict on system `*`:
 
@@ -6,8 +6,9 @@ For each axis of a document, a verdict on system `*`:
      "exchanged": [{"system": "A", "rating": 3, "p": {…}, "exchanged": {…}}]}
 
 Neighbouring references are compared with each other (does the judge itself find them graded?), and
-some comparisons are asked again with the two texts in each other's place (does it look at them, or
-at where they stand?). Which documents and comparisons are drawn depends on their names alone.
+some comparisons are asked again with the two texts in each other's place (does the answer depend on
+the texts, or on their order?). Which documents and comparisons are drawn depends on their names
+alone.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Soundness:
     async def _check(
         self, case: Case, axis: Axis, levels: Mapping[float, Text], model: Model
     ) -> Verdict:
-        steps = self._steps(case, levels)
-        chosen = self._chosen(case, axis, levels)
+        form = self._comparing.form
+        steps, chosen = self._steps(case, levels), self._chosen(case, axis, levels)
         neighbours = [
             Pair(axis, str(levels[better]), str(levels[worse]), f"{better:g} beside {worse:g}")
             for worse, better in steps
@@ -57,13 +58,13 @@ class Soundness:
         here, there = [next(read) for _ in chosen], list(read)
         evidence = {
             "neighbours": [
-                {"worse": worse, "better": better, "p": self._comparing.form.reading(reply)}
+                {"worse": worse, "better": better, "p": form.reading(reply)}
                 for (worse, better), reply in zip(steps, below, strict=True)
                 if not isinstance(reply, Failed)
             ],
             "exchanged": [
-                {"system": system, "rating": rating, "p": self._comparing.form.reading(one),
-                 "exchanged": self._comparing.form.turned_reading(other)}
+                {"system": system, "rating": rating, "p": form.reading(one),
+                 "exchanged": form.turned_reading(other)}
                 for (system, rating, _), one, other in zip(chosen, here, there, strict=True)
                 if not isinstance(one, Failed) and not isinstance(other, Failed)
             ],
@@ -92,6 +93,6 @@ class Soundness:
 
 
 def _is_drawn(share: float, *words: object) -> bool:
-    """A draw that is the same in every run: by the words alone."""
+    """A draw that depends on the words alone, so that it is the same in every run."""
     digest = hashlib.blake2b(repr(words).encode(), digest_size=8).digest()
     return int.from_bytes(digest) < share * 2**64
