@@ -47,7 +47,7 @@ PARTS: dict[str, list[tuple[Any, str]]] = {
     "prompts rendered": [(Pack, "render")],
     "replies scripted": [(Scripted, "_written"), (Scripted, "_chosen")],
     "files read and written": [(Place, n) for n in ("read", "write", "write_table")],
-    "records to tables and back": [(tables, name) for name in ("_table", "read_cases")],
+    "records to tables and back": [(tables, name) for name in ("to_table", "from_table")],
 }
 
 

@@ -18,38 +18,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
+from evaljudge.storage import tables
 from evaljudge.storage.place import Place
-from evaljudge.storage.tables import (
-    briefs_table,
-    cases_table,
-    read_briefs,
-    read_cases,
-    read_scores,
-    read_verdicts,
-    scores_table,
-    verdicts_table,
-)
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from evaljudge.storage.tables import R
 
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
-R = TypeVar("R")
+S = TypeVar("S")
 RUN, SHARDS = "run.json", "shards.json"
 AT_ONCE = 16
 
 
-def ahead(work: Callable[[T], R], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[R]:
+def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) -> Iterator[S]:
     """The results in the order of the items: at most `at_once` are worked on, or wait, at a time.
 
     For many small reads and writes, which take their time one after the other.
     """
-    begun: deque[Future[R]] = deque()
+    begun: deque[Future[S]] = deque()
     with ThreadPoolExecutor(at_once) as pool:
         for item in items:
             begun.append(pool.submit(work, item))
@@ -171,10 +160,15 @@ class Output:
         table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id"])
         return list(table["doc_id"].to_pylist())
 
+    def sources(self, shard: Shard) -> list[Document]:
+        """Its documents, with nothing but their ids and sources."""
+        table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id", "source"])
+        return [Document(**row) for row in table.to_pylist()]
+
     def cases(self, shard: Shard) -> list[Case]:
         name = f"cases/{shard.file}"
         try:
-            return list(read_cases(self.place.read_table(name)))
+            return list(tables.from_table(Case, self.place.read_table(name)))
         except FileNotFoundError:
             raise UserError(
                 f"{self.place.at(name)}: is gone, or lies on the disk of another machine than "
@@ -182,49 +176,47 @@ class Output:
             ) from None
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
-        self.place.write_table(f"cases/{shard.file}", cases_table(cases))
+        self._write("cases", shard, Case, cases)
 
     def keep_cases(self, shards: Iterable[Shard]) -> None:
         """Remove the case files of all others."""
         self.place.keep("cases", {shard.file for shard in shards})
 
     def verdicts(self, judge: str, shard: Shard) -> Iterator[Verdict]:
-        return read_verdicts(self._committed_table("judge", f"verdicts/{judge}", shard))
+        return self._committed("judge", f"verdicts/{judge}", shard, Verdict)
 
     def write_verdicts(self, judge: str, shard: Shard, verdicts: Iterable[Verdict]) -> None:
-        self.place.write_table(f"verdicts/{judge}/{shard.file}", verdicts_table(verdicts))
+        self._write(f"verdicts/{judge}", shard, Verdict, verdicts)
 
-    def sources(self, shard: Shard) -> list[Document]:
-        """Its documents, with nothing but their ids and sources."""
-        table = self.place.read_table(f"cases/{shard.file}", columns=["doc_id", "source"])
-        return [Document(**row) for row in table.to_pylist()]
+    def checks(self, judge: str, shard: Shard) -> Iterator[Verdict]:
+        return self._committed("judge", f"checks/{judge}", shard, Verdict)
+
+    def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> None:
+        self._write(f"checks/{judge}", shard, Verdict, checks)
 
     def measures(self, metric: str, shard: Shard) -> Iterator[Score]:
-        return read_scores(self._committed_table("measure", f"measures/{metric}", shard))
+        return self._committed("measure", f"measures/{metric}", shard, Score)
 
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> None:
-        self.place.write_table(f"measures/{metric}/{shard.file}", scores_table(scores))
+        self._write(f"measures/{metric}", shard, Score, scores)
 
     def scores(self, shard: Shard) -> Iterator[Score]:
-        return read_scores(self.place.read_table(f"scores/{shard.file}"))
+        return tables.from_table(Score, self.place.read_table(f"scores/{shard.file}"))
 
     def write_scores(self, shard: Shard, scores: Iterable[Score]) -> None:
-        self.place.write_table(f"scores/{shard.file}", scores_table(scores))
+        self._write("scores", shard, Score, scores)
 
-    def _committed_table(self, stage: Stage, folder: str, shard: Shard) -> pa.Table:
-        """Of a shard whose marker says that it is there."""
+    def _write(self, folder: str, shard: Shard, kind: type[R], records: Iterable[R]) -> None:
+        self.place.write_table(f"{folder}/{shard.file}", tables.to_table(kind, records))
+
+    def _committed(self, stage: Stage, folder: str, shard: Shard, kind: type[R]) -> Iterator[R]:
+        """The records of a shard whose marker says that they are there."""
         name = f"{folder}/{shard.file}"
         try:
-            return self.place.read_table(name)
+            return tables.from_table(kind, self.place.read_table(name))
         except FileNotFoundError:
             marker = self.place.at(_marker(stage, shard))
             raise UserError(f"{self.place.at(name)}: is gone; remove {marker} and rerun") from None
-
-    def checks(self, judge: str, shard: Shard) -> Iterator[Verdict]:
-        return read_verdicts(self._committed_table("judge", f"checks/{judge}", shard))
-
-    def write_checks(self, judge: str, shard: Shard, checks: Iterable[Verdict]) -> None:
-        self.place.write_table(f"checks/{judge}/{shard.file}", verdicts_table(checks))
 
     # briefs: their files carry the run's name too, since other runs may write beside them
 
@@ -257,7 +249,7 @@ class Output:
 
     def briefs(self, judge: str, files: Sequence[str]) -> Iterator[Brief]:
         for file in files:
-            yield from read_briefs(self._briefs.read_table(f"{judge}/{file}"))
+            yield from tables.from_table(Brief, self._briefs.read_table(f"{judge}/{file}"))
 
     def common_reply(self, name: str) -> dict[str, Any] | None:
         """What was written once for all documents."""
@@ -274,7 +266,9 @@ class Output:
             return []
 
     def write_briefs(self, judge: str, shard: Shard, briefs: Iterable[Brief]) -> None:
-        self._briefs.write_table(f"{judge}/{self.brief_file(shard)}", briefs_table(briefs))
+        self._briefs.write_table(
+            f"{judge}/{self.brief_file(shard)}", tables.to_table(Brief, briefs)
+        )
 
 
 def _marker(stage: Stage, shard: Shard) -> str:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+R = TypeVar("R", Case, Brief, Verdict, Score)
+AS_JSON = ("content", "evidence")
+"""Columns that hold a mapping as JSON."""
+
 
 @cache
-def _schemas() -> dict[str, pa.Schema]:
+def _schemas() -> dict[type, pa.Schema]:
     import pyarrow as pa
 
     text, number = pa.string(), pa.float64()
@@ -29,86 +33,53 @@ def _schemas() -> dict[str, pa.Schema]:
     references = ("references", pa.list_(text))
     tokens = ("tokens", pa.struct([(name, pa.int64()) for name in asdict(Tokens())]))
     columns = {
-        "cases": [*texts("doc_id source"), references, *texts("context"), candidates],
-        "briefs": [*texts("doc_id key judge axis part content status reason signature"), tokens],
-        "verdicts": [*texts("doc_id system judge axis evidence status reason"), tokens],
-        "scores": [
+        Case: [*texts("doc_id source"), references, *texts("context"), candidates],
+        Brief: [*texts("doc_id key judge axis part content status reason signature"), tokens],
+        Verdict: [*texts("doc_id system judge axis evidence status reason"), tokens],
+        Score: [
             *texts("doc_id system scorer axis"),
             ("value", number),
             *texts("status reason signature"),
         ],
     }
-    return {name: pa.schema(fields) for name, fields in columns.items()}
+    return {kind: pa.schema(fields) for kind, fields in columns.items()}
 
 
-def cases_table(cases: Iterable[Case]) -> pa.Table:
-    return _table("cases", map(_case_row, cases))
-
-
-def briefs_table(briefs: Iterable[Brief]) -> pa.Table:
-    return _table("briefs", (_row(b) | {"content": _json(b.content)} for b in briefs))
-
-
-def verdicts_table(verdicts: Iterable[Verdict]) -> pa.Table:
-    return _table("verdicts", (_row(v) | {"evidence": _json(v.evidence)} for v in verdicts))
-
-
-def scores_table(scores: Iterable[Score]) -> pa.Table:
-    return _table("scores", (_row(s) | {"status": s.status} for s in scores))
-
-
-def read_cases(table: pa.Table) -> Iterator[Case]:
-    for row in table.to_pylist():
-        document = Document(
-            row["doc_id"], row["source"], tuple(row["references"] or ()), row["context"]
-        )
-        yield Case(document, tuple(_candidate(columns) for columns in row["candidates"]))
-
-
-def _candidate(columns: Mapping[str, Any]) -> Candidate:
-    """Older runs have no column of raters; null is an absent rating.
-
-    It becomes the object `math.nan` itself, so that equal cases are equal.
-    """
-    raters = {
-        axis: tuple(nan if number is None else number for number in numbers)
-        for axis, numbers in columns.get("raters") or ()
-    }
-    return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)
-
-
-def read_briefs(table: pa.Table) -> Iterator[Brief]:
-    return (Brief(**_with_json(row, "content")) for row in table.to_pylist())
-
-
-def read_verdicts(table: pa.Table) -> Iterator[Verdict]:
-    return (Verdict(**_with_json(row, "evidence")) for row in table.to_pylist())
-
-
-def _with_json(row: dict[str, Any], name: str) -> dict[str, Any]:
-    return row | {name: json.loads(row[name]), "tokens": Tokens(**row["tokens"])}
-
-
-def read_scores(table: pa.Table) -> Iterator[Score]:
-    for row in table.to_pylist():
-        del row["status"]
-        yield Score(**row)
-
-
-def _table(name: str, rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
     import pyarrow as pa
 
-    return pa.Table.from_pylist(list(rows), schema=_schemas()[name])
+    rows = [_case_row(r) if isinstance(r, Case) else _row(r) for r in records]
+    return pa.Table.from_pylist(rows, schema=_schemas()[kind])
 
 
-def _row(record: Any) -> dict[str, Any]:
+def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
+    read: Callable[[dict[str, Any]], Any] = _case if kind is Case else partial(_record, kind)
+    return map(read, table.to_pylist())
+
+
+def _row(record: Brief | Verdict | Score) -> dict[str, Any]:
     row = {name: getattr(record, name) for name in record.__slots__}
-    return row | {"tokens": asdict(row["tokens"])} if "tokens" in row else row
+    if isinstance(record, Score):
+        return row | {"status": record.status}
+    mappings = {name: json.dumps(row[name], ensure_ascii=False) for name in AS_JSON if name in row}
+    return row | mappings | {"tokens": asdict(record.tokens)}
+
+
+def _record(kind: type[Any], row: dict[str, Any]) -> Any:
+    if kind is Score:
+        del row["status"]
+        return kind(**row)
+    mappings = {name: json.loads(row[name]) for name in AS_JSON if name in row}
+    return kind(**row | mappings | {"tokens": Tokens(**row["tokens"])})
 
 
 def _case_row(case: Case) -> dict[str, Any]:
-    return _row(case.document) | {
-        "references": list(case.document.references),
+    document = case.document
+    return {
+        "doc_id": document.doc_id,
+        "source": document.source,
+        "references": list(document.references),
+        "context": document.context,
         "candidates": [
             {
                 "system": c.system,
@@ -124,5 +95,19 @@ def _case_row(case: Case) -> dict[str, Any]:
     }
 
 
-def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, ensure_ascii=False)
+def _case(row: Mapping[str, Any]) -> Case:
+    references = tuple(row["references"] or ())
+    document = Document(row["doc_id"], row["source"], references, row["context"])
+    return Case(document, tuple(map(_candidate, row["candidates"])))
+
+
+def _candidate(columns: Mapping[str, Any]) -> Candidate:
+    """Older runs have no column of raters; null is an absent rating.
+
+    It becomes the object `math.nan` itself, so that equal cases are equal.
+    """
+    raters = {
+        axis: tuple(nan if number is None else number for number in numbers)
+        for axis, numbers in columns.get("raters") or ()
+    }
+    return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from evaljudge.agreement.ceiling import ceiling
 from evaljudge.analysis.tables import Tables
 from evaljudge.corpora.fragment import Ratings, ratings_of
-from evaljudge.storage.tables import cases_table, read_cases
+from evaljudge.records import Case
+from evaljudge.storage.tables import from_table, to_table
 
 ROW = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
 
@@ -64,7 +65,7 @@ def test_every_form_says_the_same_and_survives_storage(read, ratings):
         assert one.absent_ratings == found[0].absent_ratings
         assert one.ratings_digest == found[0].ratings_digest
         # As a run compares its shards with the corpus: nothing is to be refreshed.
-        assert list(read_cases(cases_table(one.cases))) == one.cases
+        assert list(from_table(Case, to_table(Case, one.cases))) == one.cases
 
 
 def digest_of(read, lines, ratings):

@@ -12,16 +12,7 @@ from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard, expand
 from evaljudge.storage.streams import is_part
-from evaljudge.storage.tables import (
-    briefs_table,
-    cases_table,
-    read_briefs,
-    read_cases,
-    read_scores,
-    read_verdicts,
-    scores_table,
-    verdicts_table,
-)
+from evaljudge.storage.tables import from_table, to_table
 
 TEXT = "null \0 emoji 👩‍👩‍👧 عربي <pad> \n"
 
@@ -40,17 +31,17 @@ def test_records_come_back_as_they_went() -> None:
     )
     verdict = Verdict("d", "A", "j", "a", {"p": [0.1, -math.pi]}, "unscored", "why", Tokens(1))
     scores = [Score("d", "A", "j", "a", 0.1 + 0.2, "", "s"), Score("d", "B", "j", "*", None, "w")]
-    assert list(read_cases(cases_table([case]))) == [case]
-    assert list(read_briefs(briefs_table([brief]))) == [brief]
-    assert list(read_verdicts(verdicts_table([verdict]))) == [verdict]
-    assert list(read_scores(scores_table(scores))) == scores
-    assert scores_table(scores)["status"].to_pylist() == ["ok", "unscored"]
-    assert list(read_cases(cases_table([]))) == []
+    assert list(from_table(Case, to_table(Case, [case]))) == [case]
+    assert list(from_table(Brief, to_table(Brief, [brief]))) == [brief]
+    assert list(from_table(Verdict, to_table(Verdict, [verdict]))) == [verdict]
+    assert list(from_table(Score, to_table(Score, scores))) == scores
+    assert to_table(Score, scores)["status"].to_pylist() == ["ok", "unscored"]
+    assert list(from_table(Case, to_table(Case, []))) == []
 
 
 def test_an_absent_rating_is_null_in_the_column() -> None:
     rated = Candidate("A", "a", {"fluency": 4.0}, {"fluency": (math.nan, 4.0)})
-    (row,) = cases_table([Case(Document("d", "s"), (rated,))])["candidates"].to_pylist()
+    (row,) = to_table(Case, [Case(Document("d", "s"), (rated,))])["candidates"].to_pylist()
     assert row[0]["raters"] == [("fluency", [None, 4.0])]
 
 
@@ -68,7 +59,7 @@ def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None
     }
     place = Place(str(tmp_path))
     place.write_table("cases.parquet", pa.table(old))
-    assert list(read_cases(place.read_table("cases.parquet"))) == [
+    assert list(from_table(Case, place.read_table("cases.parquet"))) == [
         Case(
             Document("d", "s", ("r",)),
             (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b")),
@@ -77,13 +68,13 @@ def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None
 
 
 def test_the_columns_are_the_contract() -> None:
-    assert verdicts_table([]).column_names == (
+    assert to_table(Verdict, []).column_names == (
         ["doc_id", "system", "judge", "axis", "evidence", "status", "reason", "tokens"]
     )
-    assert scores_table([]).column_names == (
+    assert to_table(Score, []).column_names == (
         ["doc_id", "system", "scorer", "axis", "value", "status", "reason", "signature"]
     )
-    assert set(briefs_table([]).column_names) >= {
+    assert set(to_table(Brief, []).column_names) >= {
         "doc_id",
         "key",
         "judge",
