@@ -12,20 +12,28 @@ and what was said (`'Rating: …'`) differ from case to case: they are details, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-Details = Callable[[Sequence[re.Match[str]]], str]
+from functools import cache
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
+    """One entry of reasons.yaml."""
+
     name: str
-    pattern: re.Pattern[str]
+    pattern: str
     remedy: str
-    details: Details = lambda found: ""
     foreseeable: bool = False
-    """It depends on the corpus and the configuration alone, not on what a model replies."""
+
+
+@cache
+def _kinds() -> list[Kind]:
+    import yaml
+
+    text = (Path(__file__).parent / "reasons.yaml").read_text(encoding="utf-8")
+    return [Kind(**entry) for entry in yaml.safe_load(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +67,24 @@ def grouped(reasons: Mapping[str, int]) -> list[Group]:
 
 def _group(name: str, reasons: Mapping[str, int]) -> Group:
     times = sum(reasons.values())
-    kind = next((kind for kind in KINDS if kind.name == name), None)
+    kind = next((kind for kind in _kinds() if kind.name == name), None)
     if kind is None:
         return Group(name, times)
-    found = [match for reason in reasons if (match := kind.pattern.search(reason))]
-    return Group(name, times, kind.details(found), kind.remedy, kind.foreseeable)
+    found = (re.search(kind.pattern, reason) for reason in reasons)
+    lengths = [match.groupdict() for match in found if match and "context" in match.groupdict()]
+    return Group(name, times, _longest(lengths), kind.remedy, kind.foreseeable)
 
 
 def _kind_of(reason: str) -> str:
-    known = next((kind.name for kind in KINDS if kind.pattern.search(reason)), None)
+    known = next((kind.name for kind in _kinds() if re.search(kind.pattern, reason)), None)
     return known or _QUOTED.sub("…", _WHERE.sub("", reason))
 
 
-def _longest(found: Sequence[re.Match[str]]) -> str:
-    tokens, context = max((int(match[1]), int(match[2])) for match in found)
+def _longest(lengths: Sequence[Mapping[str, str]]) -> str:
+    """Of the prompts that were too long, the longest."""
+    if not lengths:
+        return ""
+    tokens, context = max((int(one["tokens"]), int(one["context"])) for one in lengths)
     return f"longest {tokens:,} of {context:,} tokens"
 
 
@@ -81,48 +93,3 @@ _WHERE = re.compile(
     r"|no reference's entities could be had|nobody voted): )+"
 )
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'(?=$|[\s,;.)])|\"(?:[^\"\\]|\\.)*\"")
-KINDS = (
-    Kind(
-        "prompt too long",
-        re.compile(
-            r"(\d+) tokens (?:it )?leaves no room for \d+ more in the model's context of (\d+)"
-        ),
-        "shorten these texts, lower max_tokens, or take a model with more context",
-        _longest,
-        foreseeable=True,
-    ),
-    Kind(
-        "no reference",
-        re.compile(r"^no reference( to take entities from)?$"),
-        "give the documents `references`, or compare with the source where that can be set",
-        foreseeable=True,
-    ),
-    Kind(
-        "empty text",
-        re.compile(r"^empty text$"),
-        "the system wrote nothing: correct the corpus, or leave these candidates out",
-        foreseeable=True,
-    ),
-    Kind(
-        "empty source",
-        re.compile(r"(^|: )empty source$"),
-        "give the documents their `source`",
-        foreseeable=True,
-    ),
-    Kind(
-        "the reply was cut at its token limit",
-        re.compile(r"the reply was cut at its token limit"),
-        "raise the judge's max_tokens (in another `out`), and switch off thinking if the model "
-        "does that",
-    ),
-    Kind(
-        "engine died",
-        re.compile(r"^(engine|worker) died$"),
-        "the log says why; a model that needs less memory is the first thing to try",
-    ),
-    Kind(
-        "the model's probabilities are not numbers",
-        re.compile(r"probabilities (of the answers )?are not numbers"),
-        "try another data type: `model: {engine: {dtype: float32}}`",
-    ),
-)
