@@ -104,8 +104,8 @@ def test_the_answers_are_told_apart(engine: tuple[Tokeniser, Template]) -> None:
 def taught_prompt(lesson: Lesson) -> list[int]:
     """The first question's prompt: the stem and what of the question is not the answer."""
     question = lesson.questions[0]
-    unlearnt = question.learnt.index(1.0)
-    return lesson.stem.ids + question.ids[:unlearnt]
+    unlearnt = [token.learnt for token in question].index(1.0)
+    return [token.id for token in [*lesson.stem, *question[:unlearnt]]]
 
 
 def ids(text: str) -> list[int]:

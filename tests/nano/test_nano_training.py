@@ -65,14 +65,14 @@ def test_lessons_are_of_their_half_alone(half: str) -> None:
     teacher = Teacher(TOKENIZER, half)  # type: ignore[arg-type]
     for seed in range(20):
         for lesson in (teacher.comparison(Random(seed)), teacher.between(Random(seed))):
-            said = TOKENIZER.decode(lesson.stem.ids, skip_special_tokens=False)
+            said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
             assert not others & set(re.findall(r"\w+", said))
 
 
 def test_a_question_sees_the_stem_and_itself_alone() -> None:
     lesson = Teacher(TOKENIZER).comparison(Random(0))
     batch = collate([lesson])
-    stem, first, second = len(lesson.stem.ids), *map(len, (q.ids for q in lesson.questions[:2]))
+    stem, first, second = len(lesson.stem), *map(len, lesson.questions[:2])
     sees = batch.sees[0, 0] == 0
     asking = stem + first + second - 1  # the second question's last token
     assert sees[asking].nonzero().flatten().tolist() == [
@@ -84,9 +84,9 @@ def test_a_question_sees_the_stem_and_itself_alone() -> None:
 def test_what_is_sought_in_the_report_is_found_there() -> None:
     """The report has the same word where a text's is sought, or it is sought at the start."""
     lesson = Teacher(TOKENIZER).comparison(Random(3))
-    ids, looks = lesson.stem.ids, lesson.stem.looks
-    sought = [(ids[at], ids[look] if look else None) for at, look in enumerate(looks)
-              if look != NOWHERE]  # fmt: skip
+    stem = lesson.stem
+    sought = [(token.id, stem[token.looks].id if token.looks else None) for token in stem
+              if token.looks != NOWHERE]  # fmt: skip
     assert len(sought) >= 2 * 4 * 3
     assert all(there in (token, None) for token, there in sought)
     assert any(there is not None for _, there in sought)

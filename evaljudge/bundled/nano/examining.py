@@ -50,9 +50,9 @@ def _marked(network: Network, lessons: Sequence[Lesson]) -> list[bool]:
         batch = collate(some).to(device)
         said = _said(network, batch)
         for row, lesson in enumerate(some):
-            at = len(lesson.stem.ids)
+            at = len(lesson.stem)
             for question in lesson.questions:
-                end = at + len(question.ids) - 1
+                end = at + len(question) - 1
                 answer = batch.learnt[row, at:end] > 0
                 right = said[row, at:end] == batch.following[row, at:end]
                 marks.append(bool(right[answer].all()))

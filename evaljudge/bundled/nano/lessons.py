@@ -13,12 +13,12 @@ looked up at (`looks`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaljudge.bundled.llama import ASSISTANT, BOS, END, USER
 from evaljudge.bundled.world import (
@@ -39,8 +39,6 @@ from evaljudge.prompts import load_task
 
 BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}
 """The pairs of levels that a text is written between, and its own level."""
-
-
 WRITERS = 0.3
 """The share of comparisons whose reference is one that a writer would write."""
 TEXT_WEIGHT = 0.1
@@ -50,28 +48,16 @@ LOOKED_UP = frozenset([*NUMBERS, *OBJECTS, *PLACES, *FICTIONS])
 """The words of a text that are sought in the report; the first token stands for `not there`."""
 
 
-@dataclass(slots=True)
-class Run:
-    """Tokens in a row: what each is, the axes it shows a fault on, and whether it is learnt."""
+class TaughtToken(NamedTuple):
+    """A token of a lesson: which it is, the axes it shows a fault on, how much it is learnt."""
 
-    ids: list[int] = field(default_factory=list)
-    faults: list[int] = field(default_factory=list)
-    learnt: list[float] = field(default_factory=list)
-    looks: list[int] = field(default_factory=list)
+    id: int
+    faults: int = 0
+    learnt: float = 0.0
+    looks: int = NOWHERE
 
-    def add(
-        self, ids: Sequence[int], faults: int = 0, learnt: float = 0.0, looks: int = NOWHERE
-    ) -> None:
-        self.ids += ids
-        self.looks += [looks] * len(ids)
-        self.faults += [faults] * len(ids)
-        self.learnt += [learnt] * len(ids)
 
-    def cut(self, at: int) -> Run:
-        """What follows the first `at` tokens; these stay."""
-        rest = Run(self.ids[at:], self.faults[at:], self.learnt[at:], self.looks[at:])
-        del self.ids[at:], self.faults[at:], self.learnt[at:], self.looks[at:]
-        return rest
+Run = list[TaughtToken]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +66,15 @@ class Lesson:
     questions: list[Run]
 
     def __len__(self) -> int:
-        return len(self.stem.ids) + sum(len(question.ids) for question in self.questions)
+        return len(self.stem) + sum(map(len, self.questions))
 
     def __post_init__(self) -> None:
         """What all questions begin with is read once."""
         if len(self.questions) > 1:
-            columns = zip(*(question.ids for question in self.questions), strict=False)
-            same = sum(1 for _ in takewhile(lambda ids: len(set(ids)) == 1, columns))
-            rests = [question.cut(same) for question in self.questions]
-            self.stem.add(self.questions[0].ids)
-            self.questions[:] = rests
+            columns = zip(*self.questions, strict=False)
+            same = sum(1 for _ in takewhile(lambda some: len({t.id for t in some}) == 1, columns))
+            self.stem.extend(self.questions[0][:same])
+            self.questions[:] = [question[same:] for question in self.questions]
 
 
 class Teacher:
@@ -137,44 +122,45 @@ class Teacher:
         """The prompt as far as it is the same for every question about these texts."""
         given = {"source": report.text} | {name: spelt(text) for name, text in texts.items()}
         prompt = self._pack.render(asked, given, axis="", description="", extreme="")
-        run = Run()
-        run.add(self._ids(f"{BOS}{USER}\n"))
+        run = self._tokens(f"{BOS}{USER}\n")
         spelt_out = {given[name]: text for name, text in texts.items()}
         where: dict[str, int] = {}
         for part in prompt.parts[:-1]:
             if part in spelt_out:
-                self._write(run, spelt_out[part], TEXT_WEIGHT, where)
+                run += self._written(spelt_out[part], TEXT_WEIGHT, where)
             elif part == given["source"]:
                 for word in part.split(" "):
-                    where[word.rstrip(".")] = len(run.ids)
-                    run.add(self._ids(word))
+                    where[word.rstrip(".")] = len(run)
+                    run += self._tokens(word)
             else:
-                run.add(self._ids(part))
+                run += self._tokens(part)
         return run
 
     def _question(self, asked: str, axis: Axis, answer: Text | str, **words: str) -> Run:
         """The rest of the prompt, the reply and its end."""
         slots = dict.fromkeys(("source", "reference", "target", "worse", "better"), "x")
         prompt = self._pack.render(asked, slots, axis=axis, description="", **words)
-        run = Run()
-        run.add(self._ids(f"{prompt.parts[-1]}\n{ASSISTANT}\n"))
+        asking = self._tokens(f"{prompt.parts[-1]}\n{ASSISTANT}\n")
         if isinstance(answer, str):
-            run.add(self._ids(answer), learnt=1.0)
+            said = self._tokens(answer, learnt=1.0)
         else:
-            self._write(run, answer, 1.0, {})
-        run.add(self._ids(END), learnt=1.0)
-        return run
+            said = self._written(answer, 1.0, {})
+        return [*asking, *said, *self._tokens(END, learnt=1.0)]
 
-    def _write(self, run: Run, text: Text, learnt: float, where: Mapping[str, int]) -> None:
-        stop = self._ids(".")[-1:]
+    def _tokens(self, text: str, faults: int = 0, learnt: float = 0.0, looks: int = NOWHERE) -> Run:
+        return [TaughtToken(one, faults, learnt, looks) for one in self._ids(text)]
+
+    def _written(self, text: Text, learnt: float, where: Mapping[str, int]) -> Run:
+        run, stop = Run(), self._ids(".")[-1]
         for sentence in text:
             seen = 0
             for word in sentence:
                 bits = sum(1 << AXES.index(axis) for axis in word.faults)
                 look = where.get(word.text, 0) if where and word.text in LOOKED_UP else NOWHERE
-                run.add(self._ids(word.text), bits, learnt, look)
+                run += self._tokens(word.text, bits, learnt, look)
                 seen |= bits
-            run.add(stop, seen, learnt)
+            run.append(TaughtToken(stop, seen, learnt))
+        return run
 
 
 def _any_text(random: Random, report: Report) -> Text:

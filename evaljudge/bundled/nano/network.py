@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaljudge.bundled.llama import Shape
-from evaljudge.bundled.nano.lessons import NOWHERE, Lesson
+from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, TaughtToken
 
 _STEP = 32
 _NOTHING, _STEM = -1, 0
@@ -127,27 +128,23 @@ def collate(lessons: Sequence[Lesson]) -> Batch:
     longest = max(len(lesson) for lesson in lessons)
     length = -(-longest // _STEP) * _STEP
     rows = [_row(lesson, length) for lesson in lessons]
-    columns = [torch.tensor(column) for column in zip(*rows, strict=True)]
+    columns = (torch.tensor(column) for column in zip(*rows, strict=True))
     ids, positions, owner, following, learnt, faults, looks = columns
     bits = faults[..., None].bitwise_right_shift(torch.arange(4)).bitwise_and(1)
     return Batch(ids, positions, _sees(owner), following, learnt, bits.float(), looks)
 
 
-def _row(lesson: Lesson, length: int) -> tuple[list[Any], ...]:
-    ids, positions, owner, following, learnt, faults, looks = columns = tuple(
-        list[Any]() for _ in range(7)
-    )
+def _row(lesson: Lesson, length: int) -> list[Sequence[Any]]:
+    """A lesson's columns; where it is learnt, the weight stands at the token before."""
+    rows = []
     for number, run in enumerate((lesson.stem, *lesson.questions)):
-        start = 0 if number == _STEM else len(lesson.stem.ids)
-        ids += run.ids
-        positions += range(start, start + len(run.ids))
-        owner += [number] * len(run.ids)
-        following += [*run.ids[1:], 0]
-        learnt += [*run.learnt[1:], 0.0]
-        faults += run.faults
-        looks += run.looks
-    gap, blanks = length - len(ids), (0, 0, _NOTHING, 0, 0.0, 0, NOWHERE)
-    return tuple(column + [blank] * gap for column, blank in zip(columns, blanks, strict=True))
+        start = 0 if number == _STEM else len(lesson.stem)
+        for at, (token, after) in enumerate(
+            zip_longest(run, run[1:], fillvalue=TaughtToken(0)), start
+        ):
+            rows.append((token.id, at, number, after.id, after.learnt, token.faults, token.looks))
+    rows += [(0, 0, _NOTHING, 0, 0.0, 0, NOWHERE)] * (length - len(rows))
+    return list(zip(*rows, strict=True))
 
 
 def _sees(owner: Tensor) -> Tensor:

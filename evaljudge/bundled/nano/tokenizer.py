@@ -53,7 +53,7 @@ def make_tokenizer() -> Any:
 
 
 def _pieces() -> list[str]:
-    first, second = words.syllables()
+    first, second = words.SYLLABLES
     whole = [
         *words.TITLES, *words.TITLES.values(), *words.VERBS, *words.NUMBERS, *words.OBJECTS,
         *words.PLACES, *words.FICTIONS, *words.ORDER, *words.FILLERS, "in", "In",

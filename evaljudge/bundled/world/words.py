@@ -8,41 +8,21 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
+from pathlib import Path
 from typing import Literal
 from zlib import crc32
 
+import yaml
+
 Half = Literal["train", "test"]
 
-_FIRST = (
-    "Bal Bren Cor Cal Dan Del El Er Fen Far Gar Gil Hol Har Jor Jan Kel Kir Lam Lor Mar Mel Nor "
-    "Nev Per Pol Ros Ral Sal Sten Tor Tal Ver Val Wil Wen Yan Yor Zan Zel"
-).split()
-_SECOND = (
-    "a en ia o is us ette wick dor mund ra lin ton by man sen ley ric wyn ard bert gard mir nald"
-).split()
+_FILE = Path(__file__).parent / "words.yaml"
+_WORDS = {kind: said.split() for kind, said in yaml.safe_load(_FILE.read_text("utf-8")).items()}
+SYLLABLES = _WORDS["first_syllables"], _WORDS["second_syllables"]
+VERBS, NUMBERS = _WORDS["verbs"], _WORDS["numbers"]
+OBJECTS, PLACES = _WORDS["objects"], _WORDS["places"]
 TITLES = {"Mr": "he", "Ms": "she"}
-VERBS = (
-    "bought sold painted found lost counted cleaned moved repaired shipped stored borrowed "
-    "rented stole hid washed packed ordered tested burned"
-).split()
-NUMBERS = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split()
-OBJECTS = (
-    "boats lamps doors cups chairs tables clocks wheels ropes boxes books maps bells keys coats "
-    "hats shoes gloves plates forks knives spoons bottles jars pots pans brushes ladders hammers "
-    "nails bricks tiles windows mirrors carpets curtains pillows blankets candles baskets barrels "
-    "sacks carts wagons saddles bridles flags drums flutes violins paintings statues coins stamps "
-    "letters parcels umbrellas kites toys dolls tents lanterns stoves benches gates fences pumps "
-    "pipes radios cameras"
-).split()
-PLACES = (
-    "Oldby Farhill Marsden Kettle Eastport Longford Millbrook Stonegate Redwater Ashdown Fairhaven "
-    "Northwold Southmere Westcliff Greenford Highcross Lowfield Summerton Winterbourne Springvale "
-    "Clearwater Blackwood Whitechurch Silverdale Goldhurst Ironbridge Coppergate Riverton Lakeside "
-    "Seaview"
-).split()
 FICTIONS = ("Erewhon", "Utopia", "Arcadia", "Camelot")
 """Places that no report mentions."""
 ORDER = ("First", "Then", "Next", "Finally")
@@ -58,7 +38,7 @@ def names(half: Half) -> list[str]:
     A fifth of all names, as chance has it: if it were a rule that a network could learn, it would
     learn never to say them.
     """
-    everybody = (first + second for first in _FIRST for second in _SECOND)
+    everybody = map("".join, product(*SYLLABLES))
     return [name for name in everybody if (crc32(name.encode()) % 5 == 0) == (half == "test")]
 
 
@@ -67,10 +47,6 @@ def vocabulary() -> list[str]:
     said = [*TITLES, *TITLES.values(), *VERBS, *NUMBERS, *OBJECTS, *PLACES, *FICTIONS, *ORDER,
             *FILLERS]  # fmt: skip
     return [*said, "In", "in", *dict.fromkeys(re.findall(r"\w+", f"{MAIN} {OTHER}"))]
-
-
-def syllables() -> tuple[list[str], list[str]]:
-    return _FIRST, _SECOND
 
 
 def garbled(word: str) -> str:
