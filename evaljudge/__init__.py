@@ -21,39 +21,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Config": "config",
-    "load_config": "config",
-    "UserError": "errors",
-    "Outcome": "runs.pipeline",
-    "judge": "runs.pipeline",
-    "make_report": "runs.pipeline",
-    "plan": "runs.pipeline",
-    "prepare": "runs.pipeline",
-    "run": "runs.pipeline",
-    "Study": "studies.study",
-    "plan_study": "studies.study",
-    "run_study": "studies.study",
-}
-
-__all__ = [
-    "Config",
-    "Outcome",
-    "Study",
-    "UserError",
-    "__version__",
-    "judge",
-    "load_config",
-    "make_report",
-    "plan",
-    "plan_study",
-    "prepare",
-    "run",
-    "run_study",
-]
+__all__ = ["Config", "Outcome", "Study", "UserError", "__version__", "judge", "load_config",
+           "make_report", "plan", "plan_study", "prepare", "run", "run_study"]  # fmt: skip
+_HOMES = {"Config": "config", "load_config": "config", "UserError": "errors",
+          **dict.fromkeys(["Study", "plan_study", "run_study"], "studies.study")}  # fmt: skip
+"""The modules of these names; all others are in runs/pipeline.py."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")
-    return getattr(import_module(f"evaljudge.{_HOMES[name]}"), name)
+    return getattr(import_module(f"evaljudge.{_HOMES.get(name, 'runs.pipeline')}"), name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import evaljudge
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
@@ -43,6 +44,9 @@ Extend = Annotated[
 ]
 
 RatedCases = Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")]
+HumanAxes = Annotated[
+    list[str] | None, typer.Option("--axis", help="A human axis to look at; may be repeated.")
+]
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
 ]
@@ -51,7 +55,6 @@ SkipBadRows = Annotated[
 @app.command()
 def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
     """Everything: briefs, verdicts, scores, report. Rerun it to resume."""
-    import evaljudge
     from evaljudge.runs.progress import watcher
 
     _print_outcome(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
@@ -60,7 +63,6 @@ def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> 
 @app.command()
 def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
     """Stage one: what depends on the documents alone (the synthetic references)."""
-    import evaljudge
     from evaljudge.runs.progress import watcher
 
     out = evaljudge.prepare(config, changes or (), extend=extend, watcher=watcher())
@@ -70,7 +72,6 @@ def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False)
 @app.command()
 def judge(config: ConfigFile, changes: Changes = None) -> None:
     """Stage two: every candidate before every judge."""
-    import evaljudge
     from evaljudge.runs.progress import watcher
 
     print(f"verdicts are in: {evaljudge.judge(config, changes or (), watcher=watcher())}")
@@ -79,7 +80,6 @@ def judge(config: ConfigFile, changes: Changes = None) -> None:
 @app.command()
 def report(config: ConfigFile, changes: Changes = None) -> None:
     """Scores, agreement and selected files from the verdicts there are; asks nothing."""
-    import evaljudge
     from evaljudge.runs.progress import watcher
 
     _print_outcome(evaljudge.make_report(config, changes or (), watcher=watcher()))
@@ -120,41 +120,26 @@ def plan(
 @app.command()
 def agree(
     cases: RatedCases,
-    scores: Annotated[
-        list[str] | None,
-        typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV; may be repeated."),
-    ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}"),
-    ] = None,
-    mix: Annotated[
-        list[str] | None, typer.Option(help="Scorers as one: importance+rouge1, 0.2*direct+chrf.")
-    ] = None,
-    axis: Annotated[
-        list[str] | None, typer.Option(help="A human axis to look at; may be repeated.")
-    ] = None,
-    form: Format = "generic",
-    sources: Sources = None,
-    column: Column = None,
-    skip_bad_rows: SkipBadRows = False,
-    resample: Annotated[
-        str, typer.Option(help="What intervals resample: documents, systems or both.")
-    ] = "documents",
-    coefficient: Annotated[
-        str, typer.Option(help="What scorers are compared by: spearman, kendall or pearson.")
-    ] = "spearman",
+    scores: Annotated[list[str] | None, typer.Option(
+        help="Scores from anywhere: JSONL, Parquet or CSV; may be repeated.")] = None,
+    metrics: Annotated[str | None, typer.Option(
+        help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}")] = None,
+    mix: Annotated[list[str] | None, typer.Option(
+        help="Scorers as one: importance+rouge1, 0.2*direct+chrf.")] = None,
+    axis: HumanAxes = None, form: Format = "generic", sources: Sources = None,
+    column: Column = None, skip_bad_rows: SkipBadRows = False,
+    resample: Annotated[str, typer.Option(
+        help="What intervals resample: documents, systems or both.")] = "documents",
+    coefficient: Annotated[str, typer.Option(
+        help="What scorers are compared by: spearman, kendall or pearson.")] = "spearman",
     resamples: Annotated[int, typer.Option(help="Behind each interval.")] = 1000,
     permutations: Annotated[int, typer.Option(help="Behind each p.")] = 1000,
     seed: Seed = 0,
-    out: Annotated[
-        str | None, typer.Option(help="Also write the tables here (a path or URI).")
-    ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print agreement.json; the other tables come with --out."),
-    ] = False,
-) -> None:
+    out: Annotated[str | None, typer.Option(
+        help="Also write the tables here (a path or URI).")] = None,
+    as_json: Annotated[bool, typer.Option(
+        "--json", help="Print agreement.json; the other tables come with --out.")] = False,
+) -> None:  # fmt: skip
     """How far scores and metrics agree with human ratings, and people with each other."""
     from evaljudge.commands.agree import AgreeOptions, agree_with
     from evaljudge.config import AgreementConfig
@@ -196,49 +181,33 @@ def references(
 @app.command()
 def calibrate(
     cases: RatedCases,
-    scores: Annotated[
-        list[str], typer.Option(help="Scores from anywhere: JSONL, Parquet or CSV; repeatable.")
-    ],
-    scorer: Annotated[
-        list[str] | None, typer.Option(help="A scorer to look at; may be repeated.")
-    ] = None,
-    axis: Annotated[
-        list[str] | None, typer.Option(help="A human axis to look at; may be repeated.")
-    ] = None,
-    good: Annotated[
-        float | None, typer.Option(help="A candidate is good where people rate it so, or more.")
-    ] = None,
-    precision: Annotated[
-        float | None, typer.Option(help="The share of good ones that a selection is to have.")
-    ] = None,
+    scores: Annotated[list[str], typer.Option(
+        help="Scores from anywhere: JSONL, Parquet or CSV; repeatable.")],
+    scorer: Annotated[list[str] | None, typer.Option(
+        help="A scorer to look at; may be repeated.")] = None,
+    axis: HumanAxes = None,
+    good: Annotated[float | None, typer.Option(
+        help="A candidate is good where people rate it so, or more.")] = None,
+    precision: Annotated[float | None, typer.Option(
+        help="The share of good ones that a selection is to have.")] = None,
     folds: Annotated[int, typer.Option(help="Of documents, each mapped by the others.")] = 5,
-    form: Format = "generic",
-    sources: Sources = None,
-    column: Column = None,
+    form: Format = "generic", sources: Sources = None, column: Column = None,
     skip_bad_rows: SkipBadRows = False,
     resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
     seed: Seed = 0,
-    out: Annotated[
-        str | None, typer.Option(help="Write calibrated scores and selections here.")
-    ] = None,
+    out: Annotated[str | None, typer.Option(
+        help="Write calibrated scores and selections here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print calibration.json.")] = False,
-) -> None:
+) -> None:  # fmt: skip
     """Scores on the scale of human ratings, and thresholds that reach a precision."""
     from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
     from evaljudge.corpora import source_by_options
 
+    source = source_by_options(cases, form, sources, column)
     wanted = CalibrateOptions(
-        source_by_options(cases, form, sources, column),
-        scores,
-        scorer or (),
-        axis or (),
-        good,
-        precision,
-        folds,
-        resamples,
-        seed,
+        source, scores, scorer or (), axis or (), good, precision, folds, resamples, seed,
         "skip" if skip_bad_rows else "fail",
-    )
+    )  # fmt: skip
     print(calibrate_with(wanted, out, as_json), end="")
 
 
@@ -283,12 +252,9 @@ def main(arguments: list[str] | None = None) -> None:
     before = {number: signal.signal(number, _end) for number in ENDING}
     try:
         app(arguments)
-    except (UserError, OSError) as error:  # a disk that is full, a folder that is not ours
+    except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
         print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
-        sys.exit(USER_MISTAKE)
-    except GivenUp as error:
-        print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
-        sys.exit(EXIT_GIVEN_UP)
+        sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
     except SystemExit as end:
         for note in getattr(end, "__notes__", ()):  # what is kept, where a signal ended a run
             print(f"evaljudge: {note}", file=sys.stderr)
