@@ -16,8 +16,7 @@ def main(
     steps: Annotated[int, typer.Option(min=1, help="How long; fewer learn less.")] = 2600,
 ) -> None:
     from evaljudge.bundled.nano.checkpoint import save_checkpoint
-    from evaljudge.bundled.nano.examining import examine
-    from evaljudge.bundled.nano.training import Recipe, Training
+    from evaljudge.bundled.nano.training import Recipe, Training, examine
 
     training = Training(Recipe(seed=seed, steps=steps), folder)
     if training.resume():

@@ -15,7 +15,7 @@ from evaljudge.plugins import kinds
 
 PACKAGE = Path(__file__).parents[1] / "evaljudge"
 HEAVY = ("ray", "vllm", "torch", "transformers")
-TRAINING = {f"bundled.nano.{name}" for name in ("network", "training", "examining")}
+TRAINING = {f"bundled.nano.{name}" for name in ("network", "training")}
 JUDGES = {f"judges.{kind}" for kind in kinds()}
 ROOMS = """
     reasons records errors settings text plugins
@@ -85,7 +85,7 @@ def test_only_the_executor_on_ray_knows_ray() -> None:
     assert users("ray")
     assert all(inside(module, "execution.ray") for module in users("ray"))
     for module, tree in modules().items():
-        if module != "execution.executor" and not inside(module, "execution.ray"):
+        if module != "execution" and not inside(module, "execution.ray"):
             for name in imports(tree, module):
                 assert not inside(name, "evaljudge.execution.ray"), (module, name)
 

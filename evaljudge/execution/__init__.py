@@ -1,11 +1,78 @@
 """How a run's shards get done: the work of a shard, and the two executors that do it.
 
-`local.py` works in this process, `ray/` has Ray's workers do the same work. Both are an `Executor`
-(executor.py), and the rest of evaljudge knows nothing else of them.
+The rest of evaljudge knows an `Executor` only, and which one a configuration means:
+
+workers: {executor: local}    in this process, over one engine; no Ray is started
+workers: {executor: ray}      by worker actors: on the cluster at hand, or a Ray started here
+workers: {executor: auto}     Ray where there is a cluster or where the configuration asks for
+                              more than one process can give; otherwise local
 """
 
 from __future__ import annotations
 
-from evaljudge.execution.executor import Executor, executor_name, make_executor
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-__all__ = ["Executor", "executor_name", "make_executor"]
+from evaljudge.config import WorkersConfig
+
+if TYPE_CHECKING:
+    from evaljudge.execution.measuring import Measuring
+    from evaljudge.execution.orders import Assignment, Order
+    from evaljudge.storage import Shard
+
+__all__ = ["Executor", "Receipt", "Watch", "executor_name", "make_executor"]
+
+R = TypeVar("R")
+Receipt = dict[str, Any]
+Watch = Callable[[Receipt], None]
+"""Called with each receipt, once the shard that it is of has been committed."""
+
+
+class Executor(Protocol):
+    def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
+        """Refuse, before any work is done, engines that can never be placed.
+
+        `engine_sizes`: how many GPUs each engine of the run needs. What had to be started in order
+        to look stays for the block.
+        """
+
+    def session(self) -> AbstractContextManager[None]:
+        """Whatever several calls share, started once for the block."""
+
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+        """Have every order done, each shard committed before `watch` hears of it."""
+
+    def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
+        """What `work` makes of each shard, in the order of the shards."""
+
+    def measure(
+        self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
+    ) -> None:
+        """Measure the metrics that each shard lacks, each shard committed before `watch` hears."""
+
+
+def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:
+    """Which of the two is meant, `auto` decided by what is at hand."""
+    if workers.executor != "auto":
+        return workers.executor
+    return "ray" if workers.needs_ray or _is_on_a_cluster() else "local"
+
+
+def make_executor(workers: WorkersConfig) -> Executor:
+    if executor_name(workers) == "local":
+        from evaljudge.execution.local import LocalExecutor
+
+        return LocalExecutor()
+    from evaljudge.execution.ray.executor import RayExecutor
+
+    return RayExecutor(workers)
+
+
+def _is_on_a_cluster() -> bool:
+    """An address is set, this is a submitted job, or this process is connected already."""
+    named = any(os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_JOB_CONFIG_JSON_ENV_VAR"))
+    ray = sys.modules.get("ray")
+    return named or (ray is not None and ray.is_initialized())

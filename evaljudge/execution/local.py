@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 from evaljudge.engines import ModelSource
 from evaljudge.engines.opening import CUDA_BUILD, installed_build
 from evaljudge.errors import Crashed, EngineDead, GivenUp, UserError, first_words
+from evaljudge.execution import Watch
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.crashes import noting_crashes
-from evaljudge.execution.executor import Watch
 from evaljudge.execution.measuring import Measuring, MeasuringWork
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork

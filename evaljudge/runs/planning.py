@@ -11,30 +11,32 @@ are not planned: a run tells their tokens apart (`further`).
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
-from evaljudge.engines import ModelSource
+from evaljudge.engines import Identity, ModelSource
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
-from evaljudge.identity import common_key, differences
+from evaljudge.identity import brief_key, common_key, differences
+from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
-from evaljudge.records import Brief, Case, Tokens
+from evaljudge.records import Brief, Case, Document, Tokens
 from evaljudge.runs.job import Job
-from evaljudge.runs.known_briefs import KnownBriefs, known_briefs
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import missing
-from evaljudge.storage import Output, Stage
+from evaljudge.storage import Index, Output, Stage, index_on_disk
 
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
 COMPARED_CASES = 50
@@ -147,6 +149,44 @@ def _in_a_thread(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
     """In a thread, as a notebook's own event loop runs in this one."""
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(lambda: asyncio.run(planning())).result()
+
+
+@contextmanager
+def known_briefs() -> Iterator[KnownBriefs]:
+    """The briefs that are there already, by key: an index on disk, as there may be many."""
+    table = "CREATE TABLE briefs (key TEXT PRIMARY KEY, brief TEXT) WITHOUT ROWID;"
+    with index_on_disk(table) as index:
+        yield KnownBriefs(index)
+
+
+class KnownBriefs:
+    def __init__(self, index: Index) -> None:
+        self.common: dict[str, Mapping[str, Any]] = {}
+        """What was written once for all documents."""
+        self._index = index
+
+    def add(self, briefs: Iterable[Brief]) -> None:
+        rows = ((brief.key, json.dumps(asdict(brief))) for brief in briefs)
+        self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
+
+    def keep(
+        self, judge: Judge, document: Document, writer: Identity, briefs: Sequence[Brief]
+    ) -> None:
+        """Briefs without keys, as a judge gives them."""
+        keys = {(p.axis, p.name): brief_key(judge, p, document, writer) for p in judge.parts()}
+        self.add(replace(brief, key=keys[brief.axis, brief.part]) for brief in briefs)
+
+    def of(self, judge: Judge, document: Document, writer: Identity) -> list[Brief]:
+        """The parts of this judge's briefs of the document that are there."""
+        keys = (brief_key(judge, part, document, writer) for part in judge.parts())
+        return [brief for brief in map(self._find, keys) if brief]
+
+    def _find(self, key: str) -> Brief | None:
+        row = self._index.execute("SELECT brief FROM briefs WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        fields = json.loads(row[0])
+        return Brief(**fields | {"tokens": Tokens(**fields["tokens"])})
 
 
 class _Planning:

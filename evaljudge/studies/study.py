@@ -27,9 +27,8 @@ from evaljudge.report import asked_line, floor_line
 from evaljudge.report.methods import methods_section
 from evaljudge.report.study import study_markdown, study_page, study_text
 from evaljudge.runs.job import make_job
-from evaljudge.runs.known_briefs import known_briefs
 from evaljudge.runs.pipeline import DONE, Outcome, Watcher, run
-from evaljudge.runs.planning import Plan, make_plan
+from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.sections import Section
 from evaljudge.storage import Output, Place
 from evaljudge.studies.columns import Columns

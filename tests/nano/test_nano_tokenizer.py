@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.bundled.nano.checkpoint import save_tokenizer
+from evaljudge.bundled.nano.checkpoint import make_tokenizer, save_tokenizer
 from evaljudge.bundled.nano.lessons import Lesson, Teacher
-from evaljudge.bundled.nano.tokenizer import make_tokenizer
 from evaljudge.bundled.world import make_report
 from evaljudge.bundled.world.words import names, vocabulary
 from evaljudge.engines.labels import compile_options

@@ -11,9 +11,9 @@ from random import Random
 
 import pytest
 
+from evaljudge.bundled.nano.checkpoint import make_tokenizer
 from evaljudge.bundled.nano.lessons import NOWHERE, Teacher
 from evaljudge.bundled.nano.network import collate
-from evaljudge.bundled.nano.tokenizer import make_tokenizer
 from evaljudge.bundled.nano.training import Recipe, Training
 from evaljudge.bundled.world.words import names
 

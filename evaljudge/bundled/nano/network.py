@@ -138,9 +138,8 @@ def _row(lesson: Lesson, length: int) -> list[Sequence[Any]]:
     rows = []
     for number, run in enumerate((lesson.stem, *lesson.questions)):
         start = 0 if number == _STEM else len(lesson.stem)
-        for at, (token, after) in enumerate(
-            zip_longest(run, run[1:], fillvalue=TaughtToken(0)), start
-        ):
+        pairs = zip(run, [*run[1:], TaughtToken(0)], strict=True)
+        for at, (token, after) in enumerate(pairs, start):
             rows.append((token.id, at, number, after.id, after.learnt, token.faults, token.looks))
     rows += [(0, 0, _NOTHING, 0, 0.0, 0, NOWHERE)] * (length - len(rows))
     return list(zip(*rows, strict=True))

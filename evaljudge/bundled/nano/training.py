@@ -1,4 +1,4 @@
-"""Training the nano judge: from nothing to a checkpoint, the same way each time.
+"""Training and examining the nano judge: from nothing to a checkpoint, the same way each time.
 
 Three things are learnt at once: the answers and the texts (what is shipped), the axes that each
 word shows a fault on, and where in the report a text's things are mentioned. The last two only help
@@ -6,7 +6,8 @@ the training: without them a network this small does not find out in an hour on 
 must look things up at all.
 
 A step's lessons are drawn from the seed and the step's number alone, so a training that was cut
-short goes on with what it would have seen.
+short goes on with what it would have seen. `examine` measures what a network has learnt on people
+that it was not trained on: those of the test half.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from evaljudge.bundled.llama import Shape
+from evaljudge.bundled.nano.checkpoint import make_tokenizer
 from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, Teacher
 from evaljudge.bundled.nano.network import Batch, Network, collate
-from evaljudge.bundled.nano.tokenizer import make_tokenizer
+from evaljudge.bundled.world import AXES
 
 _REPORTED_EVERY = 50
 _WORTH_COMPILING = 500
 _FAULTS_ARE_RARE = 5.0
+_EXAMINED_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +182,57 @@ def _optimisers(network: Network, recipe: Recipe) -> list[torch.optim.Optimizer]
         for group in optimiser.param_groups:
             group["full_rate"] = group["lr"]
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Shares of comparisons answered correctly, and of texts written word for word as taught."""
+
+    compared: dict[str, float]
+    extremes: float
+    betweens: float
+
+    def __str__(self) -> str:
+        right = ", ".join(f"{axis} {share:.3f}" for axis, share in self.compared.items())
+        return (f"held out: compares rightly: {right}; writes as taught: "
+                f"extremes {self.extremes:.3f}, in-betweens {self.betweens:.3f}")  # fmt: skip
+
+
+def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
+    teacher, random = Teacher(make_tokenizer(), "test"), Random(f"examination {seed}")
+    compared = _marked(network, [teacher.comparison(random) for _ in range(lessons)])
+    by_axis = [compared[i :: len(AXES)] for i in range(len(AXES))]
+    return Marks(
+        {axis: _share(marks) for axis, marks in zip(AXES, by_axis, strict=True)},
+        _share(_marked(network, [teacher.extreme(random) for _ in range(lessons // 3)])),
+        _share(_marked(network, [teacher.between(random) for _ in range(lessons // 3)])),
+    )
+
+
+def _marked(network: Network, lessons: Sequence[Lesson]) -> list[bool]:
+    """Of each question, whether every word of the answer is the one the network would say."""
+    device = next(network.parameters()).device.type
+    marks: list[bool] = []
+    for start in range(0, len(lessons), _EXAMINED_AT_ONCE):
+        some = lessons[start : start + _EXAMINED_AT_ONCE]
+        batch = collate(some).to(device)
+        said = _said(network, batch)
+        for row, lesson in enumerate(some):
+            at = len(lesson.stem)
+            for question in lesson.questions:
+                end = at + len(question) - 1
+                answer = batch.learnt[row, at:end] > 0
+                right = said[row, at:end] == batch.following[row, at:end]
+                marks.append(bool(right[answer].all()))
+                at = end + 1
+    return marks
+
+
+@torch.inference_mode()
+def _said(network: Network, batch: Batch) -> torch.Tensor:
+    hidden, _, _ = network(batch.ids, batch.positions, batch.sees.float())
+    return network.read(hidden).argmax(-1)
+
+
+def _share(marks: Sequence[bool]) -> float:
+    return sum(marks) / len(marks)

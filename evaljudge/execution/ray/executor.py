@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.execution.executor import Receipt, Watch
+from evaljudge.execution import Receipt, Watch
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order, write_order
 from evaljudge.execution.ray.session import cpus_wanted, placed, placement, ray_session
