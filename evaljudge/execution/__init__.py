@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from evaljudge.execution.orders import Assignment, Order
     from evaljudge.storage import Shard
 
-__all__ = ["Executor", "Receipt", "Watch", "executor_name", "make_executor"]
-
 R = TypeVar("R")
 Receipt = dict[str, Any]
 Watch = Callable[[Receipt], None]

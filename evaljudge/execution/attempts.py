@@ -103,7 +103,7 @@ class Here:
         return self.deaths_within or self.session
 
     def predecessor(self, output: Output, name: str) -> Note | None:
-        """The note of the attempt before, its death counted; None if this is the first."""
+        """The note of the attempt before, with its death counted; None if this is the first."""
         left = output.attempt(name)
         if left.get("session") != self.counted_in:
             return None

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from evaljudge.execution import Receipt
 from evaljudge.execution.attempts import MeasuringAttempt
 from evaljudge.metrics import Metric, Unscored, Value
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Output, Shard
 
 WORKER_DIED = Unscored("worker died")
-Receipt = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,16 @@ class MeasuringWork:
                 unscored += sum(score.value is None for score in scores)
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._of.signatures[metric.name]
-        receipt = self._marker(shard, measured, unscored)
+        receipt = {
+            "stage": "measure",
+            "shard": shard.number,
+            "cases": shard.cases,
+            "unscored": unscored,
+            "measured": measured,
+            "worker": self._worker,
+            "worker_seconds": round(time.monotonic() - self._since, 3),
+            "gpus": 0,
+        }
         self._output.commit("measure", shard, receipt)
         attempt.end()
         return receipt
@@ -58,29 +66,17 @@ class MeasuringWork:
             self._output.commit("measure", shard, marker | {"measured": kept})
         return kept
 
-    def _marker(self, shard: Shard, measured: Mapping[str, str], unscored: int) -> Receipt:
-        return {
-            "stage": "measure",
-            "shard": shard.number,
-            "cases": shard.cases,
-            "unscored": unscored,
-            "measured": measured,
-            "worker": self._worker,
-            "worker_seconds": round(time.monotonic() - self._since, 3),
-            "gpus": 0,
-        }
-
     def _scores(
         self, metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt
     ) -> Iterator[Score]:
         signature = self._of.signatures[metric.name]
         for case, values in zip(cases, _values(metric, cases, attempt), strict=True):
             for candidate, value in zip(case.candidates, values, strict=True):
-                number, reason = (
-                    (None, value.reason) if isinstance(value, Unscored) else (value, "")
-                )
                 of = (case.document.doc_id, candidate.system, metric.name, ANY_AXIS)
-                yield Score(*of, number, reason, signature)
+                if isinstance(value, Unscored):
+                    yield Score(*of, None, value.reason, signature)
+                else:
+                    yield Score(*of, value, "", signature)
 
 
 def _values(metric: Metric, cases: Sequence[Case], attempt: MeasuringAttempt) -> list[list[Value]]:

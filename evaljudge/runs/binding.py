@@ -24,7 +24,7 @@ from evaljudge.storage import Claim, Output, Shard, ahead
 
 MOST_CASES = 32
 PIECES_PER_WORKER = 8
-"""Small corpora are cut finer, so that every worker has some and a resume loses little."""
+"""Small corpora are cut into smaller shards: every worker gets some, and a resume loses little."""
 Listing = dict[str, Any]
 
 
@@ -59,13 +59,11 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
 
 
 def _release_untouched(output: Output, now: Fingerprint) -> None:
-    """A run for which no model answered anything does not keep the folder from others."""
-    bound = output.run()
-    if bound is None:
-        return
-    corpus = (output.listing() or bound["fingerprint"])["corpus"]
-    if differences(bound["fingerprint"] | {"corpus": corpus}, now) and output.holds_no_answer:
-        output.release()
+    """Free the folder of another run if no model has answered anything for that run."""
+    if bound := output.run():
+        corpus = (output.listing() or bound["fingerprint"])["corpus"]
+        if differences(bound["fingerprint"] | {"corpus": corpus}, now) and output.holds_no_answer:
+            output.release()
 
 
 def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:

@@ -25,7 +25,7 @@ from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
 
 MIDDLE = 3.0
-"""Of the scale of ratings, on which `Judge.undecided` stands."""
+"""The middle of the scale of ratings, on which `Judge.undecided` is given."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Job:
     engine: str
     """The engine's name and version, for fingerprints and signatures."""
     references: Mapping[str, str] = field(default_factory=dict)
-    """Each judge's file of references, of those that are given one; the judge knows its digest."""
+    """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
     since: float = field(default_factory=time.monotonic)
 
@@ -57,7 +57,7 @@ class Job:
 
     @property
     def kinds(self) -> list[str]:
-        """Of its judges, each once: whose briefs are kept together."""
+        """The kinds of its judges, each once: judges of one kind keep their briefs together."""
         return list(dict.fromkeys(judge.kind for judge in self.judges))
 
     @property
@@ -79,7 +79,7 @@ class Job:
         return scorers | {calibrated_name(of): scorers[of] for of in self.config.calibrate}
 
     def collecting(self) -> dict[str, Callable[[], Collector]]:
-        """By judge, what makes its collectors; a file that one of them needs is read here."""
+        """For each judge, what makes its collectors; a file that one of them needs is read here."""
         resamples, seed = self.config.agreement.resamples, self.config.seed
         keys = {judge.name: self.config.keys_of(judge.name, judge.kind) for judge in self.judges}
         return {
@@ -95,7 +95,7 @@ class Job:
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of this run's numbers must know of its models, metrics and thresholds."""
+        """What a reader of this run's numbers must know about models, metrics and thresholds."""
         return [*self._of_models(), *cautions_of(self.metrics), *self._of_thresholds()]
 
     def _of_models(self) -> Iterator[str]:
@@ -108,7 +108,7 @@ class Job:
             yield "model nano was taught the prompts of `prompts: nano` alone: set them"
 
     def _of_thresholds(self) -> Iterator[str]:
-        """Those above the middle of the scale that a judge passes without deciding anything."""
+        """Thresholds above the middle of the scale that an undecided judge passes."""
         chosen = [(rule.name, one) for rule in self.config.select for one in rule.all]
         for undecided in (judge.undecided for judge in self.judges if judge.undecided):
             better = min(undecided, key=lambda scorer: round(undecided[scorer], 6))
@@ -194,7 +194,7 @@ def make_job(
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
-    """With the axes that are wanted; with all, where one of these is a mistake."""
+    """The task with the axes that are wanted, or with all axes where one of those is a mistake."""
     with mistakes.noted():
         return load_task(config.task, config.axes, config.prompts, config.layout)
     return load_task(config.task, None, config.prompts, config.layout)
@@ -206,7 +206,7 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
 
 
 def _check_encoders(job: Job, afresh: bool) -> None:
-    """One that cannot be had is refused here, not when a judge has done its work."""
+    """An encoder that cannot be had is refused now, and not after a judge has done its work."""
     for metric in job.metrics:
         _ = metric.facts  # names the commit of its encoder, where it has one
     for judge in job.judges if afresh else ():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import accumulate, chain
@@ -52,7 +52,7 @@ MOST_SCORED_HERE = 64
 
 
 class Watcher:
-    """Told how the run goes; this one says nothing (see progress.py for those that speak)."""
+    """Is called as a run goes on. This one prints nothing; see progress.py for those that do."""
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +159,7 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
 
 @contextmanager
 def _ready(job: Job) -> Iterator[Claim]:
-    """Its folder is held, and its workers can be had."""
+    """For this block the job's folder is claimed; its workers can be placed."""
     sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
     with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
         yield claim
@@ -185,13 +185,14 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
 
 @contextmanager
 def _one_session(job: Job, output: Output) -> Iterator[bool]:
-    """Asking, measuring and scoring share a Ray, say; none is begun where nothing is left to do."""
+    """One session of the executor for asking, measuring and scoring; gives whether it was begun.
+
+    Where nothing is left to ask or to measure, none is begun.
+    """
     asks = job.judges and missing(job, output, ("prepare", "judge"))
-    if asks or unmeasured(job, output, output.shards()):
-        with job.executor.session():
-            yield True
-    else:
-        yield False
+    is_needed = bool(asks or unmeasured(job, output, output.shards()))
+    with job.executor.session() if is_needed else nullcontext():
+        yield is_needed
 
 
 def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
@@ -316,10 +317,10 @@ def _findings(
     warnings = list(accounts.warnings)
     if unjudged := len(listing["shards"]) - len(shards):
         warnings.insert(0, f"{unjudged} shards are not judged yet: this report is of the others")
-    if listing.get("skipped_rows"):
-        warnings.append(f"{listing['skipped_rows']} bad rows of the corpus were skipped")
-    if listing.get("absent_ratings"):
-        warnings.append(f"{listing['absent_ratings']} ratings were no numbers: taken as absent")
+    if skipped := listing.get("skipped_rows"):
+        warnings.append(f"{skipped} bad rows of the corpus were skipped")
+    if absent := listing.get("absent_ratings"):
+        warnings.append(f"{absent} ratings were no numbers: taken as absent")
     warnings += [f"corpus: {note}" for note in listing.get("unread", [])]
     warnings += job.cautions
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
@@ -362,7 +363,7 @@ def _findings(
 
 
 def _refuse_bad_files(job: Job) -> None:
-    """What only the report reads is read before anything is asked, too."""
+    """Read what only the report needs before anything is asked, so that mistakes show at once."""
     job.collecting()
     if job.config.outliers is not None:
         read_outliers(job.config.outliers)
@@ -385,16 +386,17 @@ def _accounts(output: Output) -> Accounts:
 def _write_run(
     job: Job, output: Output, accounts: Accounts, findings: Findings | None = None
 ) -> None:
-    """run.json: what was bound, grown by what was done."""
+    """Write run.json: what was bound, and what was done since."""
     bound, listing = output.run() or {}, output.listing() or {}
     is_done = findings and not (job.judges and missing(job, output, ("prepare", "judge")))
-    shards = output.shards()
+    shards, engine = output.shards(), {"engine": job.engine} if job.judges else {}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])
     bound |= {
         "briefs": job.config.briefs,
         "state": "done" if is_done else "begun",
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": _versions(job),
+        "versions": {"evaljudge": evaljudge.__version__, **engine}
+        | {name: metadata.version(name) for name in ("ray", "pyarrow", "numpy", "scipy")},
         "counts": {
             "cases": sum(shard.cases for shard in shards),
             "candidates": sum(shard.candidates for shard in shards),
@@ -412,9 +414,3 @@ def _write_run(
     if findings:
         bound |= {"coverage": findings.share, "warnings": list(findings.warnings)}
     output.write_run(bound)
-
-
-def _versions(job: Job) -> dict[str, str]:
-    names = ("ray", "pyarrow", "numpy", "scipy")
-    engine = {"engine": job.engine} if job.judges else {}
-    return {"evaljudge": evaljudge.__version__, **engine} | {n: metadata.version(n) for n in names}

@@ -1,11 +1,11 @@
 """What a run would ask from here on: its judges over its cases with a model that only imagines.
 
-What the run's folder and its briefs' folder hold already is not planned: committed shards, and
-briefs that are there. Asks are exact as long as every brief can be had: where a reference is cut or
-empty, what would be asked by it is not. Prompt tokens are counted with the model's own tokenizer,
-and exact where the briefs exist; one that is not yet written is taken to be as long as the corpus'
-own candidates. An option of several tokens takes further requests, which depend on the replies and
-are not planned: a run tells their tokens apart (`further`).
+Shards that are committed and briefs that exist are not planned again. The number of asks is exact
+as long as every brief can be had: a reference that is cut or empty is not asked with. Prompt tokens
+are counted with the model's own tokenizer, and are exact where the briefs exist; a brief that is
+not written yet is taken to be as long as the corpus' own candidates. An option of several tokens
+takes further requests, which depend on the replies and are not planned (a run counts them as
+`further`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from evaljudge.storage import Index, Output, Stage, index_on_disk
 
 BOTH: tuple[Stage, ...] = ("prepare", "judge")
 COMPARED_CASES = 50
-"""By which the layouts are compared: their ratio needs no more."""
+"""How many cases the layouts are compared on: their ratio needs no more."""
 Work = tuple[Case, Sequence[Stage]]
 
 
@@ -56,7 +56,7 @@ class Plan:
     unread: Sequence[str] = ()
     """Notes on columns and keys of the corpus that nothing reads."""
     unscored: dict[str, Counter[str]] = field(default_factory=dict)
-    """Of each judge and metric: why its candidates cannot be scored, whatever is replied."""
+    """For each judge and metric: why its candidates cannot be scored, whatever is replied."""
     refused: Sequence[str] = ()
     """How this run differs from the one that its folder is bound to, if it does."""
 
@@ -92,7 +92,7 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
 
 
 def prefilled_by_layout(job: Job, others: Iterable[Job]) -> dict[str, tuple[int, int]]:
-    """Of each layout: the prompt tokens of a fresh run's first cases, and the least prefilled."""
+    """For each layout: the prompt tokens of a fresh run's first cases, and the least prefilled."""
     jobs = (job, *others)
     plans = {one.config.layout: _in_a_thread(partial(_planned_afresh, one)) for one in jobs}
     return {layout: (plan.total.prompt, plan.total.floor) for layout, plan in plans.items()}
@@ -128,7 +128,7 @@ def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
 
 
 def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
-    """Of a run that was begun what its shards lack, else everything."""
+    """What the shards of a begun run lack; everything, where no run was begun."""
     bound, listing = output.run(), output.listing()
     now = job.fingerprint(corpus.digest)
     if bound and listing:
@@ -146,7 +146,7 @@ def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator
 
 
 def _in_a_thread(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
-    """In a thread, as a notebook's own event loop runs in this one."""
+    """In a thread of its own, since a notebook's event loop runs in this one."""
     with ThreadPoolExecutor(1) as apart:
         return apart.submit(lambda: asyncio.run(planning())).result()
 
@@ -208,9 +208,7 @@ class _Planning:
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
-        self._plan.asked = {
-            (stage, name): of.tokens for stage in BOTH for name, of in asked[stage].items()
-        }
+        self._plan.asked = {(s, name): of.tokens for s in BOTH for name, of in asked[s].items()}
 
     async def _prepare(
         self, case: Case, asked: Mapping[str, Asked], wanted: bool
@@ -251,7 +249,7 @@ class _Planning:
         return self._contexts[stage]
 
     def _gauge(self, stage: Stage) -> Gauge:
-        """Reading a tokenizer takes its time: only where there is something to count."""
+        """Reading a tokenizer takes time, so it is read only where there is something to count."""
         if stage not in self._gauges:
             made = self._job.engines.gauge(self._sources[stage])
             stages = BOTH if self._job.one_model else (stage,)
@@ -260,11 +258,8 @@ class _Planning:
 
     def _models(self, case: Case, stage: Stage) -> Models:
         texts = [candidate.text for candidate in case.candidates]
-        imagining = Imagining(
-            lambda prompt: self._gauge(stage)(prompt), texts, self._context(stage)
-        )
         model = Common(
-            imagining,
+            Imagining(lambda prompt: self._gauge(stage)(prompt), texts, self._context(stage)),
             lambda name: self._known.common.get(name) or self._kept(name),
             lambda name, reply: self._known.common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),

@@ -56,7 +56,7 @@ class ProgressTally:
 
 
 class Log(Watcher):
-    """One line when the asking starts, one when it ends, and one a minute all the while."""
+    """One line when the asking starts, one when it ends, and one each minute in between."""
 
     def __init__(self, stream: TextIO, every: float = A_MINUTE) -> None:
         self._stream, self._every = stream, every

@@ -1,4 +1,4 @@
-"""What a run's shards lack, and how it is done: stages on which model, metrics in which passes.
+"""What a run's shards lack, and how it is done: which model does which stage, which metrics run.
 
     commits/measure/00003.json   {"measured": {"rouge1": "rouge1@1 | …", …}, …}
 
@@ -21,7 +21,7 @@ from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
 from evaljudge.runs.job import Job
-from evaljudge.storage import Index, Output, Shard, Stage, ahead, index_on_disk
+from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
 Watch = Callable[[Mapping[str, Any]], None]
 Pool = tuple[ModelSource, list[Order]]
@@ -53,13 +53,14 @@ def _pools(job: Job, output: Output, wanted: Sequence[Stage]) -> list[Pool]:
         return []
     lacking = missing(job, output, wanted)
     files = _brief_files(job, output, list(lacking))
+
+    def orders(*mine: Stage) -> list[Order]:
+        left = {shard: [s for s in stages if s in mine] for shard, stages in lacking.items()}
+        return [Order(shard, stages, files[shard]) for shard, stages in left.items() if stages]
+
     if job.one_model:
-        return [(job.model, [Order(s, stages, files[s]) for s, stages in lacking.items()])]
-    homes: list[tuple[Stage, ModelSource]] = [("prepare", job.writer), ("judge", job.model)]
-    return [
-        (source, [Order(s, [stage], files[s]) for s, stages in lacking.items() if stage in stages])
-        for stage, source in homes
-    ]
+        return [(job.model, orders("prepare", "judge"))]
+    return [(job.writer, orders("prepare")), (job.model, orders("judge"))]
 
 
 def _assignment(job: Job, output: Output, source: ModelSource) -> Assignment:
@@ -91,12 +92,13 @@ def _with_briefs(job: Job, output: Output) -> set[int]:
 def _brief_files(
     job: Job, output: Output, shards: Sequence[Shard]
 ) -> dict[Shard, dict[str, list[str]]]:
-    """Which files of the briefs' folder hold documents of which shard; its own goes unsaid."""
+    """Which files of the briefs' folder hold documents of which shard, besides its own file."""
     found: dict[Shard, dict[str, list[str]]] = {shard: {} for shard in shards}
     files = {kind: output.reusable_briefs(kind) for kind in job.kinds}
     if not shards or not any(files.values()):
         return found
     by_number = {shard.number: shard for shard in shards}
+    find = "SELECT shard FROM home WHERE doc_id = ?"
     with index_on_disk("CREATE TABLE home (doc_id TEXT, shard INTEGER);") as index:
         for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
             index.executemany("INSERT INTO home VALUES (?, ?)", ((i, number) for i in ids))
@@ -104,14 +106,9 @@ def _brief_files(
         for kind, names in files.items():
             held = ahead(partial(output.brief_documents, kind), names)
             for name, documents in zip(names, held, strict=True):
-                for number in _homes(index, documents):
+                for number in {n for i in documents for (n,) in index.execute(find, (i,))}:
                     found[by_number[number]].setdefault(kind, []).append(name)
     return found
-
-
-def _homes(index: Index, documents: Iterable[str]) -> set[int]:
-    find = "SELECT shard FROM home WHERE doc_id = ?"
-    return {number for doc_id in documents for (number,) in index.execute(find, (doc_id,))}
 
 
 def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
@@ -127,7 +124,7 @@ def unmeasured(job: Job, output: Output, shards: Sequence[Shard]) -> Lacking:
 
 
 def measure(job: Job, output: Output, lacking: Lacking, watch: Watch) -> None:
-    """Measure what is missing, telling `watch` of each shard's receipt."""
+    """Measure what is missing; `watch` is called with each shard's receipt."""
     if not lacking:
         return
     names = {name for missing in lacking.values() for name in missing}
@@ -143,7 +140,7 @@ def corpus_digest(output: Output) -> str:
 
 
 def _ready(job: Job, output: Output, metric: Metric) -> Metric:
-    """One that looks at the whole corpus learns and counts first, over all of the run's shards."""
+    """A metric that needs the whole corpus first learns and counts, over all of the shards."""
     if not isinstance(metric, CorpusMetric):
         return metric
     shards, again = output.shards(), _again(output)
@@ -170,7 +167,7 @@ def _once(
 
 
 def _again(output: Output) -> dict[int, frozenset[str]]:
-    """Of shards that were cut when a run was extended: the documents that earlier ones hold too."""
+    """For shards cut when a run was extended: their documents that earlier shards hold too."""
     if len((output.listing() or {}).get("cuts", [0])) < 2:
         return {}
     found: dict[int, frozenset[str]] = {}
