@@ -1,8 +1,8 @@
 """A tiny checkpoint with random weights: it runs the real engine and knows nothing.
 
 Llama architecture in the Hugging Face layout, a few hundred thousand float32 parameters, and a
-tokenizer trained on the texts given: enough for the demo and for tests of exactness. What such a
-model says of a text is noise.
+tokenizer trained on the texts given: enough for tests of exactness. What such a model says of a
+text is noise.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def make_tiny_model(
     of_model = config(Shape(size, _WIDTH, _LAYERS, _HEADS, _INNER, context), tied=False)
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1))
     (folder / "config.json").write_text(json.dumps(of_model, indent=1))
-    silent = [i for i in range(size) if _is_blank(tokenizer.decode([i]))]
+    words = ((i, tokenizer.decode([i])) for i in range(size))
+    silent = [i for i, word in words if not word.strip() or "\ufffd" in word]
     _save_weights(folder / "model.safetensors", size, silent, seed)
     return folder
 
@@ -81,10 +82,6 @@ def _train(texts: Iterable[str], pieces: Pieces, vocabulary: int) -> Any:
     answers = [lead + word for word in _ANSWERS for lead in ("\n", ". ")]
     tokenizer.train_from_iterator([*texts, *answers * 50], trainer)
     return tokenizer
-
-
-def _is_blank(text: str) -> bool:
-    return not text.strip() or "\ufffd" in text
 
 
 def _save_weights(path: Path, vocabulary: int, silent: list[int], seed: int) -> None:

@@ -18,6 +18,7 @@ so there a session goes on from one crash to the next run (crashes.py).
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -29,9 +30,9 @@ from evaljudge.storage import Output
 ENGINE_DIED = "engine died"
 DEATHS_ALONE = 2
 MOST_DEATHS = 10
-"""Of a shard, by which no case is to blame."""
+"""Deaths of a shard's workers for which no case is to blame."""
 MOST_KILLERS = 8
-"""In a row, with no case of the shard that ended well: then the engine is at fault."""
+"""Quarantined cases of a shard in which none ended well: then the engine is at fault."""
 MOST_LOADS = 3
 MOST_TRIES = 30
 
@@ -39,9 +40,9 @@ MOST_TRIES = 30
 class CaseSlots:
     """Slots for the cases open at once over one engine; a case that must be alone takes them all.
 
-    Cases enter in the order they came; none enters before one that waits to be alone. An error in
-    a case may mean that the engine died: all that wait get the same error, so that no later case
-    is taken for the cause.
+    Cases enter in the order in which they came, and none enters before one that waits to be alone.
+    An error in a case may mean that the engine died: all that wait get the same error, so that no
+    later case is taken for the cause.
     """
 
     def __init__(self, size: int) -> None:
@@ -91,12 +92,12 @@ class Here:
     """The worker that tries, and how it finds out which nodes are up."""
 
     session: str
-    """Of this driver: it stands in the receipts of the shards that are committed."""
+    """The driver's session, which is in the receipts of the shards that it commits."""
     worker: str
     node: str
     lives: Callable[[str], bool]
     deaths_within: str = ""
-    """The session within which deaths are counted; the driver's own where none is named."""
+    """The session within which deaths are counted; the driver's own if empty."""
 
     @property
     def counted_in(self) -> str:
@@ -150,24 +151,21 @@ class Attempt:
     @asynccontextmanager
     async def opening(self, doc_id: str, slots: CaseSlots) -> AsyncIterator[None]:
         """A case's turn: among others, or alone and noted."""
-        async with slots.take(alone=self.is_careful):
-            if self.is_careful:
-                await asyncio.to_thread(self._begin_alone, doc_id)
+        if not self.is_careful:
+            async with slots.take():
+                yield
+            return
+        alone = f"alone-{self._here.worker}"
+        note = {"session": self._here.counted_in, "shard": self._name, "doc_id": doc_id}
+        async with slots.take(alone=True):
+            await asyncio.to_thread(self._output.note_attempt, alone, note)
             yield
-            if self.is_careful:
-                await asyncio.to_thread(self._end_alone)
+            self._note.well += 1
+            await asyncio.to_thread(self._write)
+            await asyncio.to_thread(self._output.forget_attempt, alone)
 
     def end(self) -> None:
         self._output.forget_attempt(self._name)
-
-    def _begin_alone(self, doc_id: str) -> None:
-        note = {"session": self._here.counted_in, "shard": self._name, "doc_id": doc_id}
-        self._output.note_attempt(f"alone-{self._here.worker}", note)
-
-    def _end_alone(self) -> None:
-        self._note.well += 1
-        self._write()
-        self._output.forget_attempt(f"alone-{self._here.worker}")
 
     def _write(self) -> None:
         self._output.note_attempt(self._name, asdict(self._note))
@@ -199,10 +197,9 @@ class MeasuringAttempt:
         before = output.attempt(self._name)
         if before.get("session") != session:
             before = {}
-        deaths: dict[str, int] = before.get("deaths", {})
+        deaths = Counter[str](before.get("deaths", {}))
         if open_then := before.get("open"):
-            key = " ".join(open_then)
-            deaths[key] = deaths.get(key, 0) + 1
+            deaths[" ".join(open_then)] += 1
         tries = before.get("tries", 0) + 1
         if tries > MOST_TRIES:
             raise GivenUp(f"measuring shard {name} killed its worker {MOST_TRIES} times")
@@ -211,7 +208,7 @@ class MeasuringAttempt:
         output.note_attempt(self._name, self._note | {"open": None})
 
     def is_quarantined(self, metric: str, doc_id: str) -> bool:
-        return self._deaths.get(f"{metric} {doc_id}", 0) >= DEATHS_ALONE
+        return self._deaths[f"{metric} {doc_id}"] >= DEATHS_ALONE
 
     def opening(self, metric: str, doc_id: str) -> None:
         self._output.note_attempt(self._name, self._note | {"open": [metric, doc_id]})

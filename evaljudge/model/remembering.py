@@ -7,13 +7,15 @@ import hashlib
 from asyncio import Future, gather, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Weighed, Writing, Written
 
+T = TypeVar("T")
 Memory = dict[bytes, "Future[Any]"]
 """Replies by a digest of the question: the prompts would be most of a worker's memory."""
+Ask = Callable[[list[int]], Awaitable[list[Any]]]
 Find = Callable[[str], Mapping[str, Any] | None]
 Keep = Callable[[str, Mapping[str, Any]], bool]
 """Whether it was kept; False where another answer was there first."""
@@ -33,18 +35,16 @@ class Remembering(ModelAround):
         self._memory: Memory = {} if memory is None else memory
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        async def ask(indices: list[int]) -> list[Written | Failed]:
-            return await self._model.write([prompts[i] for i in indices], how)
-
-        return await self._recall([_digest("write", p, how) for p in prompts], ask)
+        keys = [_digest("write", prompt, how) for prompt in prompts]
+        return await self._recall(keys, lambda new: self._model.write(_some(prompts, new), how))
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        async def ask(indices: list[int]) -> list[Chosen | Failed]:
-            return await self._model.choose([prompts[i] for i in indices], options)
-
-        replies = await self._recall([_digest("choose", p, options) for p in prompts], ask)
+        keys = [_digest("choose", prompt, options) for prompt in prompts]
+        replies = await self._recall(
+            keys, lambda new: self._model.choose(_some(prompts, new), options)
+        )
         if not samples:
             return replies
         return [r.drawn(samples) if isinstance(r, Chosen) else r for r in replies]
@@ -52,17 +52,13 @@ class Remembering(ModelAround):
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        async def ask(indices: list[int]) -> list[Weighed | Failed]:
-            return await self._model.weigh(
-                [prompts[i] for i in indices], [texts[i] for i in indices]
-            )
-
         keys = [_digest("weigh", p, t) for p, t in zip(prompts, texts, strict=True)]
-        return await self._recall(keys, ask)
+        return await self._recall(
+            keys, lambda new: self._model.weigh(_some(prompts, new), _some(texts, new))
+        )
 
-    async def _recall(
-        self, keys: Sequence[bytes], ask: Callable[[list[int]], Awaitable[list[Any]]]
-    ) -> list[Any]:
+    async def _recall(self, keys: Sequence[bytes], ask: Ask) -> list[Any]:
+        """The replies by key; `ask` asks for those at the indices where a key is new."""
         new: dict[bytes, int] = {}
         for index, key in enumerate(keys):
             if key not in self._memory:
@@ -77,9 +73,7 @@ class Remembering(ModelAround):
             for index, reply in enumerate(replies)
         ]
 
-    async def _learn(
-        self, new: dict[bytes, int], ask: Callable[[list[int]], Awaitable[list[Any]]]
-    ) -> None:
+    async def _learn(self, new: dict[bytes, int], ask: Ask) -> None:
         try:
             replies = await ask(list(new.values()))
         except BaseException:
@@ -138,6 +132,10 @@ class Common(ModelAround):
             return reply
         first = await asyncio.to_thread(self._find, name)
         return replace(_read(first or said), spent=reply.spent)
+
+
+def _some(items: Sequence[T], indices: Sequence[int]) -> list[T]:
+    return [items[i] for i in indices]
 
 
 def _digest(verb: str, prompt: Prompt, asked: object) -> bytes:

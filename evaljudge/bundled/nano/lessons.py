@@ -102,10 +102,11 @@ class Teacher:
 
     def extreme(self, random: Random, count: int = 3) -> Lesson:
         report = make_report(random, self._half)
-        kinds = [(axis, extreme) for axis in AXES for extreme in ("best", "worst")]
+        ends = {"best": HIGHEST, "worst": LOWEST}
+        kinds = [(axis, extreme) for axis in AXES for extreme in ends]
         asked = "synthetic.extreme"
         questions = [
-            self._question(asked, axis, graded(report, axis, _at(extreme)), extreme=extreme)
+            self._question(asked, axis, graded(report, axis, ends[extreme]), extreme=extreme)
             for axis, extreme in random.sample(kinds, count)
         ]
         return Lesson(self._stem(asked, report), questions)
@@ -164,7 +165,7 @@ class Teacher:
 
 
 def _any_text(random: Random, report: Report) -> Text:
-    """As systems write, or as the writer that is taught here does."""
+    """A text as systems write it, or as the writer that is taught here does."""
     if random.random() < WRITERS:
         return graded(report, random.choice(AXES), random.randint(LOWEST, HIGHEST))
     return make_text(random, report, _levels(random))
@@ -176,7 +177,3 @@ def _levels(random: Random) -> dict[Axis, int]:
 
 def _verdict(target: int, reference: int) -> str:
     return "Similar" if target == reference else "Better" if target > reference else "Worse"
-
-
-def _at(extreme: str) -> int:
-    return HIGHEST if extreme == "best" else LOWEST

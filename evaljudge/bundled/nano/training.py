@@ -134,25 +134,21 @@ class Training:
         with torch.autocast(self.device, torch.bfloat16):
             hidden, faults, looks = self._forward(batch.ids, batch.positions, batch.sees)
             words = self.network.read(hidden[batch.learnt > 0])
-        said = _of_words(words, batch)
-        seen = self.recipe.faults * _of_faults(faults, batch)
-        found = self.recipe.looks * _of_looks(looks, batch)
-        (said + seen + found).backward()
+        said = _loss_of_words(words, batch)
+        rare = torch.tensor(_FAULTS_ARE_RARE, device=faults.device)
+        seen = F.binary_cross_entropy_with_logits(faults.float(), batch.faults, pos_weight=rare)
+        found = _loss_of_looks(looks, batch)
+        (said + self.recipe.faults * seen + self.recipe.looks * found).backward()
         return float(said.item())
 
 
-def _of_words(logits: Tensor, batch: Batch) -> Tensor:
+def _loss_of_words(logits: Tensor, batch: Batch) -> Tensor:
     weights = batch.learnt[batch.learnt > 0]
     missed = F.cross_entropy(logits.float(), batch.following[batch.learnt > 0], reduction="none")
     return (missed * weights).sum() / weights.sum()
 
 
-def _of_faults(logits: Tensor, batch: Batch) -> Tensor:
-    rare = torch.tensor(_FAULTS_ARE_RARE, device=logits.device)
-    return F.binary_cross_entropy_with_logits(logits.float(), batch.faults, pos_weight=rare)
-
-
-def _of_looks(logits: Tensor, batch: Batch) -> Tensor:
+def _loss_of_looks(logits: Tensor, batch: Batch) -> Tensor:
     looking = batch.looks != NOWHERE
     if not looking.any():
         return torch.zeros((), device=logits.device)
