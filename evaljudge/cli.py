@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-"""Signals that end a run in order; as a shell has it, the exit code is 128 more than the signal."""
+"""Signals that end a run in order; the exit code is 128 more than the signal, as in a shell."""
 
 app = typer.Typer(
     add_completion=False,

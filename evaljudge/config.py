@@ -200,7 +200,7 @@ class Config(Settings):
     """Ratings that further tables leave out."""
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
-        """What the keys of this kind of judge give to this one."""
+        """What the keys of this kind of judge say about this judge."""
         given = dict[str, Any]()
         for key, read in plugin(kind).keys.items():
             if key in self.of_judges:
@@ -244,9 +244,8 @@ class Config(Settings):
     @field_validator("calibrate")
     @classmethod
     def _each_once(cls, scorers: list[str]) -> list[str]:
-        for scorer in scorers:
-            if scorers.count(scorer) > 1:
-                raise ValueError(f"{scorer!r} is named twice")
+        if twice := _repeated(scorers):
+            raise ValueError(f"{twice!r} is named twice")
         return scorers
 
     @field_validator("metrics", mode="before")
@@ -256,10 +255,8 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Config:
-        names = [selection.name for selection in self.select]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"select: two selections are named {name!r}")
+        if twice := _repeated([selection.name for selection in self.select]):
+            raise ValueError(f"select: two selections are named {twice!r}")
         if self.study is not None:
             if "judges" in self.model_fields_set:
                 raise ValueError("judges: a study names its own, under study.judges")
@@ -284,6 +281,10 @@ class Config(Settings):
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
         return self
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 @cache

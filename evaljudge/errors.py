@@ -57,14 +57,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
 
 
 class Mistakes:
-    """The user's mistakes in one place, told together."""
+    """The user's mistakes, collected and reported together."""
 
     def __init__(self) -> None:
         self._found: list[str] = []
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """The work goes on behind the block, whatever was wrong in it."""
+        """Note a mistake raised in this block; the code after the block runs all the same."""
         try:
             yield
         except UserError as error:

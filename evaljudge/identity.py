@@ -42,7 +42,7 @@ def fingerprint(
 
 
 def short(value: Any) -> str:
-    """A hash of anything that JSON can say."""
+    """A hash of any value that JSON can hold."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -81,7 +81,7 @@ def brief_key(judge: Judge, part: Part, document: Document, writer: Identity) ->
 
 
 def common_key(prompt: Prompt, how: Writing, writer: Identity) -> str:
-    """Of a question that holds no text of a document."""
+    """The key of a question that holds no text of a document."""
     return short([prompt.text, repr(how), writer.as_key()])
 
 

@@ -23,7 +23,7 @@ from evaljudge.errors import UserError
 GROUP = "evaljudge.judges"
 FOLDERS = "EVALJUDGE_JUDGES"
 NO_JUDGE = "shared"
-"""What lies among the judges' folders and is none."""
+"""The one folder among those of the judges that is no judge."""
 
 
 def folders() -> list[str]:
@@ -48,7 +48,7 @@ def kinds() -> Mapping[str, str]:
 
 @cache
 def folder_of(kind: str) -> Path:
-    """Where its prompts and its view lie."""
+    """The folder with its prompts and its view."""
     module = kinds()[kind].partition(":")[0]
     if module == f"{GROUP}.{kind}":  # found without importing the judges' package
         places = (Path(folder, kind) for folder in folders())

@@ -31,7 +31,7 @@ PLAIN = {
     "float_type": "should be a number",
     "float_parsing": "should be a number",
 }
-"""Pydantic's kinds of mistakes whose own words are Python's."""
+"""Plain words for those of pydantic's messages that speak of Python."""
 PYTHON = re.compile("^(Value error, |(Input|String|Value) (?=should))")
 
 
@@ -55,8 +55,8 @@ def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
 def _all_mistakes(
     kind: type[Settings], given: Mapping[str, Any], error: ValidationError, where: str
 ) -> str:
-    """One for each key: of a choice of forms pydantic tells why each does not fit, and the one
-    that fits furthest in is meant."""
+    """One mistake for each key. Where a value may have several forms, pydantic says of each why it
+    does not fit: the form that fits furthest is taken to be meant."""
     mistakes = error.errors()
     unknowns = [mistake for mistake in mistakes if mistake["type"] == "extra_forbidden"]
     meant = {(*path, _meant(kind, path, key)) for *path, key in (m["loc"] for m in unknowns)}
@@ -70,12 +70,12 @@ def _all_mistakes(
 
 
 def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> str:
-    """A misspelt key is often a missing one, too: the slip alone is what helps."""
+    """The known key nearest to a misspelt one, which is not reported as missing, too."""
     return next(iter(get_close_matches(str(key), _known(kind, path), n=1)), "")
 
 
 def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
-    """Where the mistake stands in what was given, without pydantic's names of forms."""
+    """Where in the given settings the mistake is, without pydantic's names of forms."""
     path = list[int | str]()
     for step in mistake["loc"]:
         if step in given if isinstance(given, Mapping) else isinstance(step, int):

@@ -49,7 +49,7 @@ def means_selfsame(reason: str) -> bool:
 
 
 def shown(text: str) -> str:
-    """In quotes as Python writes them, for a message: line breaks are `\\n`, the end may be cut."""
+    """In quotes as Python writes them, for a message; line breaks are `\\n`, the end may be cut."""
     return repr(_cut(text, QUOTED))
 
 
@@ -60,7 +60,7 @@ def markdown(text: str, longest: int = SHORT) -> str:
 
 
 def harmless(text: str) -> str:
-    """With its lines as they are, but none of the characters that direct a line or a terminal."""
+    """The text in its lines, without characters that control a terminal or reading direction."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(c if c.isprintable() or c == "\n" else one_line(c) or " " for c in plain)
 
@@ -78,7 +78,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def _shortened(text: str, width: int) -> str:
-    """Without its middle: names of one family differ at their ends. Isolated text loses its end."""
+    """Shortened in its middle, as similar names differ at their ends; isolated text at its end."""
     if width < WIDE_ENOUGH or text.endswith(_END_ISOLATE):
         end = _END_ISOLATE if text.endswith(_END_ISOLATE) else ""
         return f"{_first(text, width - 1)}…{end}"

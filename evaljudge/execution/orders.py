@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
-from evaljudge.model.asks import Options
 from evaljudge.storage import Output, Shard, Stage
 
 
@@ -27,13 +26,13 @@ class Assignment:
     signatures: Mapping[str, str]
     seed: int
     session: str = ""
-    """Of all that this driver has done: deaths are counted within it, not over reruns."""
+    """Of all work of one driver: deaths are counted within it, not over reruns."""
 
     def open_output(self) -> Output:
         return Output(self.out, self.briefs, self.run)
 
     def open_engine(self) -> Engine:
-        """An engine that cannot be loaded is the user's to correct, whatever a library calls it."""
+        """The engine; one that cannot be loaded is a UserError, whatever a library raises."""
         try:
             return self._opened()
         except (UserError, GivenUp):
@@ -45,18 +44,14 @@ class Assignment:
     def _opened(self) -> Engine:
         engine = self.engines.open(self.source, self.seed)
         try:
-            self._prepare(engine)
-        except BaseException:  # in a notebook it would hold its memory on
+            for options in dict.fromkeys(o for judge in self.judges for o in judge.options):
+                engine.prepare(options)
+            for encoder in dict.fromkeys(e for judge in self.judges for e in judge.encoders):
+                engine.prepare_encoder(encoder)
+        except BaseException:  # in a notebook the engine would keep its memory
             engine.close()
             raise
         return engine
-
-    def _prepare(self, engine: Engine) -> None:
-        offered: dict[Options, None] = {o: None for judge in self.judges for o in judge.options}
-        for options in offered:
-            engine.prepare(options)
-        for encoder in dict.fromkeys(e for judge in self.judges for e in judge.encoders):
-            engine.prepare_encoder(encoder)
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from evaljudge.storage import Shard, Stage
 
 MOST_OPEN_CASES = 64
 SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
-"""Those whose cases are open, and as many that are read meanwhile. A power of two: Ray Data rounds
-each one's share of a worker, and with thirds asks an autoscaler for one worker fewer than `max`."""
+"""Shards whose cases are open, and as many again that are read meanwhile. It is a power of two, as
+Ray Data rounds each one's share of a worker: with thirds it would ask an autoscaler for one worker
+fewer than `max`."""
 R = TypeVar("R")
 Briefs = dict[str, Brief]
 """By key."""
@@ -114,7 +115,7 @@ class ShardWork:
     async def _briefs(
         self, case: Case, known: Known, attempt: Attempt, asked: Mapping[str, Asked]
     ) -> dict[str, Briefs]:
-        """By kind: what one judge has written, the next of its kind need not write."""
+        """Briefs by kind: what one judge has written, the next judge of its kind need not write."""
         found: dict[str, Briefs] = {kind: {} for kind in known}
         async with attempt.opening(case.document.doc_id, self._slots):
             models = self._models(case)
@@ -129,7 +130,7 @@ class ShardWork:
     async def _brief(
         self, judge: Judge, case: Case, known: Briefs, attempt: Attempt, models: Models
     ) -> tuple[list[Brief], list[Brief]]:
-        """Those that it had, and those that are new."""
+        """The briefs that were there already, and the new ones."""
         document, keys = case.document, self._keys(judge, case.document)
         had = [known[key] for key in keys.values() if key in known and known[key].status == "ok"]
         if document.doc_id in attempt.quarantined:
@@ -172,7 +173,7 @@ class ShardWork:
         return {(p.axis, p.name): brief_key(judge, p, document, writer) for p in judge.parts()}
 
     def _known_briefs(self, order: Order) -> dict[str, Briefs]:
-        """What other files hold, to be reused, and the shard's own, which is the last word."""
+        """The briefs of other files, to be reused, and the shard's own, which replace them."""
         own, own_briefs = self._output.brief_file(order.shard), self._output.own_briefs
         known: dict[str, Briefs] = {}
         for kind in dict.fromkeys(judge.kind for judge in self._job.judges):

@@ -30,7 +30,7 @@ from evaljudge.storage.s3 import SCHEME, Held, Objects
 NAME = ".claim"
 BEAT = 5.0
 LOOK, LOOKS = 2.0, 10
-"""A claim is given up when ten looks, two seconds apart, have found it unchanged."""
+"""A claim may be taken over when ten looks, two seconds apart, have found it unchanged."""
 
 
 class Claim(Protocol):
@@ -53,7 +53,7 @@ def claimed(uri: str) -> Iterator[Claim]:
 
 
 class _Lock:
-    """Of a local folder: it lasts as long as its process, so `check` has nothing to do."""
+    """The claim of a local folder. It lasts as long as its process, so `check` does nothing."""
 
     def __init__(self, place: Place) -> None:
         self._uri, self._folder, self._path = place.uri, place.path, f"{place.path}/{NAME}"
@@ -94,6 +94,8 @@ class _Lock:
 
 
 class _Lease:
+    """The claim of a folder on S3: an object that is renewed, and may be lost."""
+
     def __init__(self, place: Place) -> None:
         self._uri, self._objects = place.uri, Objects(place.uri)
         self._hastily = Objects(place.uri, patience=BEAT)

@@ -229,7 +229,8 @@ class Output:
     def reusable_briefs(self, judge: str) -> list[str]:
         """The files where a shard may find briefs besides its own.
 
-        Those of other runs; of this one, those of shards cut before it was last extended.
+        These are the files of other runs, and of this run those of shards that were cut before it
+        was last extended.
         """
         own, cuts = f"-{self.name}.parquet", (self.listing() or {}).get("cuts", [0])
         return [
@@ -259,7 +260,7 @@ class Output:
         return self._briefs.create_json(f"common/{name}.json", reply)
 
     def own_briefs(self, judge: str, shard: Shard) -> list[Brief]:
-        """Those of the shard's own file, if it is there already."""
+        """The briefs of the shard's own file, if there is one already."""
         try:
             return list(self.briefs(judge, [self.brief_file(shard)]))
         except FileNotFoundError:

@@ -78,7 +78,7 @@ class Place:
         return sorted((info.base_name, info.size) for info in self._files_in(folder))
 
     def names(self, folder: str) -> list[str]:
-        """Those names among them that are not hidden."""
+        """The names of those files that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:

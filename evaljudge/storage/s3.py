@@ -61,7 +61,7 @@ def _endpoint() -> str | None:
 
 @cache
 def _region(bucket: str, named: str | None, endpoint: str | None) -> str | None:
-    """The one named; else, on Amazon's own S3, the bucket's."""
+    """The region that is named; otherwise, on Amazon's own S3, the region of the bucket."""
     from pyarrow import fs
 
     if named or endpoint:
@@ -70,7 +70,7 @@ def _region(bucket: str, named: str | None, endpoint: str | None) -> str | None:
 
 
 class Held(NamedTuple):
-    """An object as it was read, and the mark by which it is known again."""
+    """An object as it was read, and its ETag, by which a change is noticed."""
 
     content: bytes
     mark: str
@@ -112,7 +112,7 @@ class Objects:
         return there is not None and there.content == content
 
     def _request(self, operation: str, name: str, allowed: set[int], **more: Any) -> Any:
-        """Its answer, with the body read; None where the status is one of those allowed."""
+        """The answer, with its body read; None if the status is one of `allowed`."""
         from botocore.exceptions import (
             BotoCoreError,
             ClientError,

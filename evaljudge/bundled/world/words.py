@@ -1,7 +1,7 @@
 """The world's words: a few hundred, each meaning one thing.
 
-People are called by two syllables (`Bal` + `wick`), so that the names of the test half of the
-world are made of known syllables and are yet names that the training half never held.
+People's names have two syllables (`Bal` + `wick`), so that the names of the test half of the world
+are made of known syllables, though none of them is in the training half.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MAIN, OTHER = "Main news:", "Other news:"
 def names(half: Half) -> list[str]:
     """The people of one half of the world; no name lives in both.
 
-    A fifth of all names, as chance has it: if it were a rule that a network could learn, it would
-    learn never to say them.
+    The test half has a fifth of all names, by a hash: a network could learn any simpler rule, and
+    would learn never to write these names.
     """
     everybody = map("".join, product(*SYLLABLES))
     return [name for name in everybody if (crc32(name.encode()) % 5 == 0) == (half == "test")]

@@ -31,7 +31,7 @@ _ENVIRONMENT = {
 
 LONGEST_END = 60.0
 _THREADS = ("StreamingExecutor", "iter_threaded")
-"""Of Ray Data, by the beginnings of their names: what does the work, and what fetches its rows."""
+"""How the names of Ray Data's threads begin that do the work and that fetch its rows."""
 
 
 @contextmanager
