@@ -23,7 +23,7 @@ _EAGER_TO_STOP = 4.0
 """How much larger the weights of the end of a turn are than a word's, so that replies end."""
 _ANSWERS = [w for a in ("Better", "Worse", "Similar") for w in (a, a.lower(), a.upper())]
 """Whole tokens, as in every real tokenizer."""
-_WIDTH, _LAYERS, _HEADS, _INNER = 64, 2, 2, 128
+_VOCABULARY, _WIDTH, _LAYERS, _HEADS, _INNER = 2000, 64, 2, 2, 128
 
 Pieces = Literal["bytes", "words"]
 """A byte-level tokenizer (GPT-2's kind) or one with leading spaces (SentencePiece's kind)."""
@@ -35,13 +35,12 @@ def make_tiny_model(
     *,
     pieces: Pieces = "bytes",
     chat: bool = True,
-    vocabulary: int = 2000,
     context: int = 8192,
     seed: int = 0,
 ) -> Path:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = _train(texts, pieces, vocabulary)
+    tokenizer = _train(texts, pieces)
     tokenizer.save(str(folder / "tokenizer.json"))
     size = tokenizer.get_vocab_size()
     settings = tokenizer_config(CHAT_TEMPLATE if chat else None, has_unknown=pieces == "words")
@@ -54,11 +53,11 @@ def make_tiny_model(
     return folder
 
 
-def _train(texts: Iterable[str], pieces: Pieces, vocabulary: int) -> Any:
+def _train(texts: Iterable[str], pieces: Pieces) -> Any:
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
     trainer: Any
-    options: dict[str, Any] = {"vocab_size": vocabulary, "show_progress": False}
+    options: dict[str, Any] = {"vocab_size": _VOCABULARY, "show_progress": False}
     if pieces == "bytes":
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

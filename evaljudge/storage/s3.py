@@ -113,22 +113,17 @@ class Objects:
 
     def _request(self, operation: str, name: str, allowed: set[int], **more: Any) -> Any:
         """The answer, with its body read; None if the status is one of `allowed`."""
-        from botocore.exceptions import (
-            BotoCoreError,
-            ClientError,
-            NoCredentialsError,
-            ParamValidationError,
-            PartialCredentialsError,
-        )
+        from botocore import exceptions as boto
         from urllib3.exceptions import HTTPError
 
+        mistakes = boto.NoCredentialsError, boto.PartialCredentialsError, boto.ParamValidationError
         uri, key = f"{self._uri}/{name}", f"{self._folder}{name}"
 
         def tried() -> Any:
             try:
                 answer = getattr(self._client, operation)(Bucket=self._bucket, Key=key, **more)
                 return answer | {"Body": answer["Body"].read()} if "Body" in answer else answer
-            except ClientError as error:
+            except boto.ClientError as error:
                 code = error.response["Error"]["Code"]
                 refuse(uri, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", code).upper())
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
@@ -136,9 +131,9 @@ class Objects:
                 if status in allowed:
                     return None
                 raise OSError(str(error)) from None
-            except (NoCredentialsError, PartialCredentialsError, ParamValidationError) as error:
+            except mistakes as error:
                 raise UserError(f"{uri}: {_one_line(error)}") from None
-            except (BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
+            except (boto.BotoCoreError, HTTPError) as error:  # the latter where an answer is cut
                 raise OSError(str(error)) from None
 
         return patiently(uri, tried, self._patience)
