@@ -240,7 +240,7 @@ def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
         for _ in range(2):
             models = case_models(model, made, set(), set())
             for judge in made:
-                view = models[judge.name].remembering
+                view = models[judge.name]
                 briefs = await judge.brief(CASES[0].document, [], view)
                 verdicts, checks = await judge.verdicts(CASES[0], briefs, view)
                 assert (len(verdicts), len(checks)) == (2, 1)
@@ -256,7 +256,7 @@ def test_judges_of_a_case_share_a_memory_and_cases_do_not() -> None:
 def test_a_judge_without_references_has_no_checks() -> None:
     (judge,) = made = judges({"direct": {}})
     models = case_models(Listening(), made, set(), set())
-    verdicts, checks = asyncio.run(judge.verdicts(CASES[0], [], models["direct"].remembering))
+    verdicts, checks = asyncio.run(judge.verdicts(CASES[0], [], models["direct"]))
     assert (len(verdicts), checks) == (2, [])
 
 
@@ -265,7 +265,7 @@ def test_what_was_asked_adds_up_by_axis() -> None:
     models, asked = case_models(Listening(), made, set(), set()), Asked()
 
     async def ask() -> None:
-        view = models["synthetic"].remembering
+        view = models["synthetic"]
         briefs = await judge.brief(CASES[0].document, [], view)
         asked.add_axes(briefs)
         for told in await judge.verdicts(CASES[0], briefs, view):

@@ -33,12 +33,12 @@ class Asked:
             self.axes[record.axis] = self.axes.get(record.axis, Tokens()) + record.tokens
 
 
-@dataclass(frozen=True, slots=True)
-class CaseModel:
+class CaseModel(Remembering):
     """One judge's view of the model: it counts what the judge is the first to ask."""
 
-    remembering: Remembering
-    counting: CountingModel
+    def __init__(self, counting: CountingModel, memory: Memory) -> None:
+        super().__init__(counting, memory)
+        self.counting = counting
 
 
 Models = Mapping[str, CaseModel]
@@ -55,8 +55,5 @@ def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: 
 
     `heads`, `blocks`: what the model has read of the templates, and of this case in either stage.
     """
-    memory, made = Memory(), dict[str, CaseModel]()
-    for judge in judges:
-        counting = CountingModel(model, heads, blocks)
-        made[judge.name] = CaseModel(Remembering(counting, memory), counting)
-    return made
+    memory = Memory()
+    return {j.name: CaseModel(CountingModel(model, heads, blocks), memory) for j in judges}

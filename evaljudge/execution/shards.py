@@ -136,7 +136,7 @@ class ShardWork:
         if document.doc_id in attempt.quarantined:
             new = _quarantined_briefs(judge, document, had)
         else:
-            new = await judge.brief(document, had, models[judge.name].remembering)
+            new = await judge.brief(document, had, models[judge.name])
         signature = self._job.signatures[judge.scorers[0]]
         return (
             [replace(brief, doc_id=document.doc_id) for brief in had],
@@ -157,8 +157,7 @@ class ShardWork:
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     found[judge.name] = Judged(_quarantined_verdicts(judge, case))
                 else:
-                    model = models[judge.name].remembering
-                    found[judge.name] = await judge.verdicts(case, briefs, model)
+                    found[judge.name] = await judge.verdicts(case, briefs, models[judge.name])
                     for records in found[judge.name]:
                         asked[judge.name].add_axes(records)
         add_counts(asked, models)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -194,9 +194,13 @@ class _Planning:
         assert job.model and job.writer and job.writer_is, "judges need a model: Config saw to it"
         self._writer = job.writer_is
         self._job, self._known, self._plan = job, known, plan
-        self._sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
-        self._gauges: dict[Stage, Gauge] = {}
-        self._contexts: dict[Stage, int | None] = {}
+        sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
+        self._context: Callable[[Stage], int | None] = cache(
+            lambda stage: job.engines.context(sources[stage])
+        )
+        self._gauge: Callable[[Stage], Gauge] = cache(
+            lambda stage: job.engines.gauge(sources[stage])
+        )
         self._heads, self._blocks = set[int](), set[int]()
         self._kept = output.common_reply if output else lambda name: None
 
@@ -218,7 +222,7 @@ class _Planning:
             known = self._known.of(judge, case.document, self._writer)
             whole = [brief for brief in known if brief.status == "ok"]
             if wanted:
-                new = await judge.brief(case.document, whole, models[judge.name].remembering)
+                new = await judge.brief(case.document, whole, models[judge.name])
                 self._known.keep(judge, case.document, self._writer, new)
                 known = [*whole, *new]
             found[judge.name] = known
@@ -230,8 +234,7 @@ class _Planning:
     ) -> None:
         models = self._models(case, "judge")
         for judge in self._job.judges:
-            model = models[judge.name].remembering
-            verdicts, _ = await judge.verdicts(case, briefs[judge.name], model)
+            verdicts, _ = await judge.verdicts(case, briefs[judge.name], models[judge.name])
             self._foresee(judge.name, [v.reason for v in verdicts if v.status == "unscored"])
         for metric in self._job.metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
@@ -243,23 +246,12 @@ class _Planning:
             if all(group.foreseeable for group in grouped({reason: 1})):
                 self._plan.unscored.setdefault(name, Counter())[reason] += 1
 
-    def _context(self, stage: Stage) -> int | None:
-        if stage not in self._contexts:
-            self._contexts[stage] = self._job.engines.context(self._sources[stage])
-        return self._contexts[stage]
-
-    def _gauge(self, stage: Stage) -> Gauge:
-        """Reading a tokenizer takes time, so it is read only where there is something to count."""
-        if stage not in self._gauges:
-            made = self._job.engines.gauge(self._sources[stage])
-            stages = BOTH if self._job.one_model else (stage,)
-            self._gauges |= dict.fromkeys(stages, made)
-        return self._gauges[stage]
-
     def _models(self, case: Case, stage: Stage) -> Models:
+        """Reading a tokenizer takes time, so it is read only where there is something to count."""
         texts = [candidate.text for candidate in case.candidates]
+        home: Stage = "prepare" if self._job.one_model else stage
         model = Common(
-            Imagining(lambda prompt: self._gauge(stage)(prompt), texts, self._context(stage)),
+            Imagining(lambda prompt: self._gauge(home)(prompt), texts, self._context(stage)),
             lambda name: self._known.common.get(name) or self._kept(name),
             lambda name, reply: self._known.common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),

@@ -231,7 +231,7 @@ def leaning(target: str, reference: str, relation: str) -> Answers:
 @pytest.mark.parametrize("levels", [2, 3, 5, 9])
 def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels: int) -> None:
     one, asked = judge(predict=predict, swap="both", levels=levels), list[tuple[str, str, str]]()
-    model = case_models(scripted(leaning, asked), [one], set(), set())[one.name].remembering
+    model = case_models(scripted(leaning, asked), [one], set(), set())[one.name]
     found = verdict(one, model, briefs(levels))
     for level in found.evidence["levels"]:
         assert level["p"] == pytest.approx(p)
@@ -340,9 +340,7 @@ def drawn_of(judges: Mapping[str, Mapping[str, Any]], case: Case = MANY) -> list
 
     async def ask() -> list[Verdict]:
         found = {
-            judge.name: (
-                await judge.verdicts(case, briefs(), models[judge.name].remembering)
-            ).verdicts
+            judge.name: (await judge.verdicts(case, briefs(), models[judge.name])).verdicts
             for judge in made
         }
         return found["sampled"]

@@ -192,7 +192,7 @@ def test_what_is_asked_in_both_orders_is_looked_at_for_nothing(predict: str) -> 
     one = looking(0, 0, predict=predict, swap="both")
     asked: list[Question] = []
     models = case_models(listening(asked), [one], set(), set())
-    model = models[one.name].remembering
+    model = models[one.name]
     verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
     assert [(t["system"], t["rating"]) for t in check.evidence["exchanged"]] == [
         (system, rating) for system in "AB" for rating in ratings(5)
@@ -206,7 +206,7 @@ def test_what_is_asked_in_both_orders_is_looked_at_for_nothing(predict: str) -> 
 def test_the_usual_order_is_not_asked_again() -> None:
     one, asked = looking(1, 1), list[Question]()
     models = case_models(listening(asked), [one], set(), set())
-    model = models[one.name].remembering
+    model = models[one.name]
     verdicts, (check,) = asyncio.run(one.verdicts(CASE, briefs(), model))
     assert len(asked) == len(set(asked)) == 10 + 4 + 10
     assert check.tokens.asks == 14
