@@ -24,25 +24,23 @@ def _schemas() -> dict[type, pa.Schema]:
     import pyarrow as pa
 
     text, number = pa.string(), pa.float64()
-
-    def texts(names: str) -> list[tuple[str, pa.DataType]]:
-        return [(name, text) for name in names.split()]
-
-    rated = [("ratings", pa.map_(text, number)), ("raters", pa.map_(text, pa.list_(number)))]
-    candidates = ("candidates", pa.list_(pa.struct([*texts("system text"), *rated])))
-    references = ("references", pa.list_(text))
-    tokens = ("tokens", pa.struct([(name, pa.int64()) for name in asdict(Tokens())]))
-    columns = {
-        Case: [*texts("doc_id source"), references, *texts("context"), candidates],
-        Brief: [*texts("doc_id key judge axis part content status reason signature"), tokens],
-        Verdict: [*texts("doc_id system judge axis evidence status reason"), tokens],
-        Score: [
-            *texts("doc_id system scorer axis"),
-            ("value", number),
-            *texts("status reason signature"),
-        ],
+    ratings = [("ratings", pa.map_(text, number)), ("raters", pa.map_(text, pa.list_(number)))]
+    others = {
+        "references": pa.list_(text),
+        "candidates": pa.list_(pa.struct([("system", text), ("text", text), *ratings])),
+        "tokens": pa.struct([(name, pa.int64()) for name in asdict(Tokens())]),
+        "value": number,
     }
-    return {kind: pa.schema(fields) for kind, fields in columns.items()}
+    columns = {
+        Case: "doc_id source references context candidates",
+        Brief: "doc_id key judge axis part content status reason signature tokens",
+        Verdict: "doc_id system judge axis evidence status reason tokens",
+        Score: "doc_id system scorer axis value status reason signature",
+    }
+    return {
+        kind: pa.schema([(name, others.get(name, text)) for name in names.split()])
+        for kind, names in columns.items()
+    }
 
 
 def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
