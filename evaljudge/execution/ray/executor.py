@@ -70,8 +70,9 @@ class RayExecutor:
             json.dumps([[shard.number, shard.cases, shard.candidates], list(names)])
             for shard, names in lacking.items()
         ]
-        most = min(cpus_wanted(self._workers.max), len(rows))
-        pool = ray.data.ActorPoolStrategy(min_size=1, max_size=most)
+        pool = ray.data.ActorPoolStrategy(
+            min_size=1, max_size=min(cpus_wanted(self._workers.max), len(rows))
+        )
         known = (ray.put(measuring),)  # once in each node's object store
         options = {"num_cpus": 1, "max_restarts": -1}
         done = _receipts("the workers that measure", Measurer, known, rows, pool, options)
