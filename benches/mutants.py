@@ -155,8 +155,6 @@ EXPLAINED: dict[str, str] = {
         "the difference is squared",
     "execution/crashes.py _out_of_memory: off by one: 0 -> 1 (2)":
         "of a kernel that counts nothing, the count before and after are equal, whatever they are",
-    "execution/attempts.py MeasuringAttempt.is_quarantined: off by one: 0 -> 1":
-        "both are fewer deaths than quarantine a case",
     "runs/binding.py : off by one: 32 -> 33":
         "how many cases a shard has at most is a matter of speed",
     "runs/binding.py : off by one: 8 -> 9":
@@ -203,7 +201,7 @@ EXPLAINED: dict[str, str] = {
     "agreement/voters.py dawid_skene: off by one: fits[-1] - fits[-2] <= tolerance * "
     "cast.voted.sum() -> fits[-1] - fits[-2] < tolerance * cast.voted.sum()":
         "a gain that equals the tolerance to the last bit does not occur",
-    "execution/measuring.py MeasuringWork._marker: off by one: 3 -> 4":
+    "execution/measuring.py MeasuringWork.measure: off by one: 3 -> 4":
         "seconds in a receipt are rounded for people's eyes",
     "execution/shards.py ShardWork._commit: off by one: 3 -> 4 (2)":
         "seconds in a receipt are rounded for people's eyes",
