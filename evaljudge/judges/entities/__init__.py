@@ -12,7 +12,7 @@ LABELS = "entity_labels"
 
 
 def files_of_labels(value: Any, judges: Mapping[str, Any]) -> dict[str, str]:
-    """Of the configuration's `entity_labels`: one file, or one for each of the judges it names."""
+    """Read the key `entity_labels`: one file, or one for each of the judges that it names."""
     if isinstance(value, str) and value:
         if len(judges) != 1:
             there = ", ".join(judges) or "none"

@@ -56,7 +56,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
             for row in (row for text in texts for row in question_rows(text)):
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 rows += 1
-        if not rows:  # raised in here, so that no file appears
+        if not rows:  # raised before the file is complete, so that none appears
             raise UserError(f"{out}: {name} asked nothing there of any entity")
     return Exported(rows, candidates)
 
@@ -76,13 +76,11 @@ def _judge_of(output: Output, wanted: str | None) -> str:
     judges_there: Mapping[str, Mapping[str, Any]] = bound["fingerprint"]["judges"]
     kind = __package__.rpartition(".")[2]
     judges = [name for name, own in judges_there.items() if own.get("judge", name) == kind]
-    if wanted is not None:
-        if wanted not in judges:
-            raise UserError(f"--judge: {unknown('judge of entities', wanted, judges)}")
-        return wanted
+    if wanted is not None and wanted not in judges:
+        raise UserError(f"--judge: {unknown('judge of entities', wanted, judges)}")
     if not judges:
         there = ", ".join(judges_there) or "none"
         raise UserError(f"{output.uri}: no judge of entities there (its judges: {there})")
-    if len(judges) > 1:
+    if wanted is None and len(judges) > 1:
         raise UserError(f"{output.uri}: name one with --judge: {', '.join(judges)}")
-    return judges[0]
+    return wanted or judges[0]

@@ -9,24 +9,23 @@
 
     yes, yes, partially, contradict     (1 + 1 + .5 + 0) / 4 = .625 complete; scaled, 3.5
 
-The rules, in their order: EXCEPTIONS, the majority, and where there is none, `no`. What the paper
-leaves open is read so:
+The rules apply in this order: EXCEPTIONS, the majority, and `no` where there is no majority. Where
+the paper leaves something open, it is read as follows:
 
-- A majority is more than half of the ballots. Of three that are all different none is one, and
-  “no agreement is no” holds for every aspect, as do the exceptions.
-- The two prompts of alignment that disagree do not agree: no. An entity is well placed where
-  neither finds it out of place, which fits prompts that are there to find what the other misses.
-- A prompt whose reply failed has no ballot, and the majority is of those that are there. Where
-  these are divided the lost one might have decided: the entity is unscored, as one without any
-  ballot is. It is left out above and below the line of every share, and counted.
-- An entity is incorrect where its verdict is `no`, by whichever rule: it is denied by the majority,
-  or its prompts are divided. Equation (3), `consistency`, counts what is not incorrect: three times
-  `unknown` costs nothing there, and `yes, partially, unknown` costs a whole entity. `supported`
-  counts what is confirmed, if only in part, and nothing else. Every entity with a verdict is one of
-  supported, unknown, denied and divided.
+- A majority is more than half of the ballots, so three different answers have none. “No agreement
+  is no” holds for every aspect, and so do the exceptions.
+- Two prompts of alignment that disagree give `no`: an entity is well placed only where neither
+  prompt finds it out of place.
+- A prompt whose reply failed has no ballot; the majority is taken over the others. Where these are
+  divided, the lost ballot might have decided, so the entity is unscored, like one without any
+  ballot. It counts in neither numerator nor denominator of a share, and is reported.
+- An entity is incorrect where its verdict is `no`, either denied (by the majority) or divided.
+  Equation (3), `consistency`, counts what is not incorrect: three times `unknown` costs nothing
+  there, and `yes, partially, unknown` costs a whole entity. `supported` counts only what is
+  confirmed, at least in part. Every entity with a verdict is supported, unknown, denied or divided.
 - What is contradicted is not found.
-- The paper once adds up all errors of readability and once (formula 4) counts sentences that have
-  any: only the second is a share.
+- The paper once adds up all errors of readability, and once (formula 4) counts the sentences that
+  have any: only the second is a share.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ Kind = Literal["flow", "language", "grammar", "spelling"]
 Rule = Literal["exception", "majority", "divided"]
 Vote = Mapping[str, Any]
 Votes = Mapping[str, Vote]
-"""Of an entity, as the evidence has them, by prompt: `{"presence": {"answer": "yes", …}, …}`."""
+"""One entity's votes by prompt, as in the evidence: `{"presence": {"answer": "yes", …}, …}`."""
 Decide = Callable[[Aspect, Votes], Answer | Failed]
 """How the votes on one entity or sentence become its verdict."""
 Shares = Mapping[tuple[str, str], float | Failed]
-"""By the share, or "" where a human axis has the number, and the axis."""
+"""By the name of the share ("" for a number on a human axis) and the axis."""
 
 OPTIONS: Mapping[Aspect, tuple[Answer, ...]] = {
     "completeness": ("yes", "no", "contradict", "partially"),
@@ -64,7 +63,7 @@ FLUENCY: tuple[Kind, ...] = ("grammar", "spelling")
 SHARES = ("completeness", "correctness", "consistency", "supported", "unknown", "denied", "divided",
           "alignment", "readability")  # fmt: skip
 AXES = ("consistency", "relevance", "coherence", "fluency")
-"""SummEval's, which `entities` stands on where the task has them."""
+"""SummEval's, which `entities` scores where the task has them."""
 
 EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {
     ("partially", "partially", "yes"): "yes",
@@ -72,12 +71,8 @@ EXCEPTIONS: Mapping[tuple[Answer, ...], Answer] = {
 """Sorted ballots that the majority does not decide."""
 DIVIDED: Answer = "no"
 WORTH: Mapping[Answer, float] = {
-    "yes": 1.0,
-    "partially": 0.5,
-    "no": 0.0,
-    "contradict": 0.0,
-    "unknown": 0.0,
-}
+    "yes": 1, "partially": 0.5, "no": 0, "contradict": 0, "unknown": 0,
+}  # fmt: skip
 
 NO_BALLOT = Failed("no prompt gave an answer")
 DIVIDED_BY_LOSS = Failed("its prompts disagree, and one gave no answer")
@@ -90,7 +85,7 @@ class Ruling:
 
 
 def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
-    """From the answers that are there, in any order; `lost` more could not be read."""
+    """From the answers that could be read, in any order, and the number of those that could not."""
     if not ballot:
         return NO_BALLOT
     if exception := EXCEPTIONS.get(tuple(sorted(ballot))):
@@ -102,13 +97,9 @@ def ruling(ballot: Sequence[Answer], lost: int = 0) -> Ruling | Failed:
 
 
 def answers(aspect: Aspect, votes: Votes) -> dict[str, Answer]:
-    """Of the prompts that gave one of the aspect's answers."""
-    return {
-        prompt: answer
-        for prompt, vote in votes.items()
-        for answer in OPTIONS[aspect]
-        if vote.get("answer") == answer
-    }
+    """By prompt; without those that gave none of the aspect's answers."""
+    given = {prompt: vote.get("answer") for prompt, vote in votes.items()}
+    return {prompt: answer for prompt, answer in given.items() if answer in OPTIONS[aspect]}
 
 
 def ruling_of(aspect: Aspect, votes: Votes) -> Ruling | Failed:
@@ -138,7 +129,7 @@ class Tally:
 
 
 def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
-    """One of each entity; Failed where it has none."""
+    """Of one verdict for each entity; Failed where it has none."""
     given = list(verdicts)
     scored = [verdict for verdict in given if not isinstance(verdict, Failed)]
     return Tally(Counter(scored), scored=len(scored), unscored=len(given) - len(scored))
@@ -155,17 +146,17 @@ def correctness(target: Tally) -> float | Failed:
 
 
 def consistency(target: Tally) -> float | Failed:
-    """Formula (3), of the verdicts on correctness; what is unknown is `unknown_share`."""
+    """Formula (3), of the verdicts on correctness."""
     return _no_share(target) or 1 - target.share("no")
 
 
 def supported(target: Tally) -> float | Failed:
-    """The share that is confirmed, at least in part: what cannot be confirmed is not consistent."""
+    """The share that is confirmed, at least in part."""
     return _no_share(target) or target.share("yes", "partially")
 
 
 def rejections(rulings: Iterable[Ruling | Failed], rule: Rule) -> Tally:
-    """Of each entity: is it incorrect by this rule? Denied: `majority`; or `divided`."""
+    """Whether each entity is incorrect by this rule: denied by the `majority`, or `divided`."""
     return tally(
         one if isinstance(one, Failed) else "yes" if one == Ruling("no", rule) else "no"
         for one in rulings
@@ -182,10 +173,8 @@ def share_of_yes(target: Tally) -> float | Failed:
 
 
 def relevance(rubric: Tally, target: Tally) -> float | Failed:
-    """Of the verdicts on the rubric's completeness and on the text's alignment.
-
-    The mean of what is found, if only partially, and of what is not irrelevant.
-    """
+    """The mean of the rubric's share that is found, at least in part, and the text's share that
+    is relevant, from the verdicts on completeness and on alignment."""
     placed = share_of_yes(target)
     no_rubric = _no_share(rubric, "the rubric has no entities")
     if no_rubric or isinstance(placed, Failed):
@@ -193,20 +182,25 @@ def relevance(rubric: Tally, target: Tally) -> float | Failed:
     return (rubric.share("yes", "partially") + placed) / 2
 
 
+def issues_found(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
+    """Whether one sentence has an issue of each kind; each kind has one prompt."""
+    return {kind: decide("readability", {kind: votes[kind]}) for kind in KINDS if kind in votes}
+
+
+def any_issue(
+    found: Mapping[Kind, Answer | Failed], kinds: Sequence[Kind] = KINDS
+) -> Answer | Failed:
+    """One issue is enough, whatever else failed; `no` needs an answer on every kind."""
+    said = [found.get(kind, NO_BALLOT) for kind in kinds]
+    if "yes" in said:
+        return "yes"
+    return next((answer for answer in said if isinstance(answer, Failed)), "no")
+
+
 def issues(
     sentences: Iterable[Mapping[Kind, Answer | Failed]], kinds: Sequence[Kind] = KINDS
 ) -> Tally:
-    """Of each sentence: has it an issue of any of these kinds?
-
-    One issue is enough, whatever else failed; that there is none must be said of every kind.
-    """
-    return tally(_any_issue([found.get(kind, NO_BALLOT) for kind in kinds]) for found in sentences)
-
-
-def _any_issue(found: Sequence[Answer | Failed]) -> Answer | Failed:
-    if "yes" in found:
-        return "yes"
-    return next((answer for answer in found if isinstance(answer, Failed)), "no")
+    return tally(any_issue(found, kinds) for found in sentences)
 
 
 def writing_issues(sentences: Tally) -> float | Failed:
@@ -215,7 +209,7 @@ def writing_issues(sentences: Tally) -> float | Failed:
 
 
 def readability(sentences: Tally) -> float | Failed:
-    """The share without issues: of KINDS; coherence of COHERENCE, fluency of FLUENCY."""
+    """The share of sentences without issues."""
     share = writing_issues(sentences)
     return share if isinstance(share, Failed) else 1 - share
 
@@ -226,7 +220,7 @@ def scaled(share: float | Failed) -> float | Failed:
 
 
 def _no_share(counted: Tally, none: str = "the text has no entities") -> Failed | None:
-    """Why there is no share to take."""
+    """Why there is no share; None where there is one."""
     if counted.scored:
         return None
     return Failed("no verdict on any entity or sentence" if counted.unscored else none)
@@ -235,7 +229,7 @@ def _no_share(counted: Tally, none: str = "the text has no entities") -> Failed 
 def shares_of(
     verdict: Verdict, decide: Decide, consistent: Callable[[Tally], float | Failed] = consistency
 ) -> Shares:
-    """Every number that a verdict gives; `consistent`: what the axis consistency is taken from."""
+    """Every number that a verdict gives; `consistent` gives the one on the axis consistency."""
     known = [*((share, ANY_AXIS) for share in SHARES), *(("", axis) for axis in AXES)]
     if verdict.status == "unscored":
         return dict.fromkeys(known, Failed(verdict.reason))
@@ -248,7 +242,7 @@ def shares_of(
         for aspect in ("correctness", "alignment")
     )
     denied, divided = _rejections(evidence)
-    sentences = [_kinds(one["votes"], decide) for one in evidence["sentences"]]
+    sentences = [issues_found(one["votes"], decide) for one in evidence["sentences"]]
     sound, flowing, correct = (issues(sentences, kinds) for kinds in (KINDS, COHERENCE, FLUENCY))
     shares = {
         "completeness": _of(completeness, found),
@@ -275,13 +269,13 @@ def shares_of(
 def _tally(
     evidence: Mapping[str, Any], part: str, verdicts: Iterable[Answer | Failed]
 ) -> Tally | Failed:
-    """Unless this part of the evidence could not be had at all."""
+    """Failed where this part of the evidence is missing."""
     reason = evidence["failed"].get(part)
     return Failed(reason) if reason else tally(verdicts)
 
 
 def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
-    """What the majority denies, and what the prompts are divided on: of the ballots in any case."""
+    """What is denied and what is divided: always by the ballots, whatever decides the verdicts."""
     if reason := evidence["failed"].get("entities"):
         return [Failed(reason)] * 2
     rulings = [ruling_of("correctness", e["correctness"]) for e in evidence["entities"]]
@@ -291,8 +285,3 @@ def _rejections(evidence: Mapping[str, Any]) -> list[Tally | Failed]:
 def _of(formula: Callable[..., float | Failed], *tallies: Tally | Failed) -> float | Failed:
     failed = next((one for one in tallies if isinstance(one, Failed)), None)
     return failed or formula(*tallies)
-
-
-def _kinds(votes: Votes, decide: Decide) -> dict[Kind, Answer | Failed]:
-    """Each kind of issue has one prompt."""
-    return {kind: decide("readability", {kind: votes[kind]}) for kind in KINDS}

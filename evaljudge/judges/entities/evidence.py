@@ -10,8 +10,8 @@
     ->  Question("R1", "completeness", "The bridge closed", None, None, votes, "no", "majority")
         Question("1", "correctness", "The river rose", None, "The river rose.", …), …
 
-Ballots are ruled on here as they are for scores, from the answers that are there. An aspect that
-was not asked of an entity (it has no votes, not even failed ones) is no question.
+The verdicts come from the votes by the same rules as for the scores. An aspect without any votes
+(not even failed ones) was not asked of that entity, and makes no question.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from typing import Any
 from evaljudge.judges.entities.equations import (
     Answer,
     Aspect,
-    Kind,
     Rule,
     Votes,
-    issues,
-    ruling,
+    any_issue,
+    issues_found,
+    majority,
+    ruling_of,
 )
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
@@ -38,11 +39,12 @@ NO_RUBRIC = "the rubric has no entities"
 
 @dataclass(frozen=True, slots=True)
 class Ruled:
-    """An aspect's votes; without a verdict, where they give none."""
+    """The votes on one aspect, and the verdict; None where the votes give none."""
 
     votes: Votes
     verdict: Answer | None = None
     rule: Rule | None = None
+    """How the verdict came about: a `no` may be denied, or divided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class JudgedSentence:
     span: Span
     votes: Votes
     verdict: Answer | None
-    """Whether it has an issue of any kind."""
+    """Whether it has an issue of any kind; None where too many prompts failed to tell."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -79,9 +81,9 @@ class EntityEvidence:
     sentences: tuple[JudgedSentence, ...]
     dropped: tuple[str, ...]
     failed: Mapping[str, str]
-    """Of the parts `rubric`, `entities` and `sentences` that could not be had: why."""
+    """Why the part `rubric` or `entities` is missing, where it is."""
     replies: Mapping[str, int]
-    """`structured` ones, and of them `cut` and `malformed`."""
+    """How many `structured` ones there were, and how many of them `cut` or `malformed`."""
     reason: str
     """Why there is no verdict at all; empty where there is one."""
 
@@ -92,7 +94,7 @@ class EntityEvidence:
 
     @property
     def has_entities(self) -> bool:
-        """They were looked for, and found as many as there are."""
+        """Whether the text's entities were extracted; there may be none."""
         return not self.reason and "entities" not in self.failed
 
 
@@ -108,19 +110,18 @@ class JudgedText:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What was asked of one entity, or of a sentence; people can answer it too."""
+    """What was asked about one entity or sentence; people can answer it too."""
 
     number: str
-    """Of the text `1`, of the rubric `R1`, of the sentences `S1`."""
+    """`1` of the text's entities, `R1` of the rubric, `S1` of the sentences."""
     aspect: Aspect
     entity: str
     heading: str | None
     words: str | None
-    """Of the text, that support the entity."""
+    """The words of the text that support the entity."""
     votes: Votes
     verdict: Answer | None
     rule: Rule | None = None
-    """By which its prompts came to the verdict: `no` may be denied, or divided."""
 
 
 def judged_texts(
@@ -135,7 +136,8 @@ def read_judged(verdict: Verdict) -> EntityEvidence:
     evidence = verdict.evidence
     return EntityEvidence(
         rubric=tuple(
-            RubricEntity(one["entity"], _ruled(one["votes"])) for one in evidence.get("rubric", ())
+            RubricEntity(one["entity"], _ruled("completeness", one["votes"]))
+            for one in evidence.get("rubric", ())
         ),
         entities=tuple(map(_text_entity, evidence.get("entities", ()))),
         sentences=tuple(map(_sentence, evidence.get("sentences", ()))),
@@ -147,38 +149,25 @@ def read_judged(verdict: Verdict) -> EntityEvidence:
 
 
 def _text_entity(entity: Mapping[str, Any]) -> TextEntity:
-    return TextEntity(
-        text=entity["entity"],
-        span=_span(entity),
-        heading=entity.get("heading"),
-        correctness=_ruled(entity.get("correctness", {})),
-        alignment=_ruled(entity.get("alignment", {})),
-    )
+    ruled = (_ruled(aspect, entity[aspect]) for aspect in ("correctness", "alignment"))
+    return TextEntity(entity["entity"], tuple(entity["span"]), entity["heading"], *ruled)
 
 
 def _sentence(sentence: Mapping[str, Any]) -> JudgedSentence:
-    votes: Mapping[Kind, Mapping[str, Any]] = sentence["votes"]
-    found = {kind: vote.get("answer") or Failed(vote["failed"]) for kind, vote in votes.items()}
-    counted = issues([found])
-    verdict: Answer = "yes" if counted.verdicts["yes"] else "no"
-    return JudgedSentence(_span(sentence), sentence["votes"], None if counted.unscored else verdict)
+    found = any_issue(issues_found(sentence["votes"], majority))
+    verdict = None if isinstance(found, Failed) else found
+    return JudgedSentence(tuple(sentence["span"]), sentence["votes"], verdict)
 
 
-def _span(of: Mapping[str, Any]) -> Span:
-    start, end = of.get("span") or (0, 0)
-    return start, end
-
-
-def _ruled(votes: Votes) -> Ruled:
-    given = [vote["answer"] for vote in votes.values() if "failed" not in vote]
-    found = ruling(given, lost=len(votes) - len(given))
+def _ruled(aspect: Aspect, votes: Votes) -> Ruled:
+    found = ruling_of(aspect, votes)
     return Ruled(votes) if isinstance(found, Failed) else Ruled(votes, found.verdict, found.rule)
 
 
-def words_at(text: str, span: Span) -> Span:
-    """The part of a span that lies in the text, which may be none of it."""
+def words_at(text: str, span: Span) -> range:
+    """The part of a span that lies inside the text; it may be empty."""
     start, end = (min(max(0, place), len(text)) for place in span)
-    return start, max(start, end)
+    return range(start, max(start, end))
 
 
 def questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
@@ -188,24 +177,19 @@ def questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
 
 def _all_questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
     for n, wanted in enumerate(judged.rubric, 1):
-        yield _question(f"R{n}", "completeness", wanted.text, wanted.completeness)
+        ruled = wanted.completeness
+        known = (wanted.text, None, None, ruled.votes, ruled.verdict, ruled.rule)
+        yield Question(f"R{n}", "completeness", *known)
     for n, entity in enumerate(judged.entities, 1):
-        place = (entity.heading, _words(text, entity.span))
-        yield _question(str(n), "correctness", entity.text, entity.correctness, *place)
-        yield _question(str(n), "alignment", entity.text, entity.alignment, *place)
+        place = (entity.text, entity.heading, _words(text, entity.span))
+        right, placed = entity.correctness, entity.alignment
+        yield Question(str(n), "correctness", *place, right.votes, right.verdict, right.rule)
+        yield Question(str(n), "alignment", *place, placed.votes, placed.verdict, placed.rule)
     for n, one in enumerate(judged.sentences, 1):
         words = _words(text, one.span)
         yield Question(f"S{n}", "readability", words, None, words, one.votes, one.verdict)
 
 
-def _question(
-    number: str, aspect: Aspect, entity: str, ruled: Ruled,
-    heading: str | None = None, words: str | None = None,
-) -> Question:  # fmt: skip
-    known = (heading, words, ruled.votes, ruled.verdict, ruled.rule)
-    return Question(number, aspect, entity, *known)
-
-
 def _words(text: str, span: Span) -> str:
-    start, end = words_at(text, span)
-    return text[start:end]
+    place = words_at(text, span)
+    return text[place.start : place.stop]

@@ -8,14 +8,14 @@
                 The bridge closed in sentence 2: "the bridge closed"
                 Boats were sent   in none: dropped
 
-The last step answers with the number of a sentence, so that what supports an entity is always
-words of the text: those that were copied, where they stand in the sentence, else all of it.
+The last step answers with the number of a sentence and the words in it, so that an entity is always
+supported by words of the text: by these where they are in the sentence, else by the whole sentence.
 """
 
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,9 +29,9 @@ Noun = Literal["source", "target"]
 
 TEMPLATES = ("entities.extract", "entities.verify", "entities.locate")
 LONGEST = 200
-"""Letters of an entity, and of the words that support it."""
+"""Characters of an entity, and of the words that support it."""
 WORDS_EACH = 4
-"""A text has at most one entity for so many words: with that, a reply is as bounded as the text."""
+"""A text has at most one entity for so many words, so that the length of a reply is bounded."""
 FEWEST = 4
 
 
@@ -70,29 +70,21 @@ class Extraction:
     async def extract(
         self, texts: Sequence[str], model: Model, noun: Noun = "target"
     ) -> list[Extracted]:
-        """`noun`: whether the texts are candidates, or as references are, or sources."""
+        """`noun`: whether the texts are sources, or targets (candidates and references)."""
         return list(await gather(*(self._extract(text, model, noun) for text in texts)))
 
     async def _extract(self, text: str, model: Model, noun: Noun) -> Extracted:
-        bill = Bill()
-        given, listed = {"text": text}, list[str]()
-        for template in ("entities.extract", "entities.verify"):
-            found = await self._list(template, given, text, model, noun, bill)
-            if isinstance(found, Failed) or not found:
-                return Extracted(found if isinstance(found, Failed) else (), bill=bill)
-            listed = list(found)
-            given = {"text": text, "entities": numbered(listed)}
-        return await self._locate(text, listed, model, noun, bill)
-
-    async def _list(
-        self, template: str, given: Mapping[str, str], text: str, model: Model, noun: Noun,
-        bill: Bill,
-    ) -> tuple[str, ...] | Failed:  # fmt: skip
+        bill, given, listed = Bill(), {"text": text}, tuple[str, ...]()
         most = min(_size(len(text.split()) / WORDS_EACH), self._most)
         schema = object_of({"entities": list_of(string(LONGEST), most)})
-        prompt = self._pack.render(template, given, most=str(most), **self._words(noun))
-        reply = await ask(prompt, schema, self._how, model, bill)
-        return reply if isinstance(reply, Failed) else distinct(reply["entities"])
+        for template in ("entities.extract", "entities.verify"):
+            prompt = self._pack.render(template, given, most=str(most), **self._words(noun))
+            reply = await ask(prompt, schema, self._how, model, bill)
+            listed = () if isinstance(reply, Failed) else distinct(reply["entities"])
+            if not listed:
+                return Extracted(reply if isinstance(reply, Failed) else (), bill=bill)
+            given = {"text": text, "entities": numbered(listed)}
+        return await self._locate(text, listed, model, noun, bill)
 
     async def _locate(
         self, text: str, entities: Sequence[str], model: Model, noun: Noun, bill: Bill
@@ -118,7 +110,7 @@ class Extraction:
 
 
 def _size(wanted: float) -> int:
-    """Of few sizes, as every schema is compiled: 4, 8, 16, …"""
+    """4, 8, 16, …: there are few sizes, as every schema must be compiled."""
     size = FEWEST
     while size < wanted:
         size *= 2
@@ -126,12 +118,12 @@ def _size(wanted: float) -> int:
 
 
 def numbered(texts: Sequence[str]) -> str:
-    """A list, a line each: `1. The river rose`."""
+    """One line for each text: `1. The river rose`."""
     return "\n".join(f"{n}. {' '.join(text.split())}" for n, text in enumerate(texts, 1))
 
 
 def distinct(texts: Sequence[str]) -> tuple[str, ...]:
-    """In one line each; of those that differ in case and space alone, the first."""
+    """Each on one line; of those that differ in case, space or a last point only, the first."""
     found: dict[str, str] = {}
     for text in texts:
         found.setdefault(folded(text), " ".join(text.split()))

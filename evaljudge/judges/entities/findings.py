@@ -1,18 +1,17 @@
-"""What a judge of entities found in a run: counts, shard by shard, and then what is reported.
+"""What a judge of entities found in a run: counts of each shard, their sum, and the report.
 
     sums = EntitySums()
     sums += shard_sums(verdicts)                 each shard's
     entity_row("entities", sums)
     ->  EntityRow("entities", candidates=160, entities=Sizes(158, 11.0, 4, 23), …)
 
-Where a run was extended, a document that got new candidates stands in two shards, and counts in
-both.
+Where a run was extended, a document that got new candidates is in two shards, and counts twice.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -27,7 +26,13 @@ from evaljudge.judges.entities.evidence import (
     questions,
     read_judged,
 )
-from evaljudge.judges.entities.labels import Answered, LabelMatching, Labels, answered, read_labels
+from evaljudge.judges.entities.labels import (
+    Answered,
+    Labels,
+    answered,
+    label_agreement,
+    read_labels,
+)
 from evaljudge.judges.entities.section import (
     RULED,
     RULES_IN_ORDER,
@@ -45,8 +50,8 @@ TEMPLATE = Path(__file__).with_name("view.html.j2")
 
 
 class EntityFindings:
-    """Counts of the verdicts; the first candidates' entities, for the page; and single verdicts
-    where people labelled the entity."""
+    """Counts of the verdicts, the first candidates for the page, and each verdict that people
+    may have a label for."""
 
     def __init__(self, judge: str, wanted: CollectorOptions, labels: Labels | None) -> None:
         self._judge, self._wanted, self._labels = judge, wanted, labels
@@ -62,7 +67,7 @@ class EntityFindings:
                 self._answered += answered(text, self._labels)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the labels: the total, which a worker's share is added to, has them."""
+        """Without the labels: the driver's collector, which workers' are added to, has them."""
         return self.__dict__ | {"_labels": None}
 
     def __iadd__(self, other: EntityFindings) -> Self:
@@ -73,12 +78,12 @@ class EntityFindings:
 
     def findings(self, found: Found) -> JudgeFindings:
         row = entity_row(self._judge, self._sums)
-        agreement = []
-        if self._labels:
-            matching = LabelMatching(self._judge, self._labels)
-            for one in self._answered:
-                matching.see(one)
-            agreement = matching.rows(self._wanted.resamples, self._wanted.seed)
+        options = (self._wanted.resamples, self._wanted.seed)
+        agreement = (
+            label_agreement(self._judge, self._labels, self._answered, *options)
+            if self._labels
+            else []
+        )
         title = f"Texts and their entities: {self._judge}"
         views = [View(title, TEMPLATE, self._shown, row.candidates)] if self._shown else []
         sections = [entities(row, with_texts=bool(views)), entity_agreement(agreement)]
@@ -94,40 +99,35 @@ def labels_of(wanted: CollectorOptions) -> Labels | None:
 
 @dataclass
 class EntitySums(Summed):
-    """Of one judge."""
-
     candidates: int = 0
     entities: Counter[int] = field(default_factory=Counter)
-    """How many candidates have so many."""
+    """The number of candidates with so many entities."""
     rubrics: Counter[int] = field(default_factory=Counter)
-    """How many documents have so many."""
+    """The number of documents with so many entities."""
     without_rubric: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[Aspect, Answer | None]] = field(default_factory=Counter)
     rules: Counter[tuple[Aspect, Rule]] = field(default_factory=Counter)
     dropped: int = 0
     replies: Counter[str] = field(default_factory=Counter)
-    """`structured` ones, and of them `cut` and `malformed`."""
+    """`structured` ones, and those of them that were `cut` or `malformed`."""
 
 
 def shard_sums(verdicts: Iterable[Verdict]) -> EntitySums:
-    """Verdicts of one document follow each other, as they are stored."""
+    """Verdicts of one document follow each other, as they are stored.
+
+    All candidates of a document have its rubric, except those that were not judged at all.
+    """
     sums = EntitySums()
     for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
         judged = list(map(read_judged, own))
-        _add_rubric(sums, judged)
+        one = max(judged, key=lambda one: (bool(one.rubric), not one.reason))
+        if one.no_rubric:
+            sums.without_rubric[one.no_rubric] += 1
+        else:
+            sums.rubrics[len(one.rubric)] += 1
         for one in judged:
             _add(sums, one)
     return sums
-
-
-def _add_rubric(sums: EntitySums, judged: Sequence[EntityEvidence]) -> None:
-    """All candidates of a document have its rubric, but those that were not judged at all."""
-    sizes = [len(one.rubric) for one in judged if one.rubric]
-    if sizes:
-        sums.rubrics[sizes[0]] += 1
-    else:
-        known = [one.no_rubric for one in judged if not one.reason]
-        sums.without_rubric[(known or [judged[0].no_rubric])[0]] += 1
 
 
 def _add(sums: EntitySums, judged: EntityEvidence) -> None:

@@ -1,36 +1,36 @@
 """Entity-level checking: which facts are missing, wrong, misplaced or badly written, and where.
 
 After "Evaluate Summarization in Fine-Granularity" (SumAutoEval). An entity is a short phrase with
-one key point. Those of the ground truth are the rubric, a brief of the document (rubric.py); those
-of a candidate are found in its own words (extraction.py). Several prompts vote on each (voting.py):
+one key point. The entities of the ground truth are the rubric, a brief of the document (rubric.py);
+those of a candidate are extracted from it (extraction.py). Several prompts vote on each (voting.py):
 
     completeness   rubric     presence, coverage, support         yes, no, contradict, partially
     correctness    candidate  facts, details, evidence            yes, no, partially, unknown
     alignment      candidate  by the heading, by the ground truth's section             yes, no
     readability    sentences  flow, language, grammar, spelling   has it such an issue? yes, no
 
-and their ballots become verdicts and shares by the rules and formulas of equations.py:
+and their votes become verdicts and shares by the rules and formulas of equations.py:
 
     entities.completeness 0.63   entities.alignment 0.90   entities.readability 0.75
     entities.correctness  0.70   entities.supported 0.75   entities.consistency 0.85
     entities.unknown      0.10   entities.denied    0.05   entities.divided     0.10
 
-`entities` stands on the axes that SummEval's experts rated, each from 1 to 5: consistency (see
-below), relevance (what is found of the rubric, and not beside the point), coherence (sentences that
+`entities` scores the axes that SummEval's experts rated, each from 1 to 5: consistency (see below),
+relevance (what is found of the rubric, and what is not beside the point), coherence (sentences that
 flow) and fluency (sentences without errors of grammar or spelling).
 
-On consistency it stands on `entities.consistency`, what is not found incorrect, by default
-(`consistency: equation-3`): the paper's figures are by it, and an invented fact costs nothing there
-as long as it is only unknown. `consistency: supported` takes `entities.supported`, what is
-confirmed, which is nearer to SummEval's definition: every statement follows from the source.
+The axis consistency is `entities.consistency`, what is not found incorrect, by default
+(`consistency: equation-3`): the paper's figures use it, and an invented fact costs nothing there as
+long as it is only unknown. `consistency: supported` takes `entities.supported`, what is confirmed,
+which is nearer to SummEval's definition: every statement follows from the source.
 
-`votes: modelled` adds `entities.completeness.modelled` and the like: each prompt's vote weighed by
-how far it turned out to be reliable over the whole run (modelled.py); nothing is asked for it.
+`votes: modelled` adds `entities.completeness.modelled` and the like, where each prompt's vote is
+weighed by how reliable it was over the whole run (modelled.py); this asks the model nothing more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -46,7 +46,6 @@ from evaljudge.judges.entities.equations import (
     Aspect,
     Decide,
     Tally,
-    Vote,
     Votes,
     consistency,
     majority,
@@ -80,21 +79,21 @@ SUMMARY = "summary"
 MODELLED = ".modelled"
 MODELLED_SHARES = ("completeness", "correctness")
 MODELLED_AXES = ("consistency", "relevance")
-"""What of these rests on more than two prompts."""
+"""The shares and axes that rest on more than two prompts."""
 RUBRIC = "rubric"
 Consistency = Literal["equation-3", "supported"]
 CONSISTENCY: Mapping[Consistency, Callable[[Tally], float | Failed]] = {
     "equation-3": consistency,
     "supported": supported,
 }
-"""What a summary's consistency is taken from."""
+"""What the score on the axis consistency is computed by."""
 Count = Annotated[int, Field(ge=1)]
 
 
 class EntitiesSettings(Settings):
     rubric: Literal["auto", "references", "reference", "source"] = "auto"
     at_least: Count | None = None
-    """Of many references, how many must have an entity; None: as large a part as 5 of 11."""
+    """How many of several references must have an entity; None: the same share as 5 of 11."""
     match: Literal["model", "embedding"] = "model"
     encoder: str | None = None
     similar: Annotated[float, Field(gt=0, le=1)] = 0.75
@@ -102,10 +101,10 @@ class EntitiesSettings(Settings):
     batch: Annotated[int, Field(ge=0, le=50)] = 0
     votes: Literal["majority", "modelled"] = "majority"
     axes: Sequence[Literal["consistency", "relevance", "coherence", "fluency"]] | None = None
-    """On which `entities` stands, where the task means what SummEval means; None: a summary's."""
+    """The axes of the task that `entities` scores; None: all of SummEval's, of a summary."""
     consistency: Consistency = "equation-3"
     sections: Mapping[str, str] = {}
-    """What belongs under a heading, where its name does not say it all."""
+    """What belongs under a heading, where its name does not say enough."""
     most_entities: Annotated[int, Field(ge=1, le=200)] = 40
     max_tokens: Count = 2048
 
@@ -183,8 +182,9 @@ class Entities(Judge):
         if known:
             return []
         bill = Bill()
-        written = self._rubric.write(document, model, bill) if document.source.strip() else None
-        content = await written if written else Failed("empty source")
+        content: dict[str, Any] | Failed = Failed("empty source")
+        if document.source.strip():
+            content = await self._rubric.write(document, model, bill)
         named = (document.doc_id, "", self.kind, ANY_AXIS, RUBRIC)
         if isinstance(content, Failed):
             return [Brief(*named, {}, "unscored", content.reason, tokens=bill.tokens)]
@@ -201,24 +201,22 @@ class Entities(Judge):
             Sheet(case.document, candidate, rubric, truth, found, self._settings.sections)
             for candidate, found in zip(readable, extracted, strict=True)
         ]
-        asked = [(question, sheet.bill) for sheet in sheets for question in sheet.questions]
-        votes = iter(await self._voting.ask(asked, model))
-        found = {sheet.candidate.system: self._verdict(sheet, votes) for sheet in sheets}
-        verdicts = [
-            found.get(candidate.system) or self._unscored(case.document, candidate)
+        await self._voting.ask([question for one in sheets for question in one.questions], model)
+        by_system = {sheet.candidate.system: sheet for sheet in sheets}
+        return Judged([
+            self._verdict(case.document, candidate, by_system.get(candidate.system))
             for candidate in case.candidates
-        ]
-        return Judged(verdicts)
+        ])  # fmt: skip
 
     def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[Mapping[str, Any]] | Failed:
-        for brief in briefs:
-            if brief.status == "ok":
-                return rubric_of(brief.content, self._settings.at_least)
-            return Failed(brief.reason)
-        return Failed("the rubric was never written")
+        if not briefs:
+            return Failed("the rubric was never written")
+        if briefs[0].status != "ok":
+            return Failed(briefs[0].reason)
+        return rubric_of(briefs[0].content, self._settings.at_least)
 
     def _truth(self, document: Document, briefs: Sequence[Brief]) -> str | None:
-        """Beside the source: the one reference, or what many have in common."""
+        """The ground truth beside the source: the one reference, or what many have in common."""
         match origin_of(document, self._settings.rubric):
             case "reference":
                 return next((text for text in document.references if text.strip()), None)
@@ -227,15 +225,13 @@ class Entities(Judge):
                 return None if isinstance(rubric, Failed) else outline(rubric)
         return None
 
-    def _verdict(self, sheet: Sheet, votes: Iterator[Vote]) -> Verdict:
-        known = (sheet.document.doc_id, sheet.candidate.system, self.name, ANY_AXIS)
-        return Verdict(*known, sheet.evidence(votes), tokens=sheet.bill.tokens)
-
-    def _unscored(self, document: Document, candidate: Candidate) -> Verdict:
+    def _verdict(self, document: Document, candidate: Candidate, sheet: Sheet | None) -> Verdict:
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        return Verdict(*known, {}, "unscored", reason_unscorable(document, candidate))
+        if sheet is None:
+            return Verdict(*known, {}, "unscored", reason_unscorable(document, candidate))
+        return Verdict(*known, sheet.evidence(), tokens=sheet.bill.tokens)
 
-    # the driver: arithmetic, no model
+    # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self._scores(verdict, majority)
@@ -265,6 +261,8 @@ class Entities(Judge):
 
 @dataclass(frozen=True)
 class _ByModel:
+    """Scores by the model of the votes where it has one for the aspect, else by majority."""
+
     scores: Callable[[Verdict, Decide], list[Score]]
     model: VoteModel
 
@@ -276,7 +274,6 @@ class _ByModel:
         return self.scores(verdict, self._decide)
 
     def _decide(self, aspect: Aspect, votes: Votes) -> Answer | Failed:
-        """By the model, of the aspects that it has; by majority, of others."""
         if aspect not in self.model.aspects:
             return majority(aspect, votes)
         ruled = self.model.of(aspect, votes)

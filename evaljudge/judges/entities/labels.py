@@ -3,22 +3,21 @@
 {"doc_id": "d1", "system": "A", "aspect": "correctness", "entity": "The river rose",
  "heading": null, "words": "The river rose in the night", "verdict": "yes", "label": null}
 
-People put one of the aspect's answers (OPTIONS) in place of null; of readability, `yes` is a
-sentence with an issue. A label belongs to the entity of its candidate and aspect whose text is
-the same but for case and space. Where several are, the first row is the first's: an export keeps
-their order. Cohen's kappa and its interval are those of agreement/labels.py.
+People replace null by one of the aspect's answers (OPTIONS); for readability, `yes` is a sentence
+with an issue. A label belongs to the entity of its candidate and aspect whose text is the same
+except for case and space. Where several entities have the same text, the rows are matched in their
+order, which an export keeps. Cohen's kappa and its interval are computed by agreement/labels.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-from evaljudge.agreement import cohen_kappa
+from evaljudge.agreement import LabelAgreement, cohen_kappa
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
@@ -28,26 +27,22 @@ from evaljudge.text import shown
 
 At = tuple[str, str, Aspect, str]
 """A document, a system, an aspect and an entity's folded text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A verdict that people may have a label for."""
-
-    at: At
-    verdict: Answer | None
+Answered = tuple[At, Answer | None]
+"""A verdict that people may have a label for."""
+Pair = tuple[Answer | None, Answer, int]
+"""A verdict, its label, and the document's number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """A file's rows: each entity's labels in their order; None where a row is not filled in."""
+    """Each entity's labels in the order of the file; None where a row is not filled in."""
 
     file: str
     rows: Mapping[At, Sequence[Answer | None]]
 
 
 def question_rows(text: JudgedText) -> Iterator[dict[str, Any]]:
-    """To be exported."""
+    """The rows of an export."""
     for question in questions(text.judged, text.text):
         yield {
             "doc_id": text.doc_id,
@@ -63,12 +58,12 @@ def question_rows(text: JudgedText) -> Iterator[dict[str, Any]]:
 
 
 def answered(text: JudgedText, labels: Labels) -> list[Answered]:
-    """Those of a candidate's verdicts that the file has rows for."""
+    """The verdicts on a candidate that the file has rows for."""
     found = (
-        Answered((text.doc_id, text.system, asked.aspect, folded(asked.entity)), asked.verdict)
+        ((text.doc_id, text.system, asked.aspect, folded(asked.entity)), asked.verdict)
         for asked in questions(text.judged, text.text)
     )
-    return [one for one in found if one.at in labels.rows]
+    return [one for one in found if one[0] in labels.rows]
 
 
 def folded(entity: str) -> str:
@@ -89,21 +84,19 @@ def _label(row: Row) -> tuple[At, Answer | None]:
     doc_id, system, name, entity = (
         _text(row, field) for field in ("doc_id", "system", "aspect", "entity")
     )
-    for aspect, answers in OPTIONS.items():
-        if aspect == name:
-            return (doc_id, system, aspect, folded(entity)), _answer(row, answers)
-    raise UserError(f"{row.place}: {unknown('aspect', name, OPTIONS)}")
+    aspect = next((aspect for aspect in OPTIONS if aspect == name), None)
+    if aspect is None:
+        raise UserError(f"{row.place}: {unknown('aspect', name, OPTIONS)}")
+    return (doc_id, system, aspect, folded(entity)), _answer(row, OPTIONS[aspect])
 
 
-def _answer(row: Row, answers: Iterable[Answer]) -> Answer | None:
+def _answer(row: Row, answers: Sequence[Answer]) -> Answer | None:
     if "label" not in row.fields:
         raise UserError(f"{row.place}: needs `label`: an answer, or null")
     label = row.fields["label"]
-    if label is None:
-        return None
-    for answer in answers:
-        if answer == label:
-            return answer
+    found = next((answer for answer in answers if answer == label), None)
+    if found or label is None:
+        return found
     said = shown(label) if isinstance(label, str) else json.dumps(label)[:60]
     raise UserError(f"{row.place}: `label` is {said}: give one of {', '.join(answers)}, or null")
 
@@ -132,52 +125,48 @@ class EntityAgreementRow:
     blank: int  # rows without a label
 
 
-class LabelMatching:
-    """Verdicts and labels side by side; `see` each verdict that the file has rows for, in order."""
-
-    def __init__(self, judge: str, labels: Labels) -> None:
-        self._judge, self._file = judge, labels.file
-        self._left = {at: list(reversed(given)) for at, given in labels.rows.items()}
-        self._blank = Counter(
-            at[2] for at, given in labels.rows.items() for label in given if label is None
-        )
-        self._pairs: dict[Aspect, list[tuple[int, Answer | None, Answer]]] = {}
-        self._documents: dict[str, int] = {}
-
-    def see(self, found: Answered) -> None:
-        left = self._left[found.at]
-        label = left.pop() if left else None
+def label_agreement(
+    judge: str, labels: Labels, verdicts: Sequence[Answered], resamples: int, seed: int
+) -> list[EntityAgreementRow]:
+    """A row for each aspect that the file has rows of; `verdicts`: all that it has rows for."""
+    left = {at: list(reversed(given)) for at, given in labels.rows.items()}
+    documents: dict[str, int] = {}
+    pairs: dict[Aspect, list[Pair]] = {at[2]: [] for at in left}
+    for at, verdict in verdicts:
+        label = left[at].pop() if left[at] else None
         if label is not None:
-            document = self._documents.setdefault(found.at[0], len(self._documents))
-            self._pairs.setdefault(found.at[2], []).append((document, found.verdict, label))
-
-    def rows(self, resamples: int, seed: int) -> list[EntityAgreementRow]:
-        """Of each aspect that the file has rows of."""
-        there = {at[2] for at in self._left}
-        return [self._row(aspect, resamples, seed) for aspect in OPTIONS if aspect in there]
-
-    def _row(self, aspect: Aspect, resamples: int, seed: int) -> EntityAgreementRow:
-        pairs = self._pairs.get(aspect, [])
-        codes = {answer: float(code) for code, answer in enumerate(OPTIONS[aspect])}
-        found = cohen_kappa(
-            [nan if verdict is None else codes[verdict] for _, verdict, _ in pairs],
-            [codes[label] for *_, label in pairs],
-            [document for document, *_ in pairs],
-            resamples=resamples,
-            seed=seed,
+            document = documents.setdefault(at[0], len(documents))
+            pairs[at[2]].append((verdict, label, document))
+    rows = []
+    for aspect in (aspect for aspect in OPTIONS if aspect in pairs):
+        found = _kappa(aspect, pairs[aspect], resamples, seed)
+        same = sum(verdict == label for verdict, label, _ in pairs[aspect])
+        unmet = [label for at, rest in left.items() if at[2] == aspect for label in rest]
+        given = [label for at, those in labels.rows.items() if at[2] == aspect for label in those]
+        rows.append(
+            EntityAgreementRow(
+                judge=judge,
+                aspect=aspect,
+                file=labels.file,
+                kappa=found.value,
+                low=found.low,
+                high=found.high,
+                same=same / found.n if found.n else None,
+                n=found.n,
+                unscored=found.skipped,
+                unmet=len(unmet) - unmet.count(None),
+                blank=given.count(None),
+            )
         )
-        same = sum(verdict == label for _, verdict, label in pairs)
-        left = [label for at, given in self._left.items() if at[2] == aspect for label in given]
-        return EntityAgreementRow(
-            judge=self._judge,
-            aspect=aspect,
-            file=self._file,
-            kappa=found.value,
-            low=found.low,
-            high=found.high,
-            same=same / found.n if found.n else None,
-            n=found.n,
-            unscored=found.skipped,
-            unmet=sum(label is not None for label in left),
-            blank=self._blank[aspect],
-        )
+    return rows
+
+
+def _kappa(aspect: Aspect, pairs: Sequence[Pair], resamples: int, seed: int) -> LabelAgreement:
+    codes = {answer: float(code) for code, answer in enumerate(OPTIONS[aspect])}
+    return cohen_kappa(
+        [nan if verdict is None else codes[verdict] for verdict, _, _ in pairs],
+        [codes[label] for _, label, _ in pairs],
+        [document for _, _, document in pairs],
+        resamples=resamples,
+        seed=seed,
+    )

@@ -1,4 +1,4 @@
-"""What each prompt's answer has turned out to mean in a run, in place of one ballot for each.
+"""Votes weighed by how reliable each prompt was in a run, in place of one ballot for each prompt.
 
     coverage     presence     support    in the run      the ballots say    the model says
     yes          no           yes        130 entities    yes                yes, .91
@@ -6,9 +6,9 @@
     no           partially    yes         62 entities    no                 no, .77
     partially    no           yes         54 entities    no                 partially, .85
 
-All patterns of a run together say how each prompt errs, although nobody tells a single true answer
+All patterns of a run together show how each prompt errs, although nobody says a single true answer
 (see agreement/voters.py). Here `support` says yes to nearly everything, and `coverage` errs least.
-What is kept of each aspect, with the scores:
+This is kept of each aspect, with the scores:
 
     {"identified": true, "converged": true, "entities": 3000, "labels": ["yes", "no", …],
      "prompts": ["coverage", …], "shares": {"yes": .56, …},
@@ -17,11 +17,11 @@ What is kept of each aspect, with the scores:
 Policy:
 - An entity counts once for each candidate that it was asked of. One without an answer counts for
   nothing, and stays without a verdict.
-- Prompts are taken to err independently of each other. Where two make the same mistakes, they are
+- Prompts are assumed to err independently of each other. Two that make the same mistakes are
   believed too much.
-- Nothing is identified where no entity has three answers: the rules of the ballots hold then.
-- Verdicts that are equally likely are decided by the rules of the ballots, if these name one.
-- The model is what is kept: numbers of DIGITS digits, so that a machine which adds up in another
+- Where no entity has three answers nothing can be identified, and the rules of the ballots hold.
+- Among equally likely verdicts, the rules of the ballots decide, if their verdict is one of them.
+- The numbers are kept, and used, with DIGITS digits, so that a machine that adds up in another
   order comes to the same.
 """
 
@@ -29,17 +29,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import fsum, prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Votes, answers, ruling
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
-
-if TYPE_CHECKING:
-    from evaljudge.agreement import Voters
 
 Chances = Mapping[Answer, float]
 """How likely each verdict is; they sum to 1."""
@@ -50,23 +47,23 @@ PLACES: Mapping[Aspect, tuple[str, str]] = {
     "completeness": ("rubric", "votes"),
     "correctness": ("entities", "correctness"),
 }
-"""Of the aspects that three prompts ask after: where their votes lie in the evidence."""
+"""Where the votes are in the evidence, for the aspects that have three prompts."""
 TIED = 1e-9
 DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """How often the prompts answered so, over all entities that have an answer."""
+    """How often the prompts answered in each way, over all entities that have an answer."""
 
     prompts: tuple[str, ...]
-    """Those that ever answered, by name."""
+    """Those that ever answered, sorted by name."""
     counts: Counter[Pattern]
 
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """An entity's verdict; without chances where nothing is identified, by the ballots' rules."""
+    """An entity's verdict; where nothing is identified, by the ballots' rules, without chances."""
 
     verdict: Answer
     chances: Chances | None
@@ -74,7 +71,7 @@ class Modelled:
 
 @dataclass(frozen=True)
 class AspectModel:
-    """What the answers about one aspect mean; where nothing is identified, without numbers."""
+    """What the answers about one aspect mean; without numbers where nothing is identified."""
 
     identified: bool
     converged: bool
@@ -86,7 +83,7 @@ class AspectModel:
     """By prompt, true answer and answer given."""
 
     def of(self, given: Mapping[str, Answer]) -> Modelled | Failed:
-        """Of an entity that each of these prompts gave this answer."""
+        """The verdict on an entity that the prompts gave these answers."""
         voted = ruling(list(given.values()), lost=len(self.prompts) - len(given))
         if isinstance(voted, Failed) and (not given or not self.identified):
             return voted
@@ -126,42 +123,41 @@ class VoteModel:
 
 
 def patterns(verdicts: Iterable[Verdict]) -> dict[Aspect, Patterns]:
-    """What is kept of a run of any length: its distinct patterns, and how often each occurs."""
+    """The distinct patterns of a run of any length, and how often each occurs."""
     counts: dict[Aspect, Counter[frozenset[tuple[str, Answer]]]] = {a: Counter() for a in PLACES}
     for verdict in verdicts:
-        for aspect, counted in counts.items():
-            counted.update(frozenset(given.items()) for given in _given(verdict, aspect))
+        for aspect, (part, place) in PLACES.items():
+            entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
+            given = (answers(aspect, entity[place]) for entity in entities)
+            counts[aspect].update(frozenset(one.items()) for one in given if one)
     return {aspect: _patterns(counted) for aspect, counted in counts.items()}
-
-
-def _given(verdict: Verdict, aspect: Aspect) -> Iterator[dict[str, Answer]]:
-    """The answers about each entity that has one."""
-    part, place = PLACES[aspect]
-    entities = verdict.evidence.get(part, []) if verdict.status == "ok" else []
-    for entity in entities:
-        if given := answers(aspect, entity[place]):
-            yield given
 
 
 def _patterns(counted: Counter[frozenset[tuple[str, Answer]]]) -> Patterns:
     prompts = tuple(sorted({prompt for given in counted for prompt, _ in given}))
-    counts: Counter[Pattern] = Counter()
-    for given, times in counted.items():
-        by_prompt = dict(given)
-        counts[tuple(by_prompt.get(prompt) for prompt in prompts)] = times
-    return Patterns(prompts, counts)
+    by_prompt = [(dict(given), times) for given, times in counted.items()]
+    counts = {tuple(given.get(prompt) for prompt in prompts): n for given, n in by_prompt}
+    return Patterns(prompts, Counter(counts))
 
 
 def model_votes(found: Mapping[Aspect, Patterns]) -> VoteModel:
-    """Of each aspect; the order in which the patterns were met does not matter."""
-    return VoteModel({aspect: _modelled(aspect, mine) for aspect, mine in found.items()})
+    """The order in which the patterns were met does not matter."""
+    return VoteModel({aspect: _modelled(OPTIONS[aspect], mine) for aspect, mine in found.items()})
 
 
-def _modelled(aspect: Aspect, found: Patterns) -> AspectModel:
-    labels, entities = OPTIONS[aspect], found.counts.total()
+def _modelled(labels: tuple[Answer, ...], found: Patterns) -> AspectModel:
+    from evaljudge.agreement import dawid_skene  # imports scipy, which no worker needs
+    from evaljudge.agreement.voters import MISSING
+
+    entities = found.counts.total()
     if not entities:
         return AspectModel(False, False, 0, labels, found.prompts)
-    fitted = _fitted(labels, found)
+    code = {label: number for number, label in enumerate(labels)}
+    rows = sorted(
+        ([code[a] if a else MISSING for a in pattern], times)
+        for pattern, times in found.counts.items()
+    )
+    fitted = dawid_skene([row for row, _ in rows], len(labels), [times for _, times in rows])
     known = (fitted.identified, fitted.converged, entities, labels, found.prompts)
     if not fitted.identified:
         return AspectModel(*known)
@@ -170,18 +166,6 @@ def _modelled(aspect: Aspect, found: Patterns) -> AspectModel:
         for prompt, of_prompt in zip(found.prompts, fitted.confusions.tolist(), strict=True)
     }
     return AspectModel(*known, _by_label(labels, fitted.shares.tolist()), confusions)
-
-
-def _fitted(labels: Sequence[Answer], found: Patterns) -> Voters:
-    from evaljudge.agreement import dawid_skene  # scipy with it: no worker needs it
-    from evaljudge.agreement.voters import MISSING
-
-    code = {label: number for number, label in enumerate(labels)}
-    rows = sorted(
-        ([code[a] if a else MISSING for a in pattern], times)
-        for pattern, times in found.counts.items()
-    )
-    return dawid_skene([row for row, _ in rows], len(labels), [times for _, times in rows])
 
 
 def _by_label(labels: Sequence[Answer], numbers: Sequence[float]) -> dict[Answer, float]:

@@ -1,16 +1,16 @@
-"""The rubric: which entities a good text has, from what people wrote, or from the source itself.
+"""The rubric: which entities a good text has, from what people wrote or from the source itself.
 
     from one text     its entities
-    from many         those that `at_least` of them have (5 of 11; of fewer, as large a part)
+    from many         those that `at_least` of them have (by default 5 of 11, or the same share)
 
         reference 1   The river rose | The bridge closed          the pool, one reference at a time:
         reference 2   The bridge was shut | Two hikers stranded   whatever is not in it already
         …             then for every reference: does it state this entity?
         rubric        The bridge closed (7 of 11) | The river rose (5 of 11)
 
-Whether two say the same is voted on by the model, or measured by a sentence encoder
-(`match: embedding`: as similar as `similar`, by the cosine). How many references have an entity is
-kept, and only the judging counts off: another `at_least` writes nothing anew.
+Whether two entities are the same is decided by the model, or by a sentence encoder
+(`match: embedding`: their cosine is at least `similar`). The brief keeps which references have each
+entity, and `at_least` is applied when a candidate is judged: another value needs no new brief.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from math import ceil, fsum
 from typing import Any, Literal
 
-from evaljudge.judges.entities.extraction import Entity, Extraction, folded, numbered
+from evaljudge.judges.entities.extraction import Entity, Extraction, Noun, folded, numbered
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Vector
@@ -30,7 +30,7 @@ from evaljudge.records import Document
 
 Origin = Literal["references", "reference", "source"]
 PAPERS_SHARE = 5 / 11
-"""Of the references, where nothing else is said: five of SummEval's eleven."""
+"""The default share of the references: five of SummEval's eleven."""
 COVERED = Options(("Yes", "No"))
 STATED = Options(("Yes", "No", "Partially"))
 TEMPLATES = ("entities.covered", "entities.stated")
@@ -38,7 +38,7 @@ TEMPLATES = ("entities.covered", "entities.stated")
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """How two entities are found to be the same."""
+    """How it is decided whether two entities are the same."""
 
     by: Literal["model", "embedding"] = "model"
     encoder: str = ""
@@ -47,14 +47,14 @@ class Matching:
 
 @dataclass
 class Pooled:
-    """An entity of some reference, and which references have it."""
+    """An entity of some reference, and the numbers of the references that have it."""
 
     entity: Entity
     having: set[int]
 
 
 def origin_of(document: Document, wanted: Literal["auto"] | Origin) -> Origin:
-    """`auto`: by what there is."""
+    """`auto` is settled by the document's references."""
     if wanted != "auto":
         return wanted
     there = sum(bool(text.strip()) for text in document.references)
@@ -73,21 +73,15 @@ class RubricWriting:
         self._pack.check("entities.stated", ["entity", "reference"], **self._words)
 
     async def write(self, document: Document, model: Model, bill: Bill) -> dict[str, Any] | Failed:
-        """A brief's content."""
+        """The content of the brief."""
         origin = origin_of(document, self._wanted)
         texts = [text for text in document.references if text.strip()]
-        if origin == "source":
-            return await self._of_one(origin, document.source, model, bill)
-        if not texts:
+        if origin != "source" and not texts:
             return Failed("no reference to take entities from")
-        if origin == "reference":
-            return await self._of_one(origin, texts[0], model, bill)
-        return await self._of_many(texts, model, bill)
-
-    async def _of_one(
-        self, origin: Origin, text: str, model: Model, bill: Bill
-    ) -> dict[str, Any] | Failed:
-        noun: Literal["source", "target"] = "source" if origin == "source" else "target"
+        if origin == "references":
+            return await self._of_many(texts, model, bill)
+        text = document.source if origin == "source" else texts[0]
+        noun: Noun = "source" if origin == "source" else "target"
         (found,) = await self._extraction.extract([text], model, noun)
         bill += found.bill
         if isinstance(found.entities, Failed):
@@ -106,9 +100,8 @@ class RubricWriting:
             return Failed(f"no reference's entities could be had: {failed[0].reason}")
         pooling = _Pooling(self, texts, model, bill)
         entities = [() if isinstance(e.entities, Failed) else e.entities for e in found]
-        by_model = self.matching.by == "model"
-        pool = await (pooling.by_model if by_model else pooling.by_embedding)(entities)
-        lost = pooling.lost
+        match = pooling.by_model if self.matching.by == "model" else pooling.by_embedding
+        pool, lost = await match(entities), pooling.lost
         return {
             "from": "references",
             "texts": len(texts),
@@ -118,13 +111,8 @@ class RubricWriting:
             "lost": {"votes": len(lost), "reason": lost[0].reason if lost else ""},
         }
 
-    def ask_covered(self, entity: Entity, pool: Sequence[Pooled]) -> Prompt:
-        given = {"entity": entity.text, "entities": numbered([one.entity.text for one in pool])}
-        return self._pack.render("entities.covered", given, **self._words)
-
-    def ask_stated(self, entity: Entity, reference: str) -> Prompt:
-        given = {"entity": entity.text, "reference": reference}
-        return self._pack.render("entities.stated", given, **self._words)
+    def prompt(self, template: str, entity: Entity, **given: str) -> Prompt:
+        return self._pack.render(template, {"entity": entity.text, **given}, **self._words)
 
 
 def _as_json(entity: Entity) -> dict[str, Any]:
@@ -132,7 +120,7 @@ def _as_json(entity: Entity) -> dict[str, Any]:
 
 
 class _Pooling:
-    """One document's references while their entities are matched; `lost`: votes without a reply."""
+    """Matches the entities of one document's references; `lost`: votes without a reply."""
 
     def __init__(
         self, writing: RubricWriting, texts: Sequence[str], model: Model, bill: Bill
@@ -141,24 +129,21 @@ class _Pooling:
         self.lost: list[Failed] = []
 
     async def by_model(self, found: Sequence[Sequence[Entity]]) -> list[Pooled]:
-        pool: list[Pooled] = []
+        ask, pool = self._writing.prompt, list[Pooled]()
         for number, entities in enumerate(found):
             new = _not_in(pool, entities, number)
-            prompts = [self._writing.ask_covered(one, pool) for one in new] if pool else []
+            known = numbered([one.entity.text for one in pool])
+            prompts = [ask("entities.covered", one, entities=known) for one in new if pool]
             covered = await self._choose(prompts, COVERED) or [""] * len(new)
             answers = zip(new, covered, strict=True)
             pool += [Pooled(one, {number}) for one, answer in answers if answer != "Yes"]
-        await self._count(pool)
-        return pool
-
-    async def _count(self, pool: Sequence[Pooled]) -> None:
-        """Which other references state each of the pool's entities."""
-        texts = list(enumerate(self._texts))
+        texts = enumerate(self._texts)
         open_ = [(one, n, text) for n, text in texts for one in pool if n not in one.having]
-        prompts = [self._writing.ask_stated(one.entity, text) for one, _, text in open_]
+        prompts = [ask("entities.stated", one.entity, reference=text) for one, _, text in open_]
         for (one, n, _), reply in zip(open_, await self._choose(prompts, STATED), strict=True):
             if reply == "Yes":
                 one.having.add(n)
+        return pool
 
     async def by_embedding(self, found: Sequence[Sequence[Entity]]) -> list[Pooled]:
         matching = self._writing.matching
@@ -176,7 +161,7 @@ class _Pooling:
         return [one for one, _ in pool]
 
     async def _choose(self, prompts: Sequence[Prompt], options: Options) -> list[str]:
-        """The likeliest answers; where there was no reply, none, and its loss is noted."""
+        """The likeliest answers; an empty one where there was no reply, which `lost` then has."""
         if not prompts:
             return []
         replies = await self._model.choose(prompts, options)
@@ -187,12 +172,15 @@ class _Pooling:
 
 
 def _not_in(pool: Sequence[Pooled], entities: Sequence[Entity], number: int) -> list[Entity]:
-    """Those that the pool does not have word for word; those it has, this reference has too."""
+    """The entities that the pool does not have word for word; the others get this reference."""
     known = {folded(one.entity.text): one for one in pool}
+    new = []
     for entity in entities:
-        if folded(entity.text) in known:
-            known[folded(entity.text)].having.add(number)
-    return [one for one in entities if folded(one.text) not in known]
+        if same := known.get(folded(entity.text)):
+            same.having.add(number)
+        else:
+            new.append(entity)
+    return new
 
 
 def _cosine(one: Vector, other: Vector) -> float:
@@ -203,7 +191,7 @@ RubricEntry = Mapping[str, Any]
 
 
 def rubric_of(content: Mapping[str, Any], at_least: int | None) -> list[RubricEntry] | Failed:
-    """The entities that count, as the brief has them; why there are none."""
+    """The brief's entities that count; Failed where there are none."""
     listed, texts = content["entities"], content["texts"]
     if content["from"] != "references":
         return list(listed) or Failed(f"no entity in the {content['from']}")
@@ -215,7 +203,7 @@ def rubric_of(content: Mapping[str, Any], at_least: int | None) -> list[RubricEn
 
 
 def outline(rubric: Sequence[RubricEntry]) -> str:
-    """What many references have in common, as one text: under its headings, where there are any."""
+    """What many references have in common, as one text; under headings, where there are any."""
     sections: dict[str, list[str]] = {}
     for one in rubric:
         sections.setdefault(one["heading"], []).append(one["entity"])

@@ -1,4 +1,4 @@
-"""A candidate's sheet: every question that is asked about it, and the evidence once all have votes.
+"""A candidate's sheet: every question asked about it, and the evidence that the votes make.
 
 rubric      "The bridge closed"  presence yes, coverage yes, support partially
 entities    "The river rose"     [0, 15] under “Events”: facts yes, … | definition yes, …
@@ -7,9 +7,10 @@ sentences   [0, 42]              flow no, language no, grammar yes, spelling no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from evaljudge.judges.entities.equations import Aspect, Vote, Votes, ruling_of
@@ -38,48 +39,55 @@ class Sheet:
 
     @cached_property
     def questions(self) -> list[BallotQuestion]:
-        return [
-            *(question for entity in self._rubric for question in self._of_rubric(entity)),
-            *(question for entity in self._entities for question in self._of_entity(entity)),
-            *(question for place in self._sentences for question in self._of_sentence(place)),
-        ]
-
-    @property
-    def _rubric(self) -> Sequence[str]:
-        return () if isinstance(self.rubric, Failed) else self.rubric
-
-    @property
-    def _entities(self) -> Sequence[Entity]:
-        found = self.extracted.entities
-        return () if isinstance(found, Failed) else found
+        on_entities = (asked for _, own in self._on_entities for asked in own.values())
+        on_sentences = (asked for _, asked in self._on_sentences)
+        return list(chain(*self._on_rubric, *on_entities, *on_sentences))
 
     @cached_property
-    def _sentences(self) -> list[Sentence]:
-        return sentences(self.candidate.text)
-
-    def _of_rubric(self, entity: str) -> Iterator[BallotQuestion]:
+    def _on_rubric(self) -> list[list[BallotQuestion]]:
+        entities = () if isinstance(self.rubric, Failed) else self.rubric
         material = {"target": self.candidate.text}
-        for prompt in PROMPTS["completeness"]:
-            yield BallotQuestion("completeness", prompt, entity, material)
+        return [self._ask("completeness", entity, material) for entity in entities]
 
-    def _of_entity(self, entity: Entity) -> Iterator[BallotQuestion]:
-        yield from self._on_correctness(entity)
-        yield from self._on_alignment(entity)
-
-    def _on_correctness(self, entity: Entity) -> Iterator[BallotQuestion]:
+    @cached_property
+    def _on_entities(self) -> list[tuple[Entity, dict[Aspect, list[BallotQuestion]]]]:
+        found = self.extracted.entities
         material = {"source": self.document.source, "truth": self.truth}
-        for prompt in PROMPTS["correctness"]:
-            yield BallotQuestion("correctness", prompt, entity.text, material)
+        return [
+            (
+                entity,
+                {
+                    "correctness": self._ask("correctness", entity.text, material),
+                    "alignment": self._on_alignment(entity),
+                },
+            )
+            for entity in (() if isinstance(found, Failed) else found)
+        ]
 
-    def _on_alignment(self, entity: Entity) -> Iterator[BallotQuestion]:
-        yield BallotQuestion("alignment", "definition", entity.text, self._by_definition(entity))
+    @cached_property
+    def _on_sentences(self) -> list[tuple[Sentence, list[BallotQuestion]]]:
+        material = {"target": self.candidate.text}
+        places = sentences(self.candidate.text)
+        return [(place, self._ask("readability", place.text, material)) for place in places]
+
+    def _ask(
+        self, aspect: Aspect, subject: str, material: Mapping[str, str | None]
+    ) -> list[BallotQuestion]:
+        prompts = PROMPTS[aspect]
+        return [BallotQuestion(aspect, one, subject, material, self.bill) for one in prompts]
+
+    def _on_alignment(self, entity: Entity) -> list[BallotQuestion]:
+        material = {"definition": self._by_definition(entity)}
         if self.truth:
             heading = entity.heading if self._is_sectioned and self._headings_of_truth else ""
-            section = {"truth": self.truth, "heading": heading}
-            yield BallotQuestion("alignment", "section", entity.text, section)
+            material["section"] = {"truth": self.truth, "heading": heading}
+        return [
+            BallotQuestion("alignment", prompt, entity.text, given, self.bill)
+            for prompt, given in material.items()
+        ]
 
     def _by_definition(self, entity: Entity) -> dict[str, str | None]:
-        """A heading says what belongs there; in plain text, what the source is about."""
+        """What belongs under the entity's heading; without headings, what the source is about."""
         if not entity.heading or not self._is_sectioned:
             return {"source": self.document.source}
         found = (d for h, d in self.definitions.items() if same_heading(h, entity.heading))
@@ -87,7 +95,7 @@ class Sheet:
 
     @cached_property
     def _is_sectioned(self) -> bool:
-        """One heading that is known nowhere else may be no more than “Here is the summary:”."""
+        """A single unknown heading does not count: it may be just “Here is the summary:”."""
         headings = _headings(self.candidate.text)
         known = [*self.definitions, *self._headings_of_truth]
         return len(headings) > 1 or any(same_heading(h, k) for h in headings for k in known)
@@ -96,42 +104,18 @@ class Sheet:
     def _headings_of_truth(self) -> list[str]:
         return _headings(self.truth or "")
 
-    def _of_sentence(self, place: Sentence) -> Iterator[BallotQuestion]:
-        material = {"target": self.candidate.text}
-        for prompt in PROMPTS["readability"]:
-            yield BallotQuestion("readability", prompt, place.text, material)
-
-    def evidence(self, votes: Iterator[Vote]) -> dict[str, Any]:
-        """`votes`: their next ones are those on `questions`, in their order."""
+    def evidence(self) -> dict[str, Any]:
+        """Of a verdict, once all questions have their votes."""
         return {
-            "rubric": [self._of_wanted(entity, votes) for entity in self._rubric],
-            "entities": [self._of_found(entity, votes) for entity in self._entities],
+            "rubric": [_wanted(asked) for asked in self._on_rubric],
+            "entities": [_found(entity, own) for entity, own in self._on_entities],
             "sentences": [
-                {"span": [place.start, place.end], "votes": _next(self._of_sentence(place), votes)}
-                for place in self._sentences
+                {"span": [place.start, place.end], "votes": _votes(asked)}
+                for place, asked in self._on_sentences
             ],
             "dropped": list(self.extracted.dropped),
             "failed": self._failed(),
             "replies": asdict(self.bill.replies),
-        }
-
-    def _of_wanted(self, entity: str, votes: Iterator[Vote]) -> dict[str, Any]:
-        own = _next(self._of_rubric(entity), votes)
-        return {"entity": entity, "votes": own, "ruling": _ruling("completeness", own)}
-
-    def _of_found(self, entity: Entity, votes: Iterator[Vote]) -> dict[str, Any]:
-        correctness = _next(self._on_correctness(entity), votes)
-        alignment = _next(self._on_alignment(entity), votes)
-        return {
-            "entity": entity.text,
-            "span": [entity.start, entity.end],
-            "heading": entity.heading or None,
-            "correctness": correctness,
-            "alignment": alignment,
-            "rulings": {
-                "correctness": _ruling("correctness", correctness),
-                "alignment": _ruling("alignment", alignment),
-            },
         }
 
     def _failed(self) -> dict[str, str]:
@@ -139,8 +123,24 @@ class Sheet:
         return {name: part.reason for name, part in parts.items() if isinstance(part, Failed)}
 
 
+def _wanted(asked: Sequence[BallotQuestion]) -> dict[str, Any]:
+    votes = _votes(asked)
+    return {"entity": asked[0].subject, "votes": votes, "ruling": _ruling("completeness", votes)}
+
+
+def _found(entity: Entity, asked: Mapping[Aspect, Sequence[BallotQuestion]]) -> dict[str, Any]:
+    votes: dict[str, Votes] = {aspect: _votes(own) for aspect, own in asked.items()}
+    rulings = {aspect: _ruling(aspect, votes[aspect]) for aspect in asked}
+    known = {"entity": entity.text, "span": [entity.start, entity.end]}
+    return {**known, "heading": entity.heading or None, **votes, "rulings": rulings}
+
+
+def _votes(asked: Sequence[BallotQuestion]) -> dict[str, Vote]:
+    return {question.prompt: question.vote for question in asked}
+
+
 def _ruling(aspect: Aspect, votes: Votes) -> dict[str, str]:
-    """So that whoever reads the evidence can tell what is denied from what is divided."""
+    """For readers of the evidence, who can so tell what is denied from what is divided."""
     found = ruling_of(aspect, votes)
     if isinstance(found, Failed):
         return {"failed": found.reason}
@@ -149,8 +149,3 @@ def _ruling(aspect: Aspect, votes: Votes) -> dict[str, str]:
 
 def _headings(text: str) -> list[str]:
     return list(dict.fromkeys(one.heading for one in sentences(text) if one.heading))
-
-
-def _next(questions: Iterator[BallotQuestion], votes: Iterator[Vote]) -> dict[str, Vote]:
-    """By prompt; as many votes are taken as there are questions."""
-    return {question.prompt: next(votes) for question in questions}

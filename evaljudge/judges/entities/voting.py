@@ -1,18 +1,18 @@
-"""Ballots: what each prompt says of each entity or sentence, with its probabilities or reasons.
+"""Votes: what each prompt says about each entity or sentence, with its probabilities or reasons.
 
     presence, "The bridge closed"    {"answer": "yes", "p": {"yes": .8, …}, "mass": .97}
     `reasoning: true`                {"answer": "partially", "reason": "It names no bridge. …"}
     no reply that can be read        {"failed": "the reply was cut at its token limit"}
 
-By default every question is a choice of its own. `batch: 8` asks about eight at once; these, and
-all with reasoning, are written under a schema, which has no probabilities.
+By default every question is a choice of its own. `batch: 8` asks about eight entities at once;
+these replies, and all with reasoning, are written under a schema and have no probabilities.
 """
 
 from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaljudge.judges.entities.equations import OPTIONS, Aspect, Vote
@@ -29,33 +29,32 @@ PROMPTS: Mapping[Aspect, tuple[str, ...]] = {
     "alignment": ("definition", "section"),
     "readability": ("flow", "language", "grammar", "spelling"),
 }
-"""Each aspect's angles, as their templates are named; readability's are kinds of issues."""
+"""Each aspect's prompts, as in the names of their templates; readability's are kinds of issues."""
 MATERIAL = ("source", "truth", "target", "heading", "definition")
-"""Of which every question has some."""
+"""The slots of the templates, of which every question fills some."""
 LONGEST_REASON = 600
-"""Letters."""
+"""Characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class BallotQuestion:
-    """What one prompt is asked about one entity or sentence; `given`: its material."""
+    """What one prompt asks about one entity or sentence, and its vote once it is asked."""
 
     aspect: Aspect
     prompt: str
     subject: str
     given: Mapping[str, str | None]
+    """The material, by slot."""
+    bill: Bill
+    vote: Vote = field(default_factory=dict)
 
     @property
     def template(self) -> str:
         return f"entities.{self.aspect}.{self.prompt}"
 
-    @property
-    def slot(self) -> str:
-        return "sentence" if self.aspect == "readability" else "entity"
 
-
-Ballot = tuple[BallotQuestion, Bill]
-"""A question, and who pays for it."""
+def slot_of(aspect: Aspect) -> str:
+    return "sentence" if aspect == "readability" else "entity"
 
 
 def options_of(aspect: Aspect) -> Options:
@@ -63,7 +62,7 @@ def options_of(aspect: Aspect) -> Options:
 
 
 class Voting:
-    """Asks all questions of a case, and gives each its vote."""
+    """Asks all questions of a case, and stores each vote with its question."""
 
     def __init__(self, task: Task, how: Writing, reasoning: bool, batch: int) -> None:
         self._pack, self._how = task.pack, how
@@ -73,48 +72,43 @@ class Voting:
             "target_noun": task.nouns["target"],
             "mode": "reason" if reasoning else "answer" if batch else "choose",
         }
-        for template in templates():
-            slot = "sentence" if ".readability." in template else "entity"
-            self._pack.check(template, [slot], without=MATERIAL, **self._words)
+        for aspect, prompts in PROMPTS.items():
+            for prompt in prompts:
+                name = f"entities.{aspect}.{prompt}"
+                self._pack.check(name, [slot_of(aspect)], without=MATERIAL, **self._words)
 
     @property
     def by_choice(self) -> bool:
         return not self._reasoning and not self._batch
 
-    async def ask(self, ballots: Sequence[Ballot], model: Model) -> list[Vote]:
-        votes: dict[int, Vote] = {}
+    async def ask(self, questions: Sequence[BallotQuestion], model: Model) -> None:
         for aspect in OPTIONS:
-            if mine := {n: one for n, one in enumerate(ballots) if one[0].aspect == aspect}:
-                votes |= await (self._choose if self.by_choice else self._write)(
-                    mine, aspect, model
-                )
-        return [votes[n] for n in range(len(ballots))]
+            if mine := [question for question in questions if question.aspect == aspect]:
+                await (self._choose if self.by_choice else self._write)(mine, aspect, model)
 
     async def _choose(
-        self, ballots: Mapping[int, Ballot], aspect: Aspect, model: Model
-    ) -> dict[int, Vote]:
-        prompts = [self._prompt(question, question.subject) for question, _ in ballots.values()]
+        self, questions: Sequence[BallotQuestion], aspect: Aspect, model: Model
+    ) -> None:
+        prompts = [self._prompt(question, question.subject) for question in questions]
         replies = await model.choose(prompts, options_of(aspect))
-        for (_, bill), reply in zip(ballots.values(), replies, strict=True):
-            bill.tokens += cost([reply])
-        return dict(zip(ballots, map(_chosen, replies), strict=True))
+        for question, reply in zip(questions, replies, strict=True):
+            question.bill.tokens += cost([reply])
+            question.vote = _chosen(reply)
 
     async def _write(
-        self, ballots: Mapping[int, Ballot], aspect: Aspect, model: Model
-    ) -> dict[int, Vote]:
-        batches = _batches(ballots, max(self._batch, 1))
-        written = await gather(*(self._write_batch(batch, aspect, model) for batch in batches))
-        return {n: vote for votes in written for n, vote in votes.items()}
+        self, questions: Sequence[BallotQuestion], aspect: Aspect, model: Model
+    ) -> None:
+        batches = _batches(questions, max(self._batch, 1))
+        await gather(*(self._write_batch(batch, aspect, model) for batch in batches))
 
     async def _write_batch(
-        self, batch: Sequence[tuple[int, Ballot]], aspect: Aspect, model: Model
-    ) -> dict[int, Vote]:
-        (_, (first, bill)), subjects = batch[0], [one.subject for _, (one, _) in batch]
-        schema, prompt = self._schema(aspect, len(batch)), self._prompt(first, numbered(subjects))
-        reply = await ask(prompt, schema, self._how, model, bill)
-        if isinstance(reply, Failed):
-            return {n: {"failed": reply.reason} for n, _ in batch}
-        return {n: _written(reply[str(place)]) for place, (n, _) in enumerate(batch, 1)}
+        self, batch: Sequence[BallotQuestion], aspect: Aspect, model: Model
+    ) -> None:
+        prompt = self._prompt(batch[0], numbered([question.subject for question in batch]))
+        schema = self._schema(aspect, len(batch))
+        reply = await ask(prompt, schema, self._how, model, batch[0].bill)
+        for place, question in enumerate(batch, 1):
+            question.vote = _written(reply if isinstance(reply, Failed) else reply[str(place)])
 
     def _schema(self, aspect: Aspect, count: int) -> Schema:
         answer = {"answer": one_of(options_of(aspect).names)}
@@ -123,7 +117,7 @@ class Voting:
 
     def _prompt(self, question: BallotQuestion, subject: str) -> Prompt:
         material = dict.fromkeys(MATERIAL) | dict(question.given)
-        given = {**material, question.slot: subject}
+        given = {**material, slot_of(question.aspect): subject}
         return self._pack.render(question.template, given, **self._words)
 
 
@@ -131,12 +125,12 @@ def templates() -> list[str]:
     return [f"entities.{aspect}.{prompt}" for aspect, names in PROMPTS.items() for prompt in names]
 
 
-def _batches(ballots: Mapping[int, Ballot], size: int) -> Iterator[list[tuple[int, Ballot]]]:
-    """Numbered, in groups that share a prompt, its material and who pays."""
-    alike: dict[tuple[Any, ...], list[tuple[int, Ballot]]] = {}
-    for n, (question, bill) in ballots.items():
+def _batches(questions: Sequence[BallotQuestion], size: int) -> Iterator[list[BallotQuestion]]:
+    """In groups that share a prompt, its material and a bill."""
+    alike: dict[tuple[Any, ...], list[BallotQuestion]] = {}
+    for question in questions:
         material = tuple(sorted(question.given.items()))
-        alike.setdefault((question.template, material, id(bill)), []).append((n, (question, bill)))
+        alike.setdefault((question.template, material, id(question.bill)), []).append(question)
     for group in alike.values():
         yield from (group[start : start + size] for start in range(0, len(group), size))
 
@@ -148,5 +142,7 @@ def _chosen(reply: Chosen | Failed) -> Vote:
     return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass}
 
 
-def _written(reply: Mapping[str, str]) -> Vote:
+def _written(reply: Mapping[str, str] | Failed) -> Vote:
+    if isinstance(reply, Failed):
+        return {"failed": reply.reason}
     return {"answer": reply["answer"].lower(), "reason": reply.get("reason", "")}

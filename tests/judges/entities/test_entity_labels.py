@@ -20,10 +20,9 @@ from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.commands import Exported, export_entities
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.labels import (
-    Answered,
     EntityAgreementRow,
-    LabelMatching,
     Labels,
+    label_agreement,
     read_labels,
 )
 from evaljudge.judges.entities.view import ShownText
@@ -222,10 +221,9 @@ def test_labels_by_hand(tmp_path: Path) -> None:
 
 def test_the_first_row_of_equal_entities_is_the_first_s() -> None:
     at = ("d", "A", "correctness", "e")
-    matching = LabelMatching("j", Labels("f", {at: [None, "no", "yes"]}))  # type: ignore[dict-item]
-    for verdict in ("yes", "no"):
-        matching.see(Answered(at, verdict))  # type: ignore[arg-type]
-    (row,) = matching.rows(0, 0)
+    labels = Labels("f", {at: [None, "no", "yes"]})  # type: ignore[dict-item]
+    verdicts = [(at, "yes"), (at, "no")]
+    (row,) = label_agreement("j", labels, verdicts, 0, 0)  # type: ignore[arg-type]
     assert (row.n, row.same, row.blank, row.unmet) == (1, 1.0, 1, 1)
 
 
@@ -235,10 +233,8 @@ def matched(
     """From documents, verdicts and labels."""
     ats = [(doc_id, "A", aspect, str(n)) for n, (doc_id, *_) in enumerate(pairs)]
     rows = {at: [given] for at, (*_, given) in zip(ats, pairs, strict=True)}
-    matching = LabelMatching("facts", Labels("f", rows))
-    for at, (_, verdict, _) in zip(ats, pairs, strict=True):
-        matching.see(Answered(at, verdict))
-    (row,) = matching.rows(resamples, 0)
+    verdicts = [(at, verdict) for at, (_, verdict, _) in zip(ats, pairs, strict=True)]
+    (row,) = label_agreement("facts", Labels("f", rows), verdicts, resamples, 0)
     return row
 
 
