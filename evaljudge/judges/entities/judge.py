@@ -2,7 +2,8 @@
 
 After "Evaluate Summarization in Fine-Granularity" (SumAutoEval). An entity is a short phrase with
 one key point. The entities of the ground truth are the rubric, a brief of the document (rubric.py);
-those of a candidate are extracted from it (extraction.py). Several prompts vote on each (voting.py):
+those of a candidate are extracted from it (extraction.py). Several prompts vote on each of them
+(voting.py):
 
     completeness   rubric     presence, coverage, support         yes, no, contradict, partially
     correctness    candidate  facts, details, evidence            yes, no, partially, unknown

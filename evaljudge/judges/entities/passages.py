@@ -1,4 +1,4 @@
-"""A text's sentences: where each stands, and under which heading.
+"""A text's sentences: their places, and the heading that each is under.
 
     Imaging:                                         (a heading is no sentence)
     - Dr. J. Doe saw a CT at 9 a.m. It was normal.
@@ -9,20 +9,20 @@
     Sentence(69, 83, "aspirin 100 mg", "Medications")
 
 A sentence ends
-- with its line, whatever the line ends in: a line is an item, and its bullet is not part of it;
-- at `.`, `!`, `?` or `…` before white space, with what closes behind it, unless a lower-case letter
-  follows or the stop belongs to a title (`Mr.`), another abbreviation (`No. 4`) or an initial;
-- at a stop that stands alone between spaces, whatever follows: texts that were tokenised;
-- at the stops of other scripts (`。`, `؟`, `।`), with or without white space behind them.
+- with its line, which is an item; a bullet before it is not part of the sentence;
+- at `.`, `!`, `?` or `…` before white space, together with closing quotes and brackets, unless a
+  lower-case letter follows or the stop belongs to a title (`Mr.`), another abbreviation (`No. 4`)
+  or an initial;
+- at a stop that is alone between spaces, as in tokenised texts, whatever follows;
+- at the stops of other scripts (`。`, `؟`, `।`), with or without white space after them.
 
-A text without any capital has no lower-case letter to go by: there one may begin a sentence. After
-`U.S.` or `Inc.` a sentence ends only where a word follows that often begins one (`The`). The rules
-err at abbreviations they do not know (before a capital) and where a paragraph was broken into
-lines of equal length.
+In a text without capitals, a lower-case letter may begin a sentence. After `U.S.` or `Inc.` a
+sentence ends only where a word follows that often begins one (`The`). The rules are wrong at
+abbreviations that they do not know (before a capital), and where a paragraph was broken into lines.
 
-Headings are lines of their own: `## Imaging`, `**Imaging**`, `Imaging:` or `IMAGING` (not where
-all lines are in capitals); and labels (`Medications: …`) where the text has two such lines. In a
-list an item is an item, and only `- Imaging:` a heading. A text of one line has none.
+Headings are lines of their own: `## Imaging`, `**Imaging**`, `Imaging:` or `IMAGING` (not where all
+lines are in capitals). Labels (`Medications: …`) are headings where the text has two such lines. In
+a list, only `- Imaging:` is a heading. A text of one line has none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from unicodedata import category, normalize
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` is what stands in [start, end); `heading` is "" where none stands above it."""
+    """`text` is the text from `start` to `end`; `heading` is "" where there is none above it."""
 
     start: int
     end: int
@@ -48,8 +48,8 @@ _WORD = re.compile(r"[^\W_]")
 _STOPS = ".!?…"
 _WIDE_STOPS = "。！？｡।॥؟۔።។။։"
 _CLOSERS = r"\"'`“”‘’«»‹›)\]}*_」』】》）"
-_WIDE_CLOSERS = r"\"'”’»)\]}*_」』】》）"  # without white space between, `“` opens what follows
-# Possessive throughout, and a run is entered at its head alone: whatever the text, it is read once.
+_WIDE_CLOSERS = r"\"'”’»)\]}*_」』】》）"  # without white space before it, `“` opens what follows
+# All possessive, and a run is matched from its head only, so that any text is read in linear time.
 _STOP = re.compile(
     rf"[{_WIDE_STOPS}][{_WIDE_STOPS}{_STOPS}]*+[{_WIDE_CLOSERS}]*+"
     rf"|(?<![{_STOPS}])[{_STOPS}]++[{_CLOSERS}]*+(?!\S)"
@@ -95,40 +95,31 @@ _LABEL = re.compile(
 
 
 def sentences(text: str) -> list[Sentence]:
-    """In their order; empty for a text without a single letter or digit."""
+    """In their order; there are none in a text without a letter or digit."""
     found, heading, uncased = [], "", _is_uncased(text)
-    for line in _lines(text):
-        heading = line.heading or heading
-        for start, end in _spans(text, line.start, line.end, uncased):
+    for line_start, line_end, opened in _lines(text):
+        heading = opened or heading
+        for start, end in _spans(text, line_start, line_end, uncased):
             found.append(Sentence(start, end, text[start:end], heading))
     return found
 
 
 def same_heading(a: str, b: str) -> bool:
-    """Equal but for case, punctuation and space: `PAST HISTORY`, `Past-history:`."""
-    return _letters(a) == _letters(b)
-
-
-def _letters(heading: str) -> str:
-    folded = normalize("NFKC", heading).casefold()
-    return "".join(sign for sign in folded if category(sign)[0] in "LMN")
+    """Equal except for case, punctuation and space: `PAST HISTORY`, `Past-history:`."""
+    one, other = (
+        [c for c in normalize("NFKC", heading).casefold() if category(c)[0] in "LMN"]
+        for heading in (a, b)
+    )
+    return one == other
 
 
 def _is_uncased(text: str) -> bool:
-    """Tokenised text has stops that stand alone, and needs no help from capitals."""
+    """Not so a tokenised text, which has stops that are alone and tells sentences by them."""
     return text.islower() and not re.search(r"(?<!\S)\.(?!\S)", text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """What stands in [start, end), behind its bullet and its label, and the heading it opens."""
-
-    start: int
-    end: int
-    heading: str = ""
-
-
-def _lines(text: str) -> Iterator[_Line]:
+def _lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """The place of each line, after its bullet and its label, and the heading that it opens."""
     items = list(_items(text))
     in_capitals = all(text[start:end].isupper() for start, end, _ in items)
     titles = [_title(text[a:b], bullet, not in_capitals) for a, b, bullet in items]
@@ -136,15 +127,15 @@ def _lines(text: str) -> Iterator[_Line]:
     headed = sum(bool(title or label) for title, label in zip(titles, labels, strict=True)) > 1
     for (start, end, _), title, label in zip(items, titles, labels, strict=True):
         if title and len(items) > 1:
-            yield _Line(end, end, title)
+            yield end, end, title
         elif label and headed:
-            yield _Line(label.end(), end, label[1].strip(_MARKS))
+            yield label.end(), end, label[1].strip(_MARKS)
         else:
-            yield _Line(start, end)
+            yield start, end, ""
 
 
 def _items(text: str) -> Iterator[tuple[int, int, str]]:
-    """Each line with words behind its bullet: where the rest of it starts and ends."""
+    """Each line with words after its bullet: where these start and end, and the bullet."""
     at = 0
     for line in text.splitlines(keepends=True):
         end = at + len(line.rstrip())
@@ -155,7 +146,7 @@ def _items(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _title(line: str, bullet: str, may_be_in_capitals: bool) -> str:
-    """The name of the heading that is all of this line; or none."""
+    """The heading, where the whole line is one; otherwise empty."""
     if len(line) > _LONGEST_HEADING or not _looks_like_title(line, bullet, may_be_in_capitals):
         return ""
     name = line.strip(_MARKS)
@@ -168,13 +159,10 @@ def _looks_like_title(line: str, bullet: str, may_be_in_capitals: bool) -> bool:
     few = len(line.strip(_MARKS).split()) <= _HEADING_WORDS
     if few and line.rstrip("*_ \t").endswith((":", "：")):
         return True
-    if bullet:
-        return False
-    if _HASHED.match(line):
-        return True
     has_figures = re.search(r"\d", line)  # `BP 120/80` is a finding
     capitals = may_be_in_capitals and line.isupper() and len(line) > 1 and not has_figures
-    return few and (capitals or bool(_BOLD.fullmatch(line)))
+    marked = _HASHED.match(line) or (few and (capitals or _BOLD.fullmatch(line)))
+    return not bullet and bool(marked)
 
 
 def _label(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -218,7 +206,7 @@ def _ends(text: str, start: int, stop: re.Match[str], end: int, uncased: bool) -
 
 
 def _abbreviates(text: str, start: int, at: int, following: re.Match[str], alone: bool) -> bool:
-    """Whether the full stop at `at` belongs to the word, number or letter before it."""
+    """Whether the point at `at` belongs to the word, number or letter before it."""
     if at - start <= _LONGEST_ENUMERATOR and _ENUMERATOR.fullmatch(text, start, at):
         return True
     before = _WORD_BEFORE.search(text, max(start, at - _LONGEST_ABBREVIATION), at)
@@ -233,7 +221,7 @@ def _abbreviates(text: str, start: int, at: int, following: re.Match[str], alone
 
 
 def _behind_closing_quote(text: str, start: int, stop: re.Match[str], end: int) -> int:
-    """`' go . ' he left`: a quote between spaces closes where one was opened since `start`."""
+    """In `' go . ' he left`, a quote between spaces closes one that was opened since `start`."""
     quote = _QUOTE_BEHIND.match(text, stop.end(), end)
     opened = quote and len(_LONE_QUOTE.findall(text, start, stop.end())) % 2
     return quote.end() if quote and opened else stop.end()
@@ -246,7 +234,7 @@ _SPACED_SCRIPTS = "0-9a-zß-öø-ɏͰ-ԯḀ-ỿ"  # Latin, Greek, Cyrillic: no w
 
 
 def find(words: str, sentence_start: int, sentence_end: int, text: str) -> tuple[int, int] | None:
-    """Where the words stand first, but for case, white space and the kind of quotes and dashes.
+    """The first place of the words, ignoring case, white space and the kind of quotes and dashes.
 
     `He – "late"` is found in `but he -- ''late'' again`; `art` is not found in `party`.
     """
@@ -266,7 +254,7 @@ def _pattern(words: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """In one case, each sign in its place: what would become two (`ß`) stays as it is."""
+    """Without case and of the same length: a character that would become two (`ß`) is kept."""
     folded = text.casefold()
     if len(folded) == len(text):
         return folded

@@ -5,7 +5,7 @@
      "reference": {"from": "human", "text": "A flood."}, "dropped": [["Readers", "…"]], …}
     ->  Polled(roles=(RolePlayer("Critic", "Checks the writing.", True,
                                  {"fixed": RoleVote("candidate", 0.82, "…")}),),
-               reference=Reference("human", "A flood."), dropped=(("Readers", "…"),), …)
+               origin="human", reference="A flood.", dropped=(("Readers", "…"),), …)
 
 `fixed`: the reference is the first text and the candidate the second; `swapped`: the other way.
 """
@@ -22,15 +22,15 @@ from evaljudge.records import Verdict
 Order = Literal["fixed", "swapped"]
 Choice = Literal["candidate", "reference"]
 ORDERS: tuple[Order, ...] = ("fixed", "swapped")
-NO_READERS = "readers could not be had"
-"""How the note begins that says why; it goes on with a colon."""
+NO_READERS = "readers could not be had: "
+"""The beginning of the note that says why."""
 NONE_WANTED = "none were asked for"
 NONE_LEFT = "every one was dropped"
 
 
 @dataclass(frozen=True, slots=True)
 class RoleVote:
-    """One role's choice in one order; without one, `failed` says why."""
+    """One role's choice in one order; `failed` says why there is none."""
 
     choice: Choice | None = None
     confidence: float | None = None
@@ -44,25 +44,20 @@ class RolePlayer:
     description: str
     static: bool
     votes: Mapping[Order, RoleVote]
-    """In the orders that were asked."""
     exact: Mapping[Order, float | Failed] = field(default_factory=dict)
     """p(candidate), where the model's own probabilities were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    origin: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Polled:
     roles: tuple[RolePlayer, ...]
-    reference: Reference | None
+    origin: str
+    """Of the reference; empty where there is none."""
+    reference: str
     plain: Mapping[Order, float | Failed]
     """p(candidate) by one question without roles, where that was asked."""
     dropped: tuple[tuple[str, str], ...]
-    """Roles that nobody asked, and why."""
+    """Roles that were not asked, and why."""
     notes: tuple[str, ...]
     reason: str
     """Why there is no verdict at all; empty where there is one."""
@@ -78,9 +73,8 @@ class Polled:
         """Why no role was invented for the document; empty where one was."""
         if self.reason or any(not role.static for role in self.roles):
             return self.reason
-        said = [note for note in self.notes if note.startswith(NO_READERS)]
-        reasons = "; ".join(note.removeprefix(NO_READERS).lstrip(": ") for note in said)
-        return reasons or (NONE_LEFT if self.dropped else NONE_WANTED)
+        reasons = [n.removeprefix(NO_READERS) for n in self.notes if n.startswith(NO_READERS)]
+        return "; ".join(reasons) or (NONE_LEFT if self.dropped else NONE_WANTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +89,20 @@ class PolledText:
 
 def read_polled(verdict: Verdict) -> Polled:
     evidence = verdict.evidence
-    reference = evidence.get("reference")
+    reference = evidence.get("reference", {"from": "", "text": ""})
     return Polled(
-        roles=tuple(map(_role, evidence.get("roles", ()))),
-        reference=Reference(reference["from"], reference["text"]) if reference else None,
+        roles=tuple(
+            RolePlayer(
+                role["type"],
+                role["description"],
+                role["static"],
+                {order: RoleVote(**vote) for order, vote in role["votes"].items()},
+                _chances(role.get("exact", {})),
+            )
+            for role in evidence.get("roles", ())
+        ),
+        origin=reference["from"],
+        reference=reference["text"],
         plain=_chances(evidence.get("plain", {})),
         dropped=tuple((type_, why) for type_, why in evidence.get("dropped", ())),
         notes=tuple(evidence.get("notes", ())),
@@ -106,18 +110,7 @@ def read_polled(verdict: Verdict) -> Polled:
     )
 
 
-def _role(role: Mapping[str, Any]) -> RolePlayer:
-    return RolePlayer(
-        type=role["type"],
-        description=role["description"],
-        static=role["static"],
-        votes={o: RoleVote(**role["votes"][o]) for o in ORDERS if o in role.get("votes", {})},
-        exact=_chances(role.get("exact", {})),
-    )
-
-
-def _chances(by_order: Mapping[str, Any]) -> dict[Order, float | Failed]:
-    asked: dict[Order, Any] = {order: by_order[order] for order in ORDERS if order in by_order}
+def _chances(asked: Mapping[Order, Any]) -> dict[Order, float | Failed]:
     return {
         order: Failed(one["failed"]) if isinstance(one, Mapping) else float(one)
         for order, one in asked.items()

@@ -3,31 +3,32 @@
 After "Large Language Models are Diverse Role-Players for Summarization Evaluation" (DRPE). Static
 roles stand for what is objective (the task names them: the public, a critic, the news' author);
 readers are invented for each document by a coarse and a fine prompt (readers.py), and clustered
-with the static ones, so that none is asked twice (clusters.py). Of one candidate all roles
-vote in one reply, in a form that the engine keeps; a role's confidence is read from the model's
+with the static ones, so that no two are alike (clusters.py). All roles vote on a candidate in one
+reply, in a form that the engine keeps; a role's confidence is read from the model's
 log-probabilities of its choice and reason, without that form (votes.py):
 
     General Public    Summary 2 (the candidate)   e^-.3 = .74       `roles` = .74 + .82 = 1.56
     Critic            Summary 1 (the reference)
     Residents         Summary 2 (the candidate)   e^-.2 = .82       equations (1) to (4)
 
-Where some gave no vote, as the reply was cut, the sum of the others is scaled to the number of
-roles; with `order: both` the two orders' sums are averaged.
+Where some roles gave no vote, as the reply was cut, the sum of the others is scaled to the number
+of roles; with `order: both` the sums of the two orders are averaged.
 
-    roles.mean    the same over the number of roles: a document with fewer roles, whose sums cannot
-                  become as high, is compared with others by it
+    roles.mean    the same divided by the number of roles, to compare documents with different
+                  numbers of roles, whose sums have different maxima
     roles.exact   `exact: true`: the mean over roles of p(candidate), read from the model's own
-                  probabilities in one ask for each role
+                  probabilities in one question for each role
     roles.plain   `plain: true`: p(candidate) by one plain question without roles (GPT-D3)
 
 The reference is a person's text (`reference: human`), one that the model writes (`written`), or
-the synthetic one of a level (`level`), against which votes compare across documents. A candidate
-that is the reference itself is not voted on (see evaljudge/text.py).
+the synthetic one of a level (`level`), so that votes on different documents can be compared. A
+candidate that is the reference itself is not voted on (see evaljudge/text.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -36,17 +37,17 @@ from pydantic import Field, model_validator
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.roles.clusters import first_come, survivors
+from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
 from evaljudge.judges.roles.equations import (
     mean_of_chances,
     mean_of_votes,
     plain_chance,
     sum_of_votes,
 )
-from evaljudge.judges.roles.evidence import Order, Polled, read_polled
+from evaljudge.judges.roles.evidence import NO_READERS, Order, Polled, read_polled
 from evaljudge.judges.roles.findings import RoleFindings
 from evaljudge.judges.roles.opponent import Opponent, checked_axis
-from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Electorate, Polling
+from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Poll, Polling
 from evaljudge.judges.roles.readers import (
     LISTS,
     Readers,
@@ -86,7 +87,7 @@ class RolesSettings(Settings):
     clustering: bool = True
     encoder: str = MINILM
     readers: Annotated[int, Field(ge=1, le=20)] = 6
-    """How many each of the two lists may have."""
+    """The most that each of the two lists may have."""
     batch: bool = True
     order: Literal["fixed", "swapped", "both"] = "fixed"
     exact: bool = False
@@ -94,7 +95,7 @@ class RolesSettings(Settings):
     reference: Literal["human", "written", "level"] = "human"
     level: Annotated[float, Field(ge=1, le=5)] = 3.0
     axis: str | None = None
-    """Of the synthetic reference; the first of the task's, where none is named."""
+    """The synthetic reference's; by default the task's first one."""
     max_tokens: Count = 1024
 
     @model_validator(mode="after")
@@ -137,7 +138,7 @@ class Roles(Judge):
 
     @property
     def asks_by_replies(self) -> bool:
-        """Whether readers are alike, and so how many vote, is known when they have been named."""
+        """How many vote depends on how many of the readers are distinct."""
         return bool(self._settings.dynamic) and (self._settings.exact or not self._settings.batch)
 
     @property
@@ -152,9 +153,9 @@ class Roles(Judge):
 
     @property
     def scorers(self) -> Sequence[str]:
-        given = {"exact": self._settings.exact, "plain": self._settings.plain}
-        others = ["mean", *(one for one, wanted in given.items() if wanted)]
-        return [self.name, *(f"{self.name}.{one}" for one in others)]
+        wanted = {"": True, ".mean": True, ".exact": self._settings.exact,
+                  ".plain": self._settings.plain}  # fmt: skip
+        return [f"{self.name}{reading}" for reading in READINGS if wanted[reading]]
 
     # stage one: the readers of the document, and the reference where it is written
 
@@ -182,11 +183,16 @@ class Roles(Judge):
             return Judged([self._unscored(document, c, reason) for c in case.candidates])
         reasons = {c.system: _reason_not_asked(document, c, reference) for c in case.candidates}
         readable = [c for c in case.candidates if not reasons[c.system]]
-        voters = await self._electorate(briefs, model)
-        polled = await self._polling.poll(document, reference, readable, voters, model)
+        voters, notes = await self._voters(briefs, model)
+        polled = await self._polling.ask(Poll(document, reference, readable, voters.roles), model)
         found = dict(zip((c.system for c in readable), polled, strict=True))
+        shared = {
+            "reference": {"from": self._settings.reference, "text": reference},
+            "dropped": [[role.type, why] for role, why in voters.dropped],
+            "notes": notes,
+        }
         verdicts = [
-            self._verdict(document, c, reference, voters, found[c.system])
+            self._verdict(document, c, found[c.system], voters.roles, shared)
             if c.system in found
             else self._unscored(document, c, reasons[c.system])
             for c in case.candidates
@@ -198,40 +204,34 @@ class Roles(Judge):
         return Verdict(*known, {}, "unscored", reason)
 
     def _verdict(
-        self, document: Document, candidate: Candidate, reference: str, voters: Electorate,
-        found: Ballots,
+        self, document: Document, candidate: Candidate, found: Ballots, roles: Sequence[Role],
+        shared: Mapping[str, Any],
     ) -> Verdict:  # fmt: skip
+        evidence = {"roles": [self._role(n, role, found) for n, role in enumerate(roles)], **shared}
+        if self._settings.plain:
+            evidence["plain"] = found.plain
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        evidence = {
-            "roles": [self._role(n, role, found) for n, role in enumerate(voters.roles)],
-            "reference": {"from": self._settings.reference, "text": reference},
-            "dropped": [[role.type, why] for role, why in voters.dropped],
-            "notes": list(voters.notes),
-        }
-        plain = {"plain": found.plain} if self._settings.plain else {}
-        return Verdict(*known, evidence | plain, tokens=found.tokens)
+        return Verdict(*known, evidence, tokens=found.tokens)
 
     def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
+        orders = ORDERS[self._settings.order]
         evidence: dict[str, Any] = {"type": role.type, "description": role.description}
         evidence["static"] = number < len(self._static)
-        evidence["votes"] = {order: found.votes[number, order] for order in self._orders}
+        evidence["votes"] = {order: found.votes[number, order] for order in orders}
         if self._settings.exact:
-            evidence["exact"] = {order: found.exact[number, order] for order in self._orders}
+            evidence["exact"] = {order: found.exact[number, order] for order in orders}
         return evidence
 
-    @property
-    def _orders(self) -> Sequence[Order]:
-        return ORDERS[self._settings.order]
-
-    async def _electorate(self, briefs: Sequence[Brief], model: Model) -> Electorate:
-        """Who votes: static roles whatever happens, and the readers that could be had."""
+    async def _voters(
+        self, briefs: Sequence[Brief], model: Model
+    ) -> tuple[Survivors, Sequence[str]]:
+        """The static roles in any case, and readers where there are any; and notes on these."""
         keep, brief = self._settings.dynamic, next((b for b in briefs if b.part == READERS), None)
         if not keep:
-            return Electorate(self._static)
+            return Survivors(tuple(self._static), 0), []
         if brief is None or brief.status != "ok":
             reason = brief.reason if brief else "never written"
-            return Electorate(self._static, notes=[f"readers could not be had: {reason}"])
-        notes = notes_in(brief.content)
+            return Survivors(tuple(self._static), 0), [f"{NO_READERS}{reason}"]
         free, namesakes = of_other_names(readers_in(brief.content), self._static)
         if self._settings.clustering:
             described = [f"{role.type}: {role.description}" for role in (*self._static, *free)]
@@ -239,9 +239,10 @@ class Roles(Judge):
             found = survivors(self._static, free, vectors, keep)
         else:
             found = first_come(self._static, free, keep)
-        return Electorate.of(found, len(self._static), namesakes, notes)
+        notes = [*notes_in(brief.content), *filter(None, [found.note])]
+        return replace(found, dropped=(*namesakes, *found.dropped)), notes
 
-    # the driver: arithmetic, no model
+    # in the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
         polled, scores = read_polled(verdict), []
@@ -256,6 +257,6 @@ class Roles(Judge):
 
 
 def _reason_not_asked(document: Document, candidate: Candidate, reference: str) -> str:
-    """Why nobody is asked about it; empty where somebody is."""
+    """Why no role is asked about the candidate; empty where they are."""
     itself = IS_THE_REFERENCE if is_selfsame(candidate.text, reference) else ""
     return reason_unscorable(document, candidate) or itself

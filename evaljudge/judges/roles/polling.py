@@ -1,10 +1,10 @@
-"""The poll on a candidate: all roles in one prompt, or each alone; and what each of them said.
+"""The poll on a candidate: what each role says, all roles in one prompt or each alone.
 
 candidate A, order `fixed`    one reply     General Public: candidate .74 | Critic: reference .60
               `swapped`       one reply     General Public: candidate .71 | Critic: candidate .52
-                              … and each reply weighed, once written, for its confidences
-`exact`                       one ask for each role and order: p(candidate)
-`plain`                       one ask for each order, without roles
+                              … and each written reply is weighed for its confidences
+`exact`                       one question for each role and order: p(candidate)
+`plain`                       one question for each order, without roles
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from evaljudge.judges.roles.clusters import Survivors
 from evaljudge.judges.roles.evidence import Order
 from evaljudge.judges.roles.readers import Role
 from evaljudge.judges.roles.votes import VoteForm, WrittenVote
@@ -31,47 +30,34 @@ OTHER_LETTERS = "the model's tokens do not spell the reply, so its votes have no
 NOTHING_TO_WEIGH = Failed("no vote in the reply")
 
 
-@dataclass(frozen=True)
-class Electorate:
-    """Who votes on every candidate of a document; who does not, and why."""
-
-    static: Sequence[Role]
-    dynamic: Sequence[Role] = ()
-    dropped: Sequence[tuple[Role, str]] = ()
-    notes: Sequence[str] = ()
-
-    @classmethod
-    def of(
-        cls, kept: Survivors, static: int, others: Sequence[tuple[Role, str]], notes: Sequence[str]
-    ) -> Electorate:
-        """`others`: who was dropped before."""
-        said = [*notes, *filter(None, [kept.note])]
-        dropped = [*others, *kept.dropped]
-        return cls(kept.roles[:static], kept.roles[static:], dropped, said)
-
-    @property
-    def roles(self) -> list[Role]:
-        return [*self.static, *self.dynamic]
-
-
 @dataclass
 class Ballots:
-    """What was said of one candidate: by role and order."""
+    """What was said of one candidate, as evidence: by role and order."""
 
     votes: dict[tuple[int, Order], dict[str, Any]] = field(default_factory=dict)
-    exact: dict[tuple[int, Order], Any] = field(default_factory=dict)
-    plain: dict[Order, Any] = field(default_factory=dict)
+    exact: dict[tuple[int, Order], float | dict[str, str]] = field(default_factory=dict)
+    plain: dict[Order, float | dict[str, str]] = field(default_factory=dict)
     tokens: Tokens = Tokens()
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How a poll is held."""
+    """What is asked in a poll."""
 
     orders: Sequence[Order]
     batch: bool
     exact: bool
     plain: bool
+
+
+@dataclass(frozen=True)
+class Poll:
+    """What one document's poll is about."""
+
+    document: Document
+    reference: str
+    candidates: Sequence[Candidate]
+    roles: Sequence[Role]
 
 
 class Polling:
@@ -86,83 +72,64 @@ class Polling:
             self._pack.check(template, needed, **self._words)
         self.prompts = task.pack.hash(TEMPLATES)
 
-    async def poll(
-        self, document: Document, reference: str, candidates: Sequence[Candidate],
-        voters: Electorate, model: Model,
-    ) -> list[Ballots]:  # fmt: skip
-        """Of each candidate; whatever is alike in all prompts of the document stands first."""
-        cast = _Cast(document, reference, candidates, voters.roles, model)
-        if cast.roles:
-            await self._vote(cast)
+    async def ask(self, poll: Poll, model: Model) -> list[Ballots]:
+        """The ballots of each candidate."""
+        ballots = [Ballots() for _ in poll.candidates]
+        roles = range(len(poll.roles))
+        groups = [tuple(roles)] if self._asking.batch else [(n,) for n in roles]
+        if roles:
+            await gather(*(self._vote(poll, ballots, group, model) for group in groups))
+        asked = list(product(range(len(ballots)), self._asking.orders))
         if self._asking.exact:
-            await self._choose(cast)
+            alone = [(c, order, (n,)) for c, order in asked for n in roles]
+            chances = await self._choose("roles.choose", poll, ballots, alone, model)
+            for (c, order, (n,)), p in zip(alone, chances, strict=True):
+                ballots[c].exact[n, order] = p
         if self._asking.plain:
-            await self._ask_plainly(cast)
-        return cast.ballots
+            nobody = [(c, order, ()) for c, order in asked]
+            chances = await self._choose("roles.plain", poll, ballots, nobody, model)
+            for (c, order), p in zip(asked, chances, strict=True):
+                ballots[c].plain[order] = p
+        return ballots
 
-    async def _vote(self, cast: _Cast) -> None:
-        everyone = range(len(cast.roles))
-        groups = [tuple(everyone)] if self._asking.batch else [(n,) for n in everyone]
-        await gather(*(self._vote_together(cast, group) for group in groups))
-
-    async def _vote_together(self, cast: _Cast, group: Sequence[int]) -> None:
-        """These roles, in one reply for each candidate and order; each reply is then weighed."""
-        form = VoteForm([cast.roles[n] for n in group], self.names)
+    async def _vote(
+        self, poll: Poll, ballots: Sequence[Ballots], group: Sequence[int], model: Model
+    ) -> None:
+        """Of these roles, in one reply for each candidate and order; each reply is then weighed."""
+        form = VoteForm([poll.roles[n] for n in group], self.names)
         how = replace(self._how, regex=form.regex, example=form.example)
-        asked = list(product(range(len(cast.candidates)), self._asking.orders))
-        prompts = [self._prompt("roles.vote", cast, c, order, group) for c, order in asked]
-        replies = await cast.model.write(prompts, how)
+        asked = list(product(range(len(ballots)), self._asking.orders))
+        prompts = [self._prompt("roles.vote", poll, c, order, group) for c, order in asked]
+        replies = await model.write(prompts, how)
         votes = [_read(reply, form) for reply in replies]
-        weighed = await _weigh(prompts, replies, votes, cast.model)
+        weighed = await _weigh(prompts, replies, votes, model)
         found = zip(asked, replies, votes, weighed, strict=True)
         for (c, order), reply, own_votes, weights in found:
-            cast.ballots[c].tokens += cost([reply, weights])
+            ballots[c].tokens += cost([reply, weights])
             for n, vote in zip(group, own_votes, strict=True):
-                cast.ballots[c].votes[n, order] = _ballot(vote, weights, order)
+                ballots[c].votes[n, order] = _ballot(vote, weights, order)
 
-    async def _choose(self, cast: _Cast) -> None:
-        asked = list(
-            product(range(len(cast.candidates)), self._asking.orders, range(len(cast.roles)))
-        )
-        prompts = [self._prompt("roles.choose", cast, c, order, (n,)) for c, order, n in asked]
-        replies = await cast.model.choose(prompts, WHICH)
-        for (c, order, n), reply in zip(asked, replies, strict=True):
-            cast.ballots[c].tokens += cost([reply])
-            cast.ballots[c].exact[n, order] = _p_candidate(reply, order)
-
-    async def _ask_plainly(self, cast: _Cast) -> None:
-        asked = list(product(range(len(cast.candidates)), self._asking.orders))
-        prompts = [self._prompt("roles.plain", cast, c, order, ()) for c, order in asked]
-        replies = await cast.model.choose(prompts, WHICH)
-        for (c, order), reply in zip(asked, replies, strict=True):
-            cast.ballots[c].tokens += cost([reply])
-            cast.ballots[c].plain[order] = _p_candidate(reply, order)
+    async def _choose(
+        self, template: str, poll: Poll, ballots: Sequence[Ballots],
+        asked: Sequence[tuple[int, Order, Sequence[int]]], model: Model,
+    ) -> list[float | dict[str, str]]:  # fmt: skip
+        """p(candidate), of each candidate, order and group of roles that is asked."""
+        prompts = [self._prompt(template, poll, *one) for one in asked]
+        replies = await model.choose(prompts, WHICH)
+        for (c, _, _), reply in zip(asked, replies, strict=True):
+            ballots[c].tokens += cost([reply])
+        return [_p_candidate(one[1], reply) for one, reply in zip(asked, replies, strict=True)]
 
     def _prompt(
-        self, template: str, cast: _Cast, candidate: int, order: Order, group: Sequence[int]
+        self, template: str, poll: Poll, candidate: int, order: Order, group: Sequence[int]
     ) -> Prompt:
-        texts = [cast.reference, cast.candidates[candidate].text]
+        """What all prompts of a document have in common comes first in the templates."""
+        texts = [poll.reference, poll.candidates[candidate].text]
         first, second = texts if order == "fixed" else reversed(texts)
-        listed = [f"{cast.roles[n].type}: {cast.roles[n].description}" for n in group]
-        document = cast.document
-        given = {"source": document.source, "context": document.context}
-        given |= {"roles": "\n".join(listed)}
-        given |= {"first": first, "second": second}
+        listed = [f"{poll.roles[n].type}: {poll.roles[n].description}" for n in group]
+        given = {"source": poll.document.source, "context": poll.document.context}
+        given |= {"roles": "\n".join(listed), "first": first, "second": second}
         return self._pack.render(template, given, **self._words)
-
-
-@dataclass
-class _Cast:
-    """One document's poll while it is held."""
-
-    document: Document
-    reference: str
-    candidates: Sequence[Candidate]
-    roles: Sequence[Role]
-    model: Model
-
-    def __post_init__(self) -> None:
-        self.ballots = [Ballots() for _ in self.candidates]
 
 
 def _read(reply: Written | Failed, form: VoteForm) -> Sequence[WrittenVote | Failed]:
@@ -175,7 +142,8 @@ async def _weigh(
     prompts: Sequence[Prompt], replies: Sequence[Written | Failed],
     votes: Sequence[Sequence[WrittenVote | Failed]], model: Model,
 ) -> list[Weighed | Failed]:  # fmt: skip
-    """Of each reply that holds a vote, its tokens' log-probabilities without the form's mask."""
+    """The log-probabilities, without the form's mask, of each reply's tokens; Failed where the
+    reply has no vote."""
     texts = {
         at: reply.text
         for at, (reply, found) in enumerate(zip(replies, votes, strict=True))
@@ -188,7 +156,7 @@ async def _weigh(
 
 
 def _spelling(text: str, reply: Weighed | Failed) -> Weighed | Failed:
-    """Places in the reply are those of its tokens only where these spell it, letter by letter."""
+    """Failed where the tokens do not spell the reply, so that their places are of another text."""
     if isinstance(reply, Failed) or reply.tokens[-1].end == len(text):
         return reply
     return Failed(OTHER_LETTERS, reply.spent)
@@ -199,12 +167,11 @@ def _ballot(vote: WrittenVote | Failed, weighed: Weighed | Failed, order: Order)
         return {"failed": vote.reason}
     if isinstance(weighed, Failed):
         return {"failed": weighed.reason}
-    is_candidate = vote.choice == (1 if order == "fixed" else 0)
-    choice = "candidate" if is_candidate else "reference"
+    choice = "candidate" if vote.choice == (1 if order == "fixed" else 0) else "reference"
     return {"choice": choice, "confidence": vote.confidence(weighed.tokens), "reason": vote.reason}
 
 
-def _p_candidate(reply: Chosen | Failed, order: Order) -> float | dict[str, str]:
+def _p_candidate(order: Order, reply: Chosen | Failed) -> float | dict[str, str]:
     if isinstance(reply, Failed):
         return {"failed": reply.reason}
     return reply.p["2" if order == "fixed" else "1"]

@@ -1,12 +1,11 @@
-"""Single texts on the page: whom each role chose, and why on demand.
+"""Single texts on the page: what each role chose, and why on demand.
 
     shown_polled(PolledText("d1", "A", "The river rose.", polled))
     ->  ShownPolled("d1", "A", …, tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
                     roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
                                      [Ballot("the candidate", figures="confidence 0.820", …)]), …])
 
-The template (view.html.j2) needs no script: reasons lie in `details`. What was chosen is said in
-words.
+The template (view.html.j2) needs no script: reasons are in `details` elements.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ HEADS: Mapping[Order, str] = {
     "swapped": "swapped: the candidate first",
 }
 REFERENCES = {
+    "": "",
     "human": "a person’s",
     "written": "written by the model",
     "level": "the synthetic one of a level",
@@ -33,7 +33,7 @@ CHOICES = {"candidate": "the candidate", "reference": "the reference", None: "no
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """Our own words on what one role said in one order; `figures` and `failed` may hold others'."""
+    """What one role said in one order; `figures`, `failed` and `reason` may hold outside words."""
 
     choice: str
     failed: str = ""
@@ -47,7 +47,7 @@ class ShownRole:
     description: str
     origin: str
     ballots: Sequence[Ballot | None]
-    """In the orders of the text; None where it was not asked."""
+    """One for each of the text's orders; None where the role was not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +68,25 @@ class ShownPolled:
 
 
 def shown_polled(one: PolledText) -> ShownPolled:
-    polled, reference = one.polled, one.polled.reference
+    polled = one.polled
     return ShownPolled(
         doc_id=one.doc_id,
         system=one.system,
         reason=polled.reason,
         tallies=[_tally(polled, order) for order in polled.orders],
         text=harmless(one.text),
-        origin=REFERENCES.get(reference.origin, reference.origin) if reference else "",
-        reference=harmless(reference.text) if reference else "",
+        origin=REFERENCES.get(polled.origin, polled.origin),
+        reference=harmless(polled.reference),
         orders=[HEADS[order] for order in polled.orders],
-        roles=[_shown_role(role, polled.orders) for role in polled.roles],
+        roles=[
+            ShownRole(
+                role.type,
+                role.description,
+                "static, of the task" if role.static else "dynamic, a reader of this document",
+                [_ballot(role, order) for order in polled.orders],
+            )
+            for role in polled.roles
+        ],
         plain=[f"{order}: {_chance(p)}" for order, p in polled.plain.items()],
         dropped=polled.dropped,
         notes=polled.notes,
@@ -93,12 +101,6 @@ def _tally(polled: Polled, order: Order) -> str:
     chosen = f"of {roles}, {count(mine)} chose the candidate, {count(other)} the reference"
     none = len(votes) - mine - other
     return f"{order.capitalize()}: {chosen}{f'; {count(none)} gave no vote' if none else ''}."
-
-
-def _shown_role(role: RolePlayer, orders: Sequence[Order]) -> ShownRole:
-    origin = "static, of the task" if role.static else "dynamic, a reader of this document"
-    ballots = [_ballot(role, order) for order in orders]
-    return ShownRole(role.type, role.description, origin, ballots)
 
 
 def _ballot(role: RolePlayer, order: Order) -> Ballot | None:
