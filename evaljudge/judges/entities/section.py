@@ -1,4 +1,4 @@
-"""What judges of entities found in a run, and how far people's labels say the same.
+"""What a judge of entities found in a run, and how far people's labels agree with it.
 
 | judge    | aspect       | verdicts |   yes | partially |    no | contradict | unknown | none |
 | -------- | ------------ | -------: | ----: | --------: | ----: | ---------: | ------: | ---: |
@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
 
 from evaljudge.judges.entities.equations import Aspect, Rule
 from evaljudge.judges.entities.labels import EntityAgreementRow
@@ -24,46 +27,18 @@ from evaljudge.sections.figures import NONE, bracketed, count, percent, ratio
 
 ENTITIES = "What the entities say"
 AGREEMENT = "Entities as people label them"
-SIZES = (
-    "Entities: of a candidate, where they could be had, the median, the fewest and the most. "
-    "Dropped: entities that no words of their text support. Rubric: the same of a document's "
-    "rubric. Where many documents have none, completeness and relevance say little of the corpus."
-)
-VERDICTS = (
-    "Shares are of those entities that have a verdict; of readability, of sentences, and yes is "
-    "one with an issue. None: without a verdict, since no prompt gave an answer; they count in no "
-    "score."
-)
-RULES = (
-    "By which rule a verdict came: majority, more than half of the answers; exception, answers "
-    "that are ruled on otherwise; divided, no majority, which is a no. Where much is divided, the "
-    "prompts do not ask about the same thing in the model's eyes, and a no means little. "
-    "Readability votes on nothing: each of its prompts looks for another kind of issue."
-)
-REPLIES = (
-    "Replies of a given form, to questions about candidates: cut at their token limit, or not of "
-    "the form asked for. What they would have said is missing above; near 0% is good."
-)
-TEXTS = "Single texts with their entities, and every answer, stand at the end of index.html."
-KAPPA = (
-    "Verdicts beside the labels that people gave the same entities. Cohen's kappa is agreement "
-    "beyond chance: 1 is perfect, 0 is chance; in brackets its 95% interval, whole documents "
-    "resampled. Same: the share of n where verdict and label are the same word."
-)
-LEFT_OUT = (
-    "No verdict: labelled entities that the judge has no verdict on; no entity: labels of none "
-    "that this run has; blank: rows that nobody filled in. None of them is in n."
-)
+NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
+"""Our sentences under the tables."""
 
 _ANSWERS = ("yes", "partially", "no", "contradict", "unknown")
 RULES_IN_ORDER: tuple[Rule, ...] = ("majority", "exception", "divided")
 RULED: tuple[Aspect, ...] = ("completeness", "correctness", "alignment")
-"""Of a sentence each prompt asks something else, so that nothing is voted on."""
+"""Not readability: each of its prompts asks something else, so that nothing is voted on."""
 
 
 @dataclass(frozen=True, slots=True)
 class AspectRow:
-    """How many entities (of readability: sentences) have each verdict, by which rule."""
+    """How many entities (sentences for readability) have each verdict, and by which rule."""
 
     aspect: str
     verdicts: Mapping[str, int]
@@ -89,8 +64,9 @@ class EntityRow:
 
 def entities(row: EntityRow, with_texts: bool) -> Section:
     tables = [_sizes(row), _without_rubric(row), _verdicts(row), _rules(row), _replies(row)]
-    notes = [SIZES, VERDICTS, RULES, REPLIES, *([TEXTS] if with_texts else [])]
-    return Section(ENTITIES, [], [table for table in tables if table.rows], notes)
+    notes = ["sizes", "verdicts", "rules", "replies", *(["texts"] if with_texts else [])]
+    present = [table for table in tables if table.rows]
+    return Section(ENTITIES, [], present, [NOTES[name] for name in notes])
 
 
 def entity_agreement(rows: Sequence[EntityAgreementRow]) -> Section:
@@ -106,7 +82,7 @@ def entity_agreement(rows: Sequence[EntityAgreementRow]) -> Section:
         for row in rows
     ]
     table = Table("Verdicts and people's labels", heads, cells, "lllrrrrrr", lead=2)
-    return Section(AGREEMENT, [], [table], [KAPPA, LEFT_OUT])
+    return Section(AGREEMENT, [], [table], [NOTES["kappa"], NOTES["left_out"]])
 
 
 def _sizes(row: EntityRow) -> Table:
@@ -139,11 +115,7 @@ def _shares(row: AspectRow) -> list[str]:
 
 def _rules(row: EntityRow) -> Table:
     cells = [
-        [
-            row.judge,
-            one.aspect,
-            *(ratio(one.rules[r], sum(one.rules.values())) for r in RULES_IN_ORDER),
-        ]
+        [row.judge, one.aspect, *(ratio(n, sum(one.rules.values())) for n in one.rules.values())]
         for one in row.aspects
         if one.rules
     ]
@@ -154,6 +126,5 @@ def _replies(row: EntityRow) -> Table:
     of = row.structured
     cut, malformed = ([count(n), ratio(n, of)] for n in (row.cut, row.malformed))
     heads = ["judge", "replies", "cut", "share", "malformed", "share"]
-    return Table(
-        "Replies of a given form", heads, [[row.judge, count(of), *cut, *malformed]], "lrrrrr"
-    )
+    cells = [row.judge, count(of), *cut, *malformed]
+    return Table("Replies of a given form", heads, [cells], "lrrrrr")

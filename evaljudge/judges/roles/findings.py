@@ -1,4 +1,4 @@
-"""What the role-players of a run said: counts, shard by shard, and then what is reported.
+"""What the role-players of a run said: counts of each shard, their sum, and the report.
 
     sums = RoleSums()
     sums += shard_sums(verdicts)                 each shard's
@@ -6,15 +6,14 @@
     ->  RoleRow("roles", candidates=160, static=Sizes(158, 3.0, 3, 3),
                 votes=[OrderRow("fixed", candidate=640, reference=420, failed=3, …)], …)
 
-A document's readers, what was dropped and what was noted count once for it, whatever number of
-candidates it has; where a run was extended, one that got new candidates stands in two shards, and
-counts in both.
+A document's readers, dropped roles and notes count once, whatever its number of candidates. Where a
+run was extended, a document that got new candidates is in two shards, and counts twice.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby, islice
 from pathlib import Path
@@ -27,7 +26,6 @@ from evaljudge.judges.roles.evidence import (
     Order,
     Polled,
     PolledText,
-    RolePlayer,
     read_polled,
 )
 from evaljudge.judges.roles.section import OrderRow, RoleRow, roles
@@ -69,12 +67,10 @@ class RoleFindings:
 
 @dataclass
 class RoleSums(Summed):
-    """Of one judge."""
-
     candidates: int = 0
     documents: int = 0
     static: Counter[int] = field(default_factory=Counter)
-    """How many candidates have so many."""
+    """The number of candidates with so many static roles."""
     dynamic: Counter[int] = field(default_factory=Counter)
     votes: Counter[tuple[Order, Choice | None]] = field(default_factory=Counter)
     confidence: Counter[Order] = field(default_factory=Counter)
@@ -82,35 +78,31 @@ class RoleSums(Summed):
     confident: Counter[Order] = field(default_factory=Counter)
     failed: Reasons = field(default_factory=Reasons)
     choices: Counter[tuple[Choice, ...]] = field(default_factory=Counter)
-    """What a role chose of one candidate in both orders."""
+    """What a role chose in both orders, where it voted in both."""
     without_readers: Reasons = field(default_factory=Reasons)
     dropped: Reasons = field(default_factory=Reasons)
     notes: Reasons = field(default_factory=Reasons)
     roles: Counter[int] = field(default_factory=Counter)
-    """How many documents have so many."""
+    """The number of documents with so many roles."""
 
 
 def shard_sums(verdicts: Iterable[Verdict]) -> RoleSums:
-    """Verdicts of one document follow each other, as they are stored."""
+    """Verdicts of one document follow each other, as they are stored.
+
+    All candidates of a document have its roles, except those that were not judged at all.
+    """
     sums = RoleSums()
     for _, own in groupby(verdicts, lambda verdict: verdict.doc_id):
         polled = list(map(read_polled, own))
-        _add_document(sums, polled)
+        one = next((one for one in polled if not one.reason), polled[0])
+        sums.documents += 1
+        sums.roles.update([len(one.roles)] if one.roles else [])
+        sums.without_readers += Counter(filter(None, [one.no_readers]))
+        sums.dropped += Counter(why for _, why in one.dropped)
+        sums.notes += dict.fromkeys((note for each in polled for note in each.notes), 1)
         for one in polled:
             _add(sums, one)
     return sums
-
-
-def _add_document(sums: RoleSums, polled: Sequence[Polled]) -> None:
-    """All candidates of a document have its roles, but those that were not judged at all."""
-    sums.documents += 1
-    one = next((one for one in polled if not one.reason), polled[0])
-    if one.roles:
-        sums.roles[len(one.roles)] += 1
-    if one.no_readers:
-        sums.without_readers += Counter([one.no_readers])
-    sums.dropped += Counter(why for _, why in one.dropped)
-    sums.notes += dict.fromkeys((note for each in polled for note in each.notes), 1)
 
 
 def _add(sums: RoleSums, polled: Polled) -> None:
@@ -120,20 +112,16 @@ def _add(sums: RoleSums, polled: Polled) -> None:
         sums.static[static] += 1
         sums.dynamic[len(polled.roles) - static] += 1
     for role in polled.roles:
-        _add_votes(sums, role)
-
-
-def _add_votes(sums: RoleSums, role: RolePlayer) -> None:
-    for order, vote in role.votes.items():
-        sums.votes[order, vote.choice] += 1
-        if vote.choice is None:
-            sums.failed += Counter([vote.failed])
-        if vote.confidence is not None:
-            sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # floats add up
-            sums.confident[order] += 1
-    choices = [vote.choice for vote in role.votes.values() if vote.choice]
-    if len(choices) == len(ORDERS):
-        sums.choices[tuple(choices)] += 1
+        for order, vote in role.votes.items():
+            sums.votes[order, vote.choice] += 1
+            if vote.choice is None:
+                sums.failed += Counter([vote.failed])
+            if vote.confidence is not None:
+                sums.confidence[order] += vote.confidence  # type: ignore[assignment]  # a float
+                sums.confident[order] += 1
+        choices = tuple(vote.choice for vote in role.votes.values() if vote.choice)
+        if len(choices) == len(ORDERS):
+            sums.choices[choices] += 1
 
 
 def role_row(judge: str, sums: RoleSums) -> RoleRow:

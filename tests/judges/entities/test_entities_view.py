@@ -21,7 +21,7 @@ from evaljudge.judges.entities.equations import KINDS, WORTH
 from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
 from evaljudge.judges.entities.findings import TEMPLATE, EntitySums, entity_row, shard_sums
 from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.section import AGREEMENT, ENTITIES, TEXTS, entities, entity_agreement
+from evaljudge.judges.entities.section import AGREEMENT, ENTITIES, NOTES, entities, entity_agreement
 from evaljudge.judges.entities.view import MOST_NAMED, pieces, shown_text
 from evaljudge.judges.shared.counting import Sizes
 from evaljudge.prompts import load_task
@@ -484,7 +484,10 @@ def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
         for title in (ENTITIES, AGREEMENT):
             assert text.count(title) == 1 and title not in agreement_markdown(findings)
         assert "0.500 [0.250, 1.000]" in text
-    assert [TEXTS in agreement_markdown(one) for one in (told, with_texts)] == [False, True]
+    assert [NOTES["texts"] in agreement_markdown(one) for one in (told, with_texts)] == [
+        False,
+        True,
+    ]
     rendered = MarkdownIt().enable("table").render(agreement_markdown(told))
     assert rendered.count("<h3>") == 6 and "<b>judge</b>" not in rendered
     assert max(map(len, agreement_text(told).splitlines())) <= 100

@@ -22,18 +22,7 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.roles.evidence import PolledText, read_polled
 from evaljudge.judges.roles.findings import TEMPLATE, RoleSums, role_row, shard_sums
-from evaljudge.judges.roles.section import (
-    ABSOLUTE,
-    BOTH,
-    QUOTED,
-    ROLES,
-    TEXTS,
-    UNEQUAL,
-    OrderRow,
-    RoleRow,
-    folded,
-    roles,
-)
+from evaljudge.judges.roles.section import NOTES, ROLES, OrderRow, RoleRow, folded, roles
 from evaljudge.judges.roles.view import Ballot, shown_polled
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
 from evaljudge.model.asks import Failed
@@ -45,6 +34,9 @@ from evaljudge.sections import Section, View
 from evaljudge.text import one_line
 
 TEXT = "The river rose and fell."
+ABSOLUTE, BOTH, QUOTED, TEXTS, UNEQUAL = (
+    NOTES[name] for name in ("absolute", "both", "quoted", "texts", "unequal")
+)
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
