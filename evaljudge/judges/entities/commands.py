@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,18 +26,15 @@ def add_commands(app: typer.Typer) -> None:
         ] = None,
     ) -> None:
         """Every question about an entity, for people to label: `entity_labels` takes it back."""
-        made = export_entities(run, to, judge)
-        print(f"{made.rows:,} questions about {made.candidates:,} candidates: {to}")
+        rows, candidates = export_entities(run, to, judge)
+        print(f"{rows:,} questions about {candidates:,} candidates: {to}")
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    rows: int
-    candidates: int
+def export_entities(out: str, to: str, judge: str | None = None) -> tuple[int, int]:
+    """Write every question of a run's judged shards to a file, for people to answer.
 
-
-def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
-    """Write every question of a run's judged shards to a file, for people to answer."""
+    Returns the numbers of questions and of candidates.
+    """
     from evaljudge.judges.entities.labels import question_rows
     from evaljudge.storage import Output, ahead, to_write
 
@@ -58,7 +54,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> Exported:
                 rows += 1
         if not rows:  # raised before the file is complete, so that none appears
             raise UserError(f"{out}: {name} asked nothing there of any entity")
-    return Exported(rows, candidates)
+    return rows, candidates
 
 
 def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:

@@ -170,24 +170,24 @@ def words_at(text: str, span: Span) -> range:
     return range(start, max(start, end))
 
 
-def questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
+def questions(judged: EntityEvidence, text: str) -> list[Question]:
     """All that was asked, in the order of the rubric and of the text."""
-    return (one for one in _all_questions(judged, text) if one.votes)
-
-
-def _all_questions(judged: EntityEvidence, text: str) -> Iterator[Question]:
+    asked = []
     for n, wanted in enumerate(judged.rubric, 1):
         ruled = wanted.completeness
         known = (wanted.text, None, None, ruled.votes, ruled.verdict, ruled.rule)
-        yield Question(f"R{n}", "completeness", *known)
+        asked.append(Question(f"R{n}", "completeness", *known))
     for n, entity in enumerate(judged.entities, 1):
         place = (entity.text, entity.heading, _words(text, entity.span))
         right, placed = entity.correctness, entity.alignment
-        yield Question(str(n), "correctness", *place, right.votes, right.verdict, right.rule)
-        yield Question(str(n), "alignment", *place, placed.votes, placed.verdict, placed.rule)
+        asked += [
+            Question(str(n), "correctness", *place, right.votes, right.verdict, right.rule),
+            Question(str(n), "alignment", *place, placed.votes, placed.verdict, placed.rule),
+        ]
     for n, one in enumerate(judged.sentences, 1):
         words = _words(text, one.span)
-        yield Question(f"S{n}", "readability", words, None, words, one.votes, one.verdict)
+        asked.append(Question(f"S{n}", "readability", words, None, words, one.votes, one.verdict))
+    return [one for one in asked if one.votes]
 
 
 def _words(text: str, span: Span) -> str:

@@ -39,32 +39,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from evaljudge.judges.collector import CollectorOptions
-from evaljudge.judges.entities import extraction, rubric
-from evaljudge.judges.entities.equations import (
-    AXES,
-    SHARES,
-    Answer,
-    Aspect,
-    Decide,
-    Tally,
-    Votes,
-    consistency,
-    majority,
-    shares_of,
-    supported,
-)
+from evaljudge.judges.entities import equations, extraction, rubric
+from evaljudge.judges.entities.equations import Answer, Aspect, Decide, Tally, Votes, majority
 from evaljudge.judges.entities.extraction import Extraction
 from evaljudge.judges.entities.findings import EntityFindings, labels_of
 from evaljudge.judges.entities.modelled import VoteModel, model_votes, patterns
-from evaljudge.judges.entities.rubric import (
-    COVERED,
-    STATED,
-    Matching,
-    RubricWriting,
-    origin_of,
-    outline,
-    rubric_of,
-)
+from evaljudge.judges.entities.rubric import RubricEntry, RubricWriting
 from evaljudge.judges.entities.sheet import Sheet
 from evaljudge.judges.entities.voting import PROMPTS, Voting, options_of, templates
 from evaljudge.judges.protocol import Fitted, Judge, Judged, Part
@@ -84,8 +64,8 @@ MODELLED_AXES = ("consistency", "relevance")
 RUBRIC = "rubric"
 Consistency = Literal["equation-3", "supported"]
 CONSISTENCY: Mapping[Consistency, Callable[[Tally], float | Failed]] = {
-    "equation-3": consistency,
-    "supported": supported,
+    "equation-3": equations.consistency,
+    "supported": equations.supported,
 }
 """What the score on the axis consistency is computed by."""
 Count = Annotated[int, Field(ge=1)]
@@ -127,16 +107,16 @@ class Entities(Judge):
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
         self.name = name
         self._settings = given = read_settings(EntitiesSettings, settings, f"judges.{name}")
-        wanted = AXES if task.name == SUMMARY and given.axes is None else given.axes or ()
+        wanted = equations.AXES if task.name == SUMMARY and given.axes is None else given.axes or ()
         self._human = [axis.name for axis in task.axes if axis.name in wanted]
         how = Writing(given.max_tokens)
         self.encoders: Sequence[str] = [given.encoder] if given.encoder else []
-        matching = Matching(given.match, given.encoder or "", given.similar)
         self._extraction = Extraction(task, how, given.most_entities)
-        self._rubric = RubricWriting(task, self._extraction, given.rubric, matching)
+        match = (given.encoder, given.similar)
+        self._rubric = RubricWriting(task, self._extraction, given.rubric, *match)
         self._voting = Voting(task, how, given.reasoning, given.batch)
         by_choice = [options_of(aspect) for aspect in PROMPTS] if self._voting.by_choice else []
-        by_model = [COVERED, STATED] if given.match == "model" else []
+        by_model = [rubric.COVERED, rubric.STATED] if given.match == "model" else []
         self.options: Sequence[Options] = list(dict.fromkeys(by_choice + by_model))
         self._writing_hash = task.pack.hash(extraction.TEMPLATES + rubric.TEMPLATES)
         self._voting_hash = task.pack.hash(templates())
@@ -155,7 +135,7 @@ class Entities(Judge):
 
     @property
     def scorers(self) -> Sequence[str]:
-        named = [f"{self.name}.{share}" for share in SHARES]
+        named = [f"{self.name}.{share}" for share in equations.SHARES]
         if self._settings.votes == "modelled":
             named += [f"{self.name}{MODELLED}"] if self._on(MODELLED_AXES) else []
             named += [f"{self.name}.{share}{MODELLED}" for share in MODELLED_SHARES]
@@ -195,11 +175,11 @@ class Entities(Judge):
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
         entries, truth = self._rubric_of(briefs), self._truth(case.document, briefs)
-        rubric = entries if isinstance(entries, Failed) else [one["entity"] for one in entries]
+        wanted = entries if isinstance(entries, Failed) else [one["entity"] for one in entries]
         readable = [c for c in case.candidates if not reason_unscorable(case.document, c)]
         extracted = await self._extraction.extract([c.text for c in readable], model)
         sheets = [
-            Sheet(case.document, candidate, rubric, truth, found, self._settings.sections)
+            Sheet(case.document, candidate, wanted, truth, found, self._settings.sections)
             for candidate, found in zip(readable, extracted, strict=True)
         ]
         await self._voting.ask([question for one in sheets for question in one.questions], model)
@@ -209,21 +189,21 @@ class Entities(Judge):
             for candidate in case.candidates
         ])  # fmt: skip
 
-    def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[Mapping[str, Any]] | Failed:
+    def _rubric_of(self, briefs: Sequence[Brief]) -> Sequence[RubricEntry] | Failed:
         if not briefs:
             return Failed("the rubric was never written")
         if briefs[0].status != "ok":
             return Failed(briefs[0].reason)
-        return rubric_of(briefs[0].content, self._settings.at_least)
+        return rubric.rubric_of(briefs[0].content, self._settings.at_least)
 
     def _truth(self, document: Document, briefs: Sequence[Brief]) -> str | None:
         """The ground truth beside the source: the one reference, or what many have in common."""
-        match origin_of(document, self._settings.rubric):
+        match rubric.origin_of(document, self._settings.rubric):
             case "reference":
                 return next((text for text in document.references if text.strip()), None)
             case "references":
-                rubric = self._rubric_of(briefs)
-                return None if isinstance(rubric, Failed) else outline(rubric)
+                entries = self._rubric_of(briefs)
+                return None if isinstance(entries, Failed) else rubric.outline(entries)
         return None
 
     def _verdict(self, document: Document, candidate: Candidate, sheet: Sheet | None) -> Verdict:
@@ -247,7 +227,9 @@ class Entities(Judge):
 
     def _scores(self, verdict: Verdict, modelled: Decide) -> list[Score]:
         consistent = CONSISTENCY[self._settings.consistency]
-        voted, weighed = (shares_of(verdict, decide, consistent) for decide in (majority, modelled))
+        voted, weighed = (
+            equations.shares_of(verdict, decide, consistent) for decide in (majority, modelled)
+        )
 
         def value(scorer: str, axis: str) -> float | Failed:
             share = scorer.removeprefix(self.name).removesuffix(MODELLED).removeprefix(".")

@@ -28,9 +28,12 @@ a list, only `- Imaging:` is a heading. A text of one line has none.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from unicodedata import category, normalize
+
+import yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +67,13 @@ _LONGEST_ABBREVIATION = 12
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])*")
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[^\W\d_])\s?")
 _LONGEST_ENUMERATOR = 8
-_NEVER_LAST = frozenset(
-    "mr mrs ms mx dr prof sen rep gov gen lt col sgt capt maj rev hon e.g i.e vs cf viz".split()
+_WORDS: Mapping[str, str] = yaml.safe_load(
+    Path(__file__).with_name("words.yaml").read_text("utf-8")
 )
-_BEFORE_NUMBERS = frozenset(
-    "no nos fig figs eq vol p pp ch sec art approx ca "
-    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_NEVER_LAST, _BEFORE_NUMBERS, _SOMETIMES_LAST = (
+    frozenset(_WORDS[kind].split()) for kind in ("never last", "before numbers", "sometimes last")
 )
-_SOMETIMES_LAST = frozenset(
-    "st mt ft ave blvd rd jr sr inc ltd co corp bros dept univ assn est al ph.d calif".split()
-)
-_BEGINNER = re.compile(
-    r"(?:the|an?|this|that|these|those|he|she|it|they|we|i|you|his|her|its|their|our|my|in|on|at|"
-    r"as|by|for|from|with|but|and|or|so|if|when|while|after|before|since|during|despite|although|"
-    r"because|there|here|then|what|who|why|how|no|not|nobody|some|many|most|all|both|one|each|"
-    r"every|another|however|meanwhile|according|also|now|today|yesterday)(?=[\s,'’])",
-    re.IGNORECASE,
-)
+_BEGINNER = re.compile(rf"(?:{'|'.join(_WORDS['beginners'].split())})(?=[\s,'’])", re.IGNORECASE)
 
 _BULLET = re.compile(r"\s*+((?:(?:[-–—*•‣◦▪●·>]|\(?\d{1,2}[.)])\s++)*+)")
 _LONGEST_HEADING = 100

@@ -36,15 +36,6 @@ STATED = Options(("Yes", "No", "Partially"))
 TEMPLATES = ("entities.covered", "entities.stated")
 
 
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """How it is decided whether two entities are the same."""
-
-    by: Literal["model", "embedding"] = "model"
-    encoder: str = ""
-    similar: float = 0.75
-
-
 @dataclass
 class Pooled:
     """An entity of some reference, and the numbers of the references that have it."""
@@ -62,11 +53,14 @@ def origin_of(document: Document, wanted: Literal["auto"] | Origin) -> Origin:
 
 
 class RubricWriting:
+    """Entities match by the `encoder`, if their cosine is at least `similar`, else by the model."""
+
     def __init__(
-        self, task: Task, extraction: Extraction, wanted: Literal["auto"] | Origin, by: Matching
-    ) -> None:
-        self._pack, self._extraction = task.pack, extraction
-        self._wanted, self.matching = wanted, by
+        self, task: Task, extraction: Extraction, wanted: Literal["auto"] | Origin,
+        encoder: str | None, similar: float,
+    ) -> None:  # fmt: skip
+        self._pack, self._extraction, self._wanted = task.pack, extraction, wanted
+        self._encoder, self._similar = encoder, similar
         self._words = {"source_noun": task.nouns["source"], "target_noun": task.nouns["target"]}
         self._words |= {"mode": "choose"}
         self._pack.check("entities.covered", ["entity", "entities"], **self._words)
@@ -100,8 +94,11 @@ class RubricWriting:
             return Failed(f"no reference's entities could be had: {failed[0].reason}")
         pooling = _Pooling(self, texts, model, bill)
         entities = [() if isinstance(e.entities, Failed) else e.entities for e in found]
-        match = pooling.by_model if self.matching.by == "model" else pooling.by_embedding
-        pool, lost = await match(entities), pooling.lost
+        if self._encoder:
+            pool = await pooling.by_embedding(entities, self._encoder, self._similar)
+        else:
+            pool = await pooling.by_model(entities)
+        lost = pooling.lost
         return {
             "from": "references",
             "texts": len(texts),
@@ -145,16 +142,17 @@ class _Pooling:
                 one.having.add(n)
         return pool
 
-    async def by_embedding(self, found: Sequence[Sequence[Entity]]) -> list[Pooled]:
-        matching = self._writing.matching
+    async def by_embedding(
+        self, found: Sequence[Sequence[Entity]], encoder: str, similar: float
+    ) -> list[Pooled]:
         pool: list[tuple[Pooled, Vector]] = []
         for number, entities in enumerate(found):
             texts = [entity.text for entity in entities]
-            vectors = await self._model.embed(texts, matching.encoder)
+            vectors = await self._model.embed(texts, encoder)
             for entity, vector in zip(entities, vectors, strict=True):
                 alike = [(_cosine(vector, other), -n) for n, (_, other) in enumerate(pool)]
                 best, place = max(alike, default=(-1.0, 0))
-                if best >= matching.similar:
+                if best >= similar:
                     pool[-place][0].having.add(number)
                 else:
                     pool.append((Pooled(entity, {number}), vector))

@@ -37,17 +37,12 @@ from pydantic import Field, model_validator
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.roles import equations
 from evaljudge.judges.roles.clusters import Survivors, first_come, survivors
-from evaljudge.judges.roles.equations import (
-    mean_of_chances,
-    mean_of_votes,
-    plain_chance,
-    sum_of_votes,
-)
 from evaljudge.judges.roles.evidence import NO_READERS, Order, Polled, read_polled
 from evaljudge.judges.roles.findings import RoleFindings
 from evaljudge.judges.roles.opponent import Opponent, checked_axis
-from evaljudge.judges.roles.polling import WHICH, Asking, Ballots, Poll, Polling
+from evaljudge.judges.roles.polling import WHICH, Ballots, Poll, Polling
 from evaljudge.judges.roles.readers import (
     LISTS,
     Readers,
@@ -73,10 +68,10 @@ ORDERS: Mapping[str, tuple[Order, ...]] = {
 }
 Count = Annotated[int, Field(ge=1)]
 READINGS: Mapping[str, Callable[[Polled], float | Failed]] = {
-    "": sum_of_votes,
-    ".mean": mean_of_votes,
-    ".exact": mean_of_chances,
-    ".plain": plain_chance,
+    "": equations.sum_of_votes,
+    ".mean": equations.mean_of_votes,
+    ".exact": equations.mean_of_chances,
+    ".plain": equations.plain_chance,
 }
 """By the scorer's suffix."""
 
@@ -128,10 +123,10 @@ class Roles(Judge):
                             "file, or set static: false")  # fmt: skip
         how = Writing(given.max_tokens)
         axis = checked_axis(name, task, given.axis)
-        asking = Asking(ORDERS[given.order], given.batch, given.exact, given.plain)
+        asked = (ORDERS[given.order], given.batch, given.exact, given.plain)
         self._readers = Readers(self.kind, task, how, given.readers)
         self._rival = Opponent(self.kind, task, how, given.reference, given.level, axis)
-        self._polling = Polling(task, how, asking)
+        self._polling = Polling(task, how, *asked)
         self._noun = task.nouns["source"]
         self.options: Sequence[Options] = [WHICH] if given.exact or given.plain else []
         self.encoders = [given.encoder] if given.dynamic and given.clustering else []

@@ -1,14 +1,14 @@
-"""What a candidate is voted against: a person's text, one the model writes, or a graded one.
+"""The reference that a candidate is compared with.
 
 human      the document's first reference
-written    the best the model can write, a brief of the document
-level 3    the synthetic reference of that level on one axis, and what it is written from: those
-           that the judge `synthetic` writes by its defaults, so that one run asks for them once
+written    the best text that the model can write, a brief of the document
+level 3    the synthetic reference of that level on one axis, and those that it is written from: the
+           same as the judge `synthetic` writes by default, so that a run with both asks only once
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -51,7 +51,7 @@ class Opponent:
         return [written] if self._origin == "written" else []
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
-        """What is lacking of it."""
+        """The briefs that `known` lacks."""
         if self._origin == "level":
             mine = [brief for brief in known if brief.axis == self._axis]
             return await self._graded.brief(document, mine, model)
@@ -72,7 +72,7 @@ class Opponent:
         return Brief(*known, {"text": text}, tokens=cost([reply]))
 
     def is_out_of_reach(self, document: Document) -> bool:
-        """No person wrote one, and nothing else will do."""
+        """Whether a person's text is wanted and there is none."""
         return self._origin == "human" and not any(map(str.strip, document.references))
 
     def text(self, document: Document, briefs: Sequence[Brief]) -> str | Failed:
@@ -86,18 +86,13 @@ class Opponent:
 
 
 def needed(level: float) -> set[float]:
-    """The levels that this one is written from, and itself."""
-    return {level, *_above(level)}
-
-
-def _above(level: float) -> Iterator[float]:
-    if level not in (LOWEST, HIGHEST):
-        for neighbour in neighbours(level):
-            yield from needed(neighbour)
+    """This level, and those that it is written from."""
+    sources = () if level in (LOWEST, HIGHEST) else neighbours(level)
+    return {level}.union(*map(needed, sources))
 
 
 def checked_axis(judge: str, task: Task, axis: str | None) -> str:
-    """The first of the task's, where none is named."""
+    """The named axis; by default the task's first one."""
     names = [one.name for one in task.axes]
     if axis is not None and axis not in names:
         raise UserError(f"judges.{judge}.axis: {unknown('axis', axis, names)}")

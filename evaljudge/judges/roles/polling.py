@@ -41,16 +41,6 @@ class Ballots:
 
 
 @dataclass(frozen=True)
-class Asking:
-    """What is asked in a poll."""
-
-    orders: Sequence[Order]
-    batch: bool
-    exact: bool
-    plain: bool
-
-
-@dataclass(frozen=True)
 class Poll:
     """What one document's poll is about."""
 
@@ -61,8 +51,17 @@ class Poll:
 
 
 class Polling:
-    def __init__(self, task: Task, how: Writing, asking: Asking) -> None:
-        self._pack, self._how, self._asking = task.pack, how, asking
+    def __init__(
+        self,
+        task: Task,
+        how: Writing,
+        orders: Sequence[Order],
+        batch: bool,
+        exact: bool,
+        plain: bool,
+    ) -> None:
+        self._pack, self._how, self._orders = task.pack, how, orders
+        self._batch, self._exact, self._plain = batch, exact, plain
         noun = task.nouns["target"]
         self.names = (f"{noun.capitalize()} 1", f"{noun.capitalize()} 2")
         self._words = {"source_noun": task.nouns["source"], "target_noun": noun,
@@ -76,16 +75,16 @@ class Polling:
         """The ballots of each candidate."""
         ballots = [Ballots() for _ in poll.candidates]
         roles = range(len(poll.roles))
-        groups = [tuple(roles)] if self._asking.batch else [(n,) for n in roles]
+        groups = [tuple(roles)] if self._batch else [(n,) for n in roles]
         if roles:
             await gather(*(self._vote(poll, ballots, group, model) for group in groups))
-        asked = list(product(range(len(ballots)), self._asking.orders))
-        if self._asking.exact:
+        asked = list(product(range(len(ballots)), self._orders))
+        if self._exact:
             alone = [(c, order, (n,)) for c, order in asked for n in roles]
             chances = await self._choose("roles.choose", poll, ballots, alone, model)
             for (c, order, (n,)), p in zip(alone, chances, strict=True):
                 ballots[c].exact[n, order] = p
-        if self._asking.plain:
+        if self._plain:
             nobody = [(c, order, ()) for c, order in asked]
             chances = await self._choose("roles.plain", poll, ballots, nobody, model)
             for (c, order), p in zip(asked, chances, strict=True):
@@ -98,7 +97,7 @@ class Polling:
         """Of these roles, in one reply for each candidate and order; each reply is then weighed."""
         form = VoteForm([poll.roles[n] for n in group], self.names)
         how = replace(self._how, regex=form.regex, example=form.example)
-        asked = list(product(range(len(ballots)), self._asking.orders))
+        asked = list(product(range(len(ballots)), self._orders))
         prompts = [self._prompt("roles.vote", poll, c, order, group) for c, order in asked]
         replies = await model.write(prompts, how)
         votes = [_read(reply, form) for reply in replies]

@@ -3,9 +3,8 @@
     coarse   by what people do in life        1. Politicians: the law behind the case
     fine     by how much they know of it      1. Residents of Nevada: details they have not heard
 
-The engine keeps the lists' form. They are stored as they were read; which of the readers vote is
-settled when a candidate is judged (clusters.py), so that another number of roles, or none of the
-static ones, asks for no brief.
+The engine keeps the lists' form, and the brief keeps the lists. Which of the readers vote is
+decided when a candidate is judged (clusters.py): another number of roles needs no new brief.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ LONGEST_TYPE, LONGEST_DESCRIPTION = 80, 300
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """`type` is who it is, in a few words; `description`, what it looks for. Each is one line."""
+    """`type`: who it is, in a few words; `description`: what it looks for. Each is one line."""
 
     type: str
     description: str
@@ -40,19 +39,19 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class RoleList:
-    """`note` says what is left out."""
+    """`note` says if some are left out."""
 
     roles: tuple[Role, ...]
     note: str = ""
 
 
 def list_form(most: int) -> str:
-    """The regex of a list of so many readers at most."""
+    """The regex of a list of at most so many readers."""
     return rf"{LINE}(\n{LINE}){{0,{most - 1}}}"
 
 
 def roles_in(reply: Sample) -> RoleList | Failed:
-    """The last line of a reply that was cut at its limit may lack its rest: it is left out."""
+    """The last line of a reply that was cut at its limit may be incomplete, and is left out."""
     is_cut = reply.finish == "length"
     lines = reply.text.split("\n")[: -1 if is_cut else None]
     found = (_role(*line.groups()) for line in map(re.compile(LINE).fullmatch, lines) if line)
@@ -92,14 +91,11 @@ class Readers:
         replies = await model.write(prompts, self._how)
         tokens = cost(replies)
         names = [name.partition(".")[2] for name in TEMPLATES]
-        lists = {name: self._read(reply) for name, reply in zip(names, replies, strict=True)}
-        failed = {name: one.reason for name, one in lists.items() if isinstance(one, Failed)}
-        if len(failed) == len(lists):
-            return Brief(*known, {}, "unscored", next(iter(failed.values())), tokens=tokens)
-        return Brief(*known, _content(lists), tokens=tokens)
-
-    def _read(self, reply: Written | Failed) -> RoleList | Failed:
-        return reply if isinstance(reply, Failed) else roles_in(reply.samples[0])
+        content = {name: _listed(reply) for name, reply in zip(names, replies, strict=True)}
+        failed = [one["failed"] for one in content.values() if "failed" in one]
+        if len(failed) == len(content):
+            return Brief(*known, {}, "unscored", failed[0], tokens=tokens)
+        return Brief(*known, content, tokens=tokens)
 
 
 def _example(most: int) -> str:
@@ -107,35 +103,30 @@ def _example(most: int) -> str:
     return "\n".join(f"{n}. Reader {{mark}} {n}: {interest}" for n in range(1, most + 1))
 
 
-def _content(lists: Mapping[str, RoleList | Failed]) -> dict[str, Any]:
-    return {
-        name: {"failed": one.reason}
-        if isinstance(one, Failed)
-        else {"roles": [[role.type, role.description] for role in one.roles], "note": one.note}
-        for name, one in lists.items()
-    }
+def _listed(reply: Written | Failed) -> dict[str, Any]:
+    found = reply if isinstance(reply, Failed) else roles_in(reply.samples[0])
+    if isinstance(found, Failed):
+        return {"failed": found.reason}
+    return {"roles": [[role.type, role.description] for role in found.roles], "note": found.note}
 
 
 def readers_in(content: Mapping[str, Any]) -> list[Role]:
-    """Both lists in turns."""
+    """The readers of both lists in turn."""
     lists = [[Role(*role) for role in one.get("roles", ())] for one in content.values()]
     return [role for role in chain.from_iterable(zip_longest(*lists)) if role is not None]
 
 
 def notes_in(content: Mapping[str, Any]) -> list[str]:
-    """What is to be said of how the lists came about."""
-    return [
-        f"{name} readers: {one.get('failed') or one['note']}"
-        for name, one in content.items()
-        if one.get("failed") or one.get("note")
-    ]
+    """Why a list is missing, or what it lacks."""
+    said = {name: one.get("failed") or one["note"] for name, one in content.items()}
+    return [f"{name} readers: {note}" for name, note in said.items() if note]
 
 
 def of_other_names(
     found: Sequence[Role], static: Sequence[Role]
 ) -> tuple[list[Role], list[tuple[Role, str]]]:
-    """The readers whose type nobody before them has, and the others: two of one name would vote
-    under it in one reply."""
+    """The readers whose type differs from all before, and the others with the reason: two of one
+    name could not be told apart in one reply."""
     known = {fold(role.type): f"the static role “{role.type}”" for role in static}
     distinct: list[Role] = []
     namesakes: list[tuple[Role, str]] = []

@@ -19,9 +19,18 @@ from evaljudge.judges import make_judges
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities.equations import KINDS, WORTH
 from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
-from evaljudge.judges.entities.findings import TEMPLATE, EntitySums, entity_row, shard_sums
+from evaljudge.judges.entities.findings import (
+    AGREEMENT,
+    ENTITIES,
+    NOTES,
+    TEMPLATE,
+    EntitySums,
+    entities,
+    entity_agreement,
+    entity_row,
+    shard_sums,
+)
 from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.section import AGREEMENT, ENTITIES, NOTES, entities, entity_agreement
 from evaljudge.judges.entities.view import MOST_NAMED, pieces, shown_text
 from evaljudge.judges.shared.counting import Sizes
 from evaljudge.prompts import load_task

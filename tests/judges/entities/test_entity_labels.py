@@ -17,7 +17,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities import LABELS
-from evaljudge.judges.entities.commands import Exported, export_entities
+from evaljudge.judges.entities.commands import export_entities
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
 from evaljudge.judges.entities.labels import (
     EntityAgreementRow,
@@ -135,7 +135,7 @@ def label(doc_id: str, aspect: str, entity: str, given: Any, system: str = "A") 
 
 def test_an_export_by_hand(tmp_path: Path) -> None:
     a_run(tmp_path / "run")
-    assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")) == Exported(20, 4)
+    assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")) == (20, 4)
     found = read(tmp_path / "e.jsonl")
     named = [("d0", "A"), ("d0", "B"), ("d1", "A"), ("d1", "B")]
     assert found == [

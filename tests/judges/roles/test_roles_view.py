@@ -21,8 +21,18 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.roles.evidence import PolledText, read_polled
-from evaljudge.judges.roles.findings import TEMPLATE, RoleSums, role_row, shard_sums
-from evaljudge.judges.roles.section import NOTES, ROLES, OrderRow, RoleRow, folded, roles
+from evaljudge.judges.roles.findings import (
+    NOTES,
+    ROLES,
+    TEMPLATE,
+    OrderRow,
+    RoleRow,
+    RoleSums,
+    folded,
+    role_row,
+    roles,
+    shard_sums,
+)
 from evaljudge.judges.roles.view import Ballot, shown_polled
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
 from evaljudge.model.asks import Failed
