@@ -22,7 +22,7 @@ from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import KINDS
-from evaljudge.judges.entities.evidence import JudgedText, read_judged
+from evaljudge.judges.entities.evidence import read_judged
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.synthetic.findings import GRADED
@@ -214,7 +214,7 @@ def added(make: Callable[[], Collector], shards: Sequence[SeenShard]) -> Collect
 def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> CollectorOptions:
     """People's labels of every third question that a judge of entities asked."""
     texts = [
-        JudgedText(one.doc_id, one.system, shard.texts[one.doc_id, one.system], read_judged(one))
+        read_judged(one, shard.texts[one.doc_id, one.system])
         for shard in shards
         for one in shard.verdicts
     ]

@@ -59,10 +59,10 @@ def export_entities(out: str, to: str, judge: str | None = None) -> tuple[int, i
 
 def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
     from evaljudge.judges.collector import SeenShard
-    from evaljudge.judges.entities.evidence import judged_texts
+    from evaljudge.judges.entities.evidence import read_judged
 
     seen = SeenShard(output.cases(shard), list(output.verdicts(judge, shard)))
-    return list(judged_texts(seen.verdicts, seen.texts))
+    return [read_judged(one, seen.texts[one.doc_id, one.system]) for one in seen.verdicts]
 
 
 def _judge_of(output: Output, wanted: str | None) -> str:

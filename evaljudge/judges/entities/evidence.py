@@ -2,22 +2,18 @@
 
     {"rubric": [{"entity": "The bridge closed", "votes": {"presence": {"answer": "no", …}, …}}],
      "entities": [{"entity": "The river rose", "span": [0, 15], "heading": None, …}], …}
-    ->  EntityEvidence(
-            rubric=(RubricEntity("The bridge closed", Ruled(votes, "no", "majority")),),
-            entities=(TextEntity("The river rose", (0, 15), None, …),), …)
+    ->  JudgedText(
+            rubric=(Question("R1", "completeness", "The bridge closed", votes, "no", "majority"),),
+            entities=((Question("1", "correctness", "The river rose", …), Question(…)),), …)
 
-    questions(judged, "The river rose.")
-    ->  Question("R1", "completeness", "The bridge closed", None, None, votes, "no", "majority")
-        Question("1", "correctness", "The river rose", None, "The river rose.", …), …
-
-The verdicts come from the votes by the same rules as for the scores. An aspect without any votes
-(not even failed ones) was not asked of that entity, and makes no question.
+The verdicts come from the votes by the same rules as for the scores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from evaljudge.judges.entities.equations import (
@@ -33,52 +29,45 @@ from evaljudge.judges.entities.equations import (
 from evaljudge.model.asks import Failed
 from evaljudge.records import Verdict
 
-Span = tuple[int, int]
 NO_RUBRIC = "the rubric has no entities"
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
-    """The votes on one aspect, and the verdict; None where the votes give none."""
+class Question:
+    """What was asked about one entity or sentence, and the answer; people can answer it too."""
 
-    votes: Votes
-    verdict: Answer | None = None
-    rule: Rule | None = None
-    """How the verdict came about: a `no` may be denied, or divided."""
-
-
-@dataclass(frozen=True, slots=True)
-class RubricEntity:
-    text: str
-    completeness: Ruled
-
-
-@dataclass(frozen=True, slots=True)
-class TextEntity:
-    text: str
-    span: Span
-    heading: str | None
-    correctness: Ruled
-    alignment: Ruled
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedSentence:
-    span: Span
+    number: str
+    """`1` of the text's entities, `R1` of the rubric, `S1` of the sentences."""
+    aspect: Aspect
+    entity: str
     votes: Votes
     verdict: Answer | None
-    """Whether it has an issue of any kind; None where too many prompts failed to tell."""
+    """None where the votes give none."""
+    rule: Rule | None
+    """How the verdict came about: a `no` may be denied, or divided. None for sentences."""
+    place: range = range(0)
+    """Where the text supports the entity; empty where no words of it do."""
+    words: str | None = None
+    """The words at this place; None for the rubric."""
+    heading: str | None = None
 
     @property
     def kinds(self) -> tuple[str, ...]:
+        """The kinds of issues that a sentence has."""
         return tuple(kind for kind, vote in self.votes.items() if vote.get("answer") == "yes")
 
 
 @dataclass(frozen=True, slots=True)
-class EntityEvidence:
-    rubric: tuple[RubricEntity, ...]
-    entities: tuple[TextEntity, ...]
-    sentences: tuple[JudgedSentence, ...]
+class JudgedText:
+    """A candidate as a report shows it."""
+
+    doc_id: str
+    system: str
+    text: str
+    rubric: tuple[Question, ...]
+    entities: tuple[tuple[Question, Question], ...]
+    """On each entity's correctness and alignment."""
+    sentences: tuple[Question, ...]
     dropped: tuple[str, ...]
     failed: Mapping[str, str]
     """Why the part `rubric` or `entities` is missing, where it is."""
@@ -97,50 +86,30 @@ class EntityEvidence:
         """Whether the text's entities were extracted; there may be none."""
         return not self.reason and "entities" not in self.failed
 
-
-@dataclass(frozen=True, slots=True)
-class JudgedText:
-    """A candidate as a report shows it."""
-
-    doc_id: str
-    system: str
-    text: str
-    judged: EntityEvidence
+    @property
+    def questions(self) -> list[Question]:
+        """All that was asked: what has no votes, not even failed ones, was not."""
+        return [one for one in (*self.rubric, *chain(*self.entities), *self.sentences) if one.votes]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What was asked about one entity or sentence; people can answer it too."""
-
-    number: str
-    """`1` of the text's entities, `R1` of the rubric, `S1` of the sentences."""
-    aspect: Aspect
-    entity: str
-    heading: str | None
-    words: str | None
-    """The words of the text that support the entity."""
-    votes: Votes
-    verdict: Answer | None
-    rule: Rule | None = None
-
-
-def judged_texts(
-    verdicts: Iterable[Verdict], texts: Mapping[tuple[str, str], str]
-) -> Iterator[JudgedText]:
-    for one in verdicts:
-        at = (one.doc_id, one.system)
-        yield JudgedText(*at, texts[at], read_judged(one))
-
-
-def read_judged(verdict: Verdict) -> EntityEvidence:
+def read_judged(verdict: Verdict, text: str = "") -> JudgedText:
+    """`text`: the candidate's, where more than the counts is wanted."""
     evidence = verdict.evidence
-    return EntityEvidence(
+    return JudgedText(
+        doc_id=verdict.doc_id,
+        system=verdict.system,
+        text=text,
         rubric=tuple(
-            RubricEntity(one["entity"], _ruled("completeness", one["votes"]))
-            for one in evidence.get("rubric", ())
+            _question(f"R{n}", "completeness", one["entity"], one["votes"])
+            for n, one in enumerate(evidence.get("rubric", ()), 1)
         ),
-        entities=tuple(map(_text_entity, evidence.get("entities", ()))),
-        sentences=tuple(map(_sentence, evidence.get("sentences", ()))),
+        entities=tuple(
+            _on_entity(str(n), one, text) for n, one in enumerate(evidence.get("entities", ()), 1)
+        ),
+        sentences=tuple(
+            _on_sentence(f"S{n}", one, text)
+            for n, one in enumerate(evidence.get("sentences", ()), 1)
+        ),
         dropped=tuple(evidence.get("dropped", ())),
         failed=evidence.get("failed", {}),
         replies=evidence.get("replies", {}),
@@ -148,48 +117,29 @@ def read_judged(verdict: Verdict) -> EntityEvidence:
     )
 
 
-def _text_entity(entity: Mapping[str, Any]) -> TextEntity:
-    ruled = (_ruled(aspect, entity[aspect]) for aspect in ("correctness", "alignment"))
-    return TextEntity(entity["entity"], tuple(entity["span"]), entity["heading"], *ruled)
+def _on_entity(number: str, one: Mapping[str, Any], text: str) -> tuple[Question, Question]:
+    place, words = _words(text, *one["span"])
+    where = (place, words, one["heading"])
+    return (
+        _question(number, "correctness", one["entity"], one["correctness"], *where),
+        _question(number, "alignment", one["entity"], one["alignment"], *where),
+    )
 
 
-def _sentence(sentence: Mapping[str, Any]) -> JudgedSentence:
-    found = any_issue(issues_found(sentence["votes"], majority))
+def _on_sentence(number: str, one: Mapping[str, Any], text: str) -> Question:
+    place, words = _words(text, *one["span"])
+    found = any_issue(issues_found(one["votes"], majority))
     verdict = None if isinstance(found, Failed) else found
-    return JudgedSentence(tuple(sentence["span"]), sentence["votes"], verdict)
+    return Question(number, "readability", words, one["votes"], verdict, None, place, words)
 
 
-def _ruled(aspect: Aspect, votes: Votes) -> Ruled:
+def _question(number: str, aspect: Aspect, entity: str, votes: Votes, *where: Any) -> Question:
     found = ruling_of(aspect, votes)
-    return Ruled(votes) if isinstance(found, Failed) else Ruled(votes, found.verdict, found.rule)
+    ruled = (None, None) if isinstance(found, Failed) else (found.verdict, found.rule)
+    return Question(number, aspect, entity, votes, *ruled, *where)
 
 
-def words_at(text: str, span: Span) -> range:
-    """The part of a span that lies inside the text; it may be empty."""
-    start, end = (min(max(0, place), len(text)) for place in span)
-    return range(start, max(start, end))
-
-
-def questions(judged: EntityEvidence, text: str) -> list[Question]:
-    """All that was asked, in the order of the rubric and of the text."""
-    asked = []
-    for n, wanted in enumerate(judged.rubric, 1):
-        ruled = wanted.completeness
-        known = (wanted.text, None, None, ruled.votes, ruled.verdict, ruled.rule)
-        asked.append(Question(f"R{n}", "completeness", *known))
-    for n, entity in enumerate(judged.entities, 1):
-        place = (entity.text, entity.heading, _words(text, entity.span))
-        right, placed = entity.correctness, entity.alignment
-        asked += [
-            Question(str(n), "correctness", *place, right.votes, right.verdict, right.rule),
-            Question(str(n), "alignment", *place, placed.votes, placed.verdict, placed.rule),
-        ]
-    for n, one in enumerate(judged.sentences, 1):
-        words = _words(text, one.span)
-        asked.append(Question(f"S{n}", "readability", words, None, words, one.votes, one.verdict))
-    return [one for one in asked if one.votes]
-
-
-def _words(text: str, span: Span) -> str:
-    place = words_at(text, span)
-    return text[place.start : place.stop]
+def _words(text: str, start: int, end: int) -> tuple[range, str]:
+    """The part of a span that lies inside the text, which may be empty, and the words there."""
+    start, end = (min(max(0, place), len(text)) for place in (start, end))
+    return range(start, max(start, end)), text[start:end]

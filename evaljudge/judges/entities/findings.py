@@ -28,12 +28,7 @@ import yaml
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities import LABELS
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect, Rule
-from evaljudge.judges.entities.evidence import (
-    EntityEvidence,
-    judged_texts,
-    questions,
-    read_judged,
-)
+from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.labels import (
     Answered,
     EntityAgreementRow,
@@ -164,7 +159,8 @@ class EntityFindings:
     def see(self, shard: SeenShard) -> None:
         self._sums += shard_sums(shard.verdicts)
         wanted = shard.verdicts if self._labels else shard.verdicts[: shard.shown]
-        for number, text in enumerate(judged_texts(wanted, shard.texts)):
+        for number, one in enumerate(wanted):
+            text = read_judged(one, shard.texts[one.doc_id, one.system])
             if number < shard.shown:
                 self._shown.append(shown_text(text))
             if self._labels:
@@ -234,11 +230,11 @@ def shard_sums(verdicts: Iterable[Verdict]) -> EntitySums:
     return sums
 
 
-def _add(sums: EntitySums, judged: EntityEvidence) -> None:
+def _add(sums: EntitySums, judged: JudgedText) -> None:
     sums.candidates += 1
     if judged.has_entities:
         sums.entities[len(judged.entities)] += 1
-    for question in questions(judged, ""):
+    for question in judged.questions:
         sums.verdicts[question.aspect, question.verdict] += 1
         if question.rule:
             sums.rules[question.aspect, question.rule] += 1

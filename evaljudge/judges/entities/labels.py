@@ -22,7 +22,7 @@ from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges.entities.equations import OPTIONS, Answer, Aspect
-from evaljudge.judges.entities.evidence import JudgedText, questions
+from evaljudge.judges.entities.evidence import JudgedText
 from evaljudge.text import shown
 
 At = tuple[str, str, Aspect, str]
@@ -43,7 +43,7 @@ class Labels:
 
 def question_rows(text: JudgedText) -> Iterator[dict[str, Any]]:
     """The rows of an export."""
-    for question in questions(text.judged, text.text):
+    for question in text.questions:
         yield {
             "doc_id": text.doc_id,
             "system": text.system,
@@ -61,7 +61,7 @@ def answered(text: JudgedText, labels: Labels) -> list[Answered]:
     """The verdicts on a candidate that the file has rows for."""
     found = (
         ((text.doc_id, text.system, asked.aspect, folded(asked.entity)), asked.verdict)
-        for asked in questions(text.judged, text.text)
+        for asked in text.questions
     )
     return [one for one in found if one[0] in labels.rows]
 

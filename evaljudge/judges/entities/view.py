@@ -1,6 +1,6 @@
 """Single texts on the page: their entities marked by verdict, and every answer on demand.
 
-    shown_text(JudgedText("d1", "A", "The river rose.", judged))
+    shown_text(read_judged(verdict, "The river rose."))
     ->  ShownText("d1", "A", pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
                   missing=[("The bridge closed", "no")], …)
 
@@ -24,14 +24,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
 from evaljudge.judges.entities.equations import EXCEPTIONS, Vote
-from evaljudge.judges.entities.evidence import (
-    EntityEvidence,
-    JudgedText,
-    Question,
-    TextEntity,
-    questions,
-    words_at,
-)
+from evaljudge.judges.entities.evidence import JudgedText, Question
 from evaljudge.sections.figures import correlation
 from evaljudge.text import harmless
 
@@ -97,31 +90,28 @@ class ShownText:
 
 
 def shown_text(one: JudgedText) -> ShownText:
-    judged = one.judged
-    numbered = list(enumerate(judged.entities, 1))
-    rubric = [(wanted.text, wanted.completeness) for wanted in judged.rubric]
-    asked = [(text, completeness.verdict) for text, completeness in rubric if completeness.votes]
+    asked = [(wanted.entity, wanted.verdict) for wanted in one.rubric if wanted.votes]
     return ShownText(
         doc_id=one.doc_id,
         system=one.system,
-        reason=judged.reason,
-        pieces=pieces(one.text, judged),
+        reason=one.reason,
+        pieces=pieces(one),
         missing=[(text, MISSING[verdict]) for text, verdict in asked if verdict in MISSING],
         partial=[text for text, verdict in asked if verdict == "partially"],
         without_verdict=[text for text, verdict in asked if verdict is None],
-        rubric=len(judged.rubric),
+        rubric=len(one.rubric),
         misplaced=[
-            (f"{number}: {entity.text}", entity.heading or "")
-            for number, entity in numbered
-            if entity.alignment.verdict == "no"
+            (f"{placed.number}: {placed.entity}", placed.heading or "")
+            for _, placed in one.entities
+            if placed.verdict == "no"
         ],
         nowhere=[
-            f"{number} {_said_of(entity)}: {entity.text}"
-            for number, entity in numbered
-            if not words_at(one.text, entity.span)
+            f"{_said_of(right, placed)}: {right.entity}"
+            for right, placed in one.entities
+            if not right.place
         ],
-        dropped=judged.dropped,
-        failed=list(judged.failed.items()),
+        dropped=one.dropped,
+        failed=list(one.failed.items()),
         answers=list(_answers(one)),
     )
 
@@ -129,7 +119,7 @@ def shown_text(one: JudgedText) -> ShownText:
 def _answers(one: JudgedText) -> Iterator[Answers]:
     """Those on the text's own entities come first."""
     own = ("correctness", "alignment")
-    for question in sorted(questions(one.judged, one.text), key=lambda one: one.aspect not in own):
+    for question in sorted(one.questions, key=lambda question: question.aspect not in own):
         yield Answers(
             question.number,
             harmless(question.entity),
@@ -159,25 +149,19 @@ def _said(prompt: str, vote: Vote) -> str:
     return f"{prompt}: {vote['answer']}{reason}"
 
 
-def pieces(text: str, judged: EntityEvidence) -> list[Piece]:
+def pieces(one: JudgedText) -> list[Piece]:
     """In their order; their texts together are all of the text, made harmless."""
-    entities = [
-        (number, words_at(text, entity.span), entity)
-        for number, entity in enumerate(judged.entities, 1)
-    ]
-    bad = [
-        (words_at(text, sentence.span), ", ".join(sentence.kinds))
-        for sentence in judged.sentences
-        if sentence.verdict == "yes"
-    ]
-    spans = [place for _, place, _ in entities] + [place for place, _ in bad]
-    cuts = sorted({0, len(text), *(cut for place in spans for cut in (place.start, place.stop))})
+    bad = [sentence for sentence in one.sentences if sentence.verdict == "yes"]
+    spans = [right.place for right, _ in one.entities] + [sentence.place for sentence in bad]
+    cuts = sorted({0, len(one.text), *(c for place in spans for c in (place.start, place.stop))})
     found = []
     for start, end in pairwise(cuts):
-        held = [(number, entity) for number, place, entity in entities if start in place]
-        issues = [kinds if end == place.stop else "" for place, kinds in bad if start in place]
-        known = (harmless(text[start:end]), _worst(held), _label(held))
-        found.append(Piece(*known, issue=bool(issues), issues="".join(issues[:1])))
+        held = [(right, placed) for right, placed in one.entities if start in right.place]
+        sentence = next((sentence for sentence in bad if start in sentence.place), None)
+        ends = sentence is not None and sentence.place.stop == end
+        issues = ", ".join(sentence.kinds) if sentence and ends else ""
+        text = harmless(one.text[start:end])
+        found.append(Piece(text, _worst(held), _label(held), sentence is not None, issues))
     # where a sentence alone cuts a piece in two, the entities are named after the second part
     labels = [piece.label for piece in found[1:]]
     return [
@@ -186,18 +170,18 @@ def pieces(text: str, judged: EntityEvidence) -> list[Piece]:
     ]
 
 
-def _said_of(entity: TextEntity) -> str:
-    """`partially, misplaced`."""
-    placed = entity.alignment.verdict != "no"
-    return f"{entity.correctness.verdict or 'none'}{'' if placed else ', misplaced'}"
+def _said_of(right: Question, placed: Question) -> str:
+    """`3 partially, misplaced`."""
+    misplaced = ", misplaced" if placed.verdict == "no" else ""
+    return f"{right.number} {right.verdict or 'none'}{misplaced}"
 
 
-def _worst(held: Sequence[tuple[int, TextEntity]]) -> str:
-    verdicts = {entity.correctness.verdict or "none" for _, entity in held}
+def _worst(held: Sequence[tuple[Question, Question]]) -> str:
+    verdicts = {right.verdict or "none" for right, _ in held}
     return next((verdict for verdict in WORST_FIRST if verdict in verdicts), "")
 
 
-def _label(held: Sequence[tuple[int, TextEntity]]) -> str:
-    named = [f"{number} {_said_of(entity)}" for number, entity in held[:MOST_NAMED]]
+def _label(held: Sequence[tuple[Question, Question]]) -> str:
+    named = [_said_of(right, placed) for right, placed in held[:MOST_NAMED]]
     more = len(held) - len(named)
     return "; ".join(named) + (f"; and {more} more" if more else "")

@@ -18,7 +18,7 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities.equations import KINDS, WORTH
-from evaljudge.judges.entities.evidence import JudgedText, questions, read_judged
+from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.findings import (
     AGREEMENT,
     ENTITIES,
@@ -90,7 +90,7 @@ def verdict(doc_id: str = "d1", system: str = "A", **evidence: Any) -> Verdict:
 
 
 def judged_text(text: str = TEXT, **evidence: Any) -> JudgedText:
-    return JudgedText("d1", "A", text, read_judged(verdict(**evidence)))
+    return read_judged(verdict(**evidence), text)
 
 
 SAMPLE: dict[str, Any] = {
@@ -155,7 +155,7 @@ def added(findings: Findings, text: JudgedText) -> int:
 
 
 def test_pieces_by_hand() -> None:
-    found = pieces(TEXT, judged_text(**SAMPLE).judged)
+    found = pieces(judged_text(**SAMPLE))
     assert [(one.text, one.worst, one.label) for one in found] == [
         ("The river rose", "no", "1 yes; 2 no, misplaced"),
         (" and fell", "no", "2 no, misplaced"),
@@ -183,7 +183,7 @@ def test_pieces_by_hand() -> None:
 )
 def test_the_worst_of_several_is_the_look(answers: list[str], worst: str) -> None:
     both = [entity(str(n), (0, 9), answer) for n, answer in enumerate(answers)]
-    first, rest = pieces(TEXT, judged_text(entities=both).judged)
+    first, rest = pieces(judged_text(entities=both))
     assert (first.worst, rest.worst) == (worst, "")
 
 
@@ -191,8 +191,8 @@ def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
     judged = judged_text(
         entities=[entity("all of it", (0, 33), "yes")],
         sentences=[sentence((0, 24), "yes"), sentence((25, 33), "no")],
-    ).judged
-    found = pieces(TEXT, judged)
+    )
+    found = pieces(judged)
     assert [(one.text, one.label, one.issue) for one in found] == [
         ("The river rose and fell.", "", True),
         (" It rain.", "1 yes", False),
@@ -201,21 +201,21 @@ def test_a_sentence_that_cuts_an_entity_names_it_once() -> None:
 
 def test_many_in_one_place_are_counted_on() -> None:
     many = [entity(str(n), (0, 9), "yes") for n in range(MOST_NAMED + 3)]
-    first, _ = pieces(TEXT, judged_text(entities=many).judged)
+    first, _ = pieces(judged_text(entities=many))
     assert first.label.endswith(f"{MOST_NAMED} yes; and 3 more")
 
 
 @pytest.mark.parametrize("span", [(5, 5), (9, 2), (-7, 0), (33, 90), (500, 900), (0, 0)])
 def test_a_span_without_words_marks_nothing(span: tuple[int, int]) -> None:
     text = judged_text(entities=[entity("lost", span, "no")], sentences=[sentence(span, "yes")])
-    found = pieces(TEXT, text.judged)
+    found = pieces(text)
     assert "".join(one.text for one in found) == TEXT
     assert not any(one.worst or one.label or one.issue for one in found)
     assert shown_text(text).nowhere == ["1 no: lost"]
 
 
 def test_an_empty_text_has_no_pieces() -> None:
-    assert pieces("", judged_text("", entities=[entity("e", (0, 4), "yes")]).judged) == []
+    assert pieces(judged_text("", entities=[entity("e", (0, 4), "yes")])) == []
 
 
 SPANS = st.tuples(st.integers(-9, 60), st.integers(-9, 60))
@@ -231,8 +231,8 @@ def test_pieces_join_to_the_text_and_carry_all_that_hold_them(
 ) -> None:
     told = [entity(str(n), span, "yes") for n, span in enumerate(spans)]
     issues = [sentence(span, "yes") for span in bad]
-    judged = judged_text(text, entities=told, sentences=issues).judged
-    found = pieces(text, judged)
+    judged = judged_text(text, entities=told, sentences=issues)
+    found = pieces(judged)
     assert "".join(one.text for one in found) == text
     place = 0
     for one in found:
@@ -310,7 +310,7 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
 
 def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
     unscored = Verdict("d1", "A", "entities", "*", {}, "unscored", "empty source")
-    text = viewed(findings, JudgedText("d1", "A", "words", read_judged(unscored)))
+    text = viewed(findings, read_judged(unscored, "words"))
     assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
     failed = viewed(findings, judged_text(failed={"rubric": "the reply was cut"}))
     assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
@@ -358,8 +358,7 @@ def hostile_text() -> JudgedText:
         "dropped": HOSTILE,
         "failed": dict.fromkeys(("rubric", "sentences"), all_of_it),
     }
-    judged = read_judged(verdict(**told))
-    return JudgedText(all_of_it, all_of_it, all_of_it, judged)
+    return read_judged(verdict(all_of_it, all_of_it, **told), all_of_it)
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
@@ -506,7 +505,7 @@ def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
 
 
 def test_questions_in_their_order() -> None:
-    found = list(questions(judged_text(**SAMPLE).judged, TEXT))
+    found = judged_text(**SAMPLE).questions
     told = [(one.aspect, one.entity, one.words, one.verdict) for one in found]
     assert told == [
         ("completeness", "The bridge closed", None, "no"),
@@ -529,7 +528,7 @@ def test_a_sentence_is_free_of_issues_only_where_every_prompt_says_so() -> None:
     told = [sentence((0, 3), *answers) for answers in (
         ("no", "no", "no", "no"), ("no", "no", "no", "!cut"), ("!cut", "yes", "no", "no")
     )]  # fmt: skip
-    judged = judged_text(sentences=told).judged
+    judged = judged_text(sentences=told)
     assert [one.verdict for one in judged.sentences] == ["no", None, "yes"]
     assert judged.sentences[2].kinds == ("language",)
 
@@ -541,16 +540,16 @@ def test_verdicts_are_those_that_the_judge_scores() -> None:
     told = verdict(**SAMPLE | {"rubric": rubric})
     scores = {score.scorer: score.value for score in judge.score(told) if score.axis == "*"}
     judged = read_judged(told)
-    worth = [WORTH[one.completeness.verdict] for one in judged.rubric if one.completeness.verdict]
+    worth = [WORTH[one.verdict] for one in judged.rubric if one.verdict]
     assert worth == [0, 0, 0.5, 1]
     assert scores["entities.completeness"] == pytest.approx(sum(worth) / 4)
     assert scores["entities.correctness"] == pytest.approx((1 + 0 + 0) / 3)
     assert scores["entities.alignment"] == pytest.approx(2 / 3)
     assert scores["entities.unknown"] == pytest.approx(1 / 3)
     assert scores["entities.supported"] == pytest.approx(1 / 3)
-    rules = [one.correctness.rule for one in judged.entities if one.correctness.verdict == "no"]
+    rules = [right.rule for right, _ in judged.entities if right.verdict == "no"]
     told_no = [scores[f"entities.{share}"] for share in ("denied", "divided")]
     assert told_no == pytest.approx([rules.count("majority") / 3, rules.count("divided") / 3])
     assert scores["entities.readability"] == 0.5
-    found = [(one.correctness.verdict, one.alignment.verdict) for one in judged.entities]
+    found = [(right.verdict, placed.verdict) for right, placed in judged.entities]
     assert found == [("yes", "yes"), ("no", "no"), ("unknown", "yes")]
