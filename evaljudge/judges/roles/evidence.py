@@ -3,7 +3,8 @@
     {"roles": [{"type": "Critic", "description": "Checks the writing.", "static": True,
                 "votes": {"fixed": {"choice": "candidate", "confidence": 0.82, "reason": "…"}}}],
      "reference": {"from": "human", "text": "A flood."}, "dropped": [["Readers", "…"]], …}
-    ->  Polled(roles=(RolePlayer("Critic", "Checks the writing.", True,
+    ->  Polled("d1", "A", "The river rose.",
+               roles=(RolePlayer("Critic", "Checks the writing.", True,
                                  {"fixed": RoleVote("candidate", 0.82, "…")}),),
                origin="human", reference="A flood.", dropped=(("Readers", "…"),), …)
 
@@ -50,6 +51,9 @@ class RolePlayer:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
+    doc_id: str
+    system: str
+    text: str
     roles: tuple[RolePlayer, ...]
     origin: str
     """Of the reference; empty where there is none."""
@@ -77,20 +81,14 @@ class Polled:
         return "; ".join(reasons) or (NONE_LEFT if self.dropped else NONE_WANTED)
 
 
-@dataclass(frozen=True, slots=True)
-class PolledText:
-    """A candidate as a report shows it."""
-
-    doc_id: str
-    system: str
-    text: str
-    polled: Polled
-
-
-def read_polled(verdict: Verdict) -> Polled:
+def read_polled(verdict: Verdict, text: str = "") -> Polled:
+    """`text`: the candidate's, where it is shown."""
     evidence = verdict.evidence
     reference = evidence.get("reference", {"from": "", "text": ""})
     return Polled(
+        doc_id=verdict.doc_id,
+        system=verdict.system,
+        text=text,
         roles=tuple(
             RolePlayer(
                 role["type"],

@@ -30,14 +30,7 @@ import yaml
 from evaljudge.agreement import LEVELS
 from evaljudge.agreement.rated import AgreementRow
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.roles.evidence import (
-    ORDERS,
-    Choice,
-    Order,
-    Polled,
-    PolledText,
-    read_polled,
-)
+from evaljudge.judges.roles.evidence import ORDERS, Choice, Order, Polled, read_polled
 from evaljudge.judges.roles.view import ShownPolled, shown_polled
 from evaljudge.judges.shared.counting import OTHERS, Reasons, Sizes, Summed, sized, sizes
 from evaljudge.records import Verdict
@@ -206,8 +199,7 @@ class RoleFindings:
         self._sums += shard_sums(shard.verdicts)
         for verdict in islice(shard.verdicts, shard.shown):
             text = shard.texts[verdict.doc_id, verdict.system]
-            known = PolledText(verdict.doc_id, verdict.system, text, read_polled(verdict))
-            self._shown.append(shown_polled(known))
+            self._shown.append(shown_polled(read_polled(verdict, text)))
 
     def __iadd__(self, other: RoleFindings) -> Self:
         self._sums += other._sums

@@ -1,6 +1,6 @@
 """Single texts on the page: what each role chose, and why on demand.
 
-    shown_polled(PolledText("d1", "A", "The river rose.", polled))
+    shown_polled(read_polled(verdict, "The river rose."))
     ->  ShownPolled("d1", "A", …, tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
                     roles=[ShownRole("Critic", "Checks the writing.", "static, of the task",
                                      [Ballot("the candidate", figures="confidence 0.820", …)]), …])
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.judges.roles.evidence import Order, Polled, PolledText, RolePlayer
+from evaljudge.judges.roles.evidence import Order, Polled, RolePlayer
 from evaljudge.model.asks import Failed
 from evaljudge.sections.figures import correlation, count
 from evaljudge.text import harmless
@@ -67,14 +67,13 @@ class ShownPolled:
     notes: Sequence[str]
 
 
-def shown_polled(one: PolledText) -> ShownPolled:
-    polled = one.polled
+def shown_polled(polled: Polled) -> ShownPolled:
     return ShownPolled(
-        doc_id=one.doc_id,
-        system=one.system,
+        doc_id=polled.doc_id,
+        system=polled.system,
         reason=polled.reason,
         tallies=[_tally(polled, order) for order in polled.orders],
-        text=harmless(one.text),
+        text=harmless(polled.text),
         origin=REFERENCES.get(polled.origin, polled.origin),
         reference=harmless(polled.reference),
         orders=[HEADS[order] for order in polled.orders],

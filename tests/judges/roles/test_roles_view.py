@@ -20,7 +20,7 @@ from evaljudge.agreement.rated import AgreementRow, Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
-from evaljudge.judges.roles.evidence import PolledText, read_polled
+from evaljudge.judges.roles.evidence import Polled, read_polled
 from evaljudge.judges.roles.findings import (
     NOTES,
     ROLES,
@@ -83,8 +83,8 @@ def unscored(doc_id: str, system: str, reason: str) -> Verdict:
     return Verdict(doc_id, system, "roles", "*", {}, "unscored", reason)
 
 
-def polled_text(text: str = TEXT, **evidence: Any) -> PolledText:
-    return PolledText("d1", "A", text, read_polled(verdict(**evidence)))
+def polled_text(text: str = TEXT, **evidence: Any) -> Polled:
+    return read_polled(verdict(**evidence), text)
 
 
 SAMPLE: dict[str, Any] = {
@@ -134,17 +134,17 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append(" ".join("".join(words).split()))
 
 
-def view_of(*texts: PolledText, judge: str = "roles", candidates: int = 1) -> View:
+def view_of(*texts: Polled, judge: str = "roles", candidates: int = 1) -> View:
     shown = [shown_polled(text) for text in texts]
     return View(f"Texts and their role-players: {judge}", TEMPLATE, shown, candidates)
 
 
-def viewed(findings: Findings, *texts: PolledText, candidates: int = 1) -> str:
+def viewed(findings: Findings, *texts: Polled, candidates: int = 1) -> str:
     view = view_of(*texts, candidates=candidates)
     return page(replace(findings, judged=JudgeFindings(views=[view])))
 
 
-def added(findings: Findings, text: PolledText) -> int:
+def added(findings: Findings, text: Polled) -> int:
     """The bytes that a text adds to the page, but for the view's own frame."""
     once, twice = (len(viewed(findings, *[text] * times).encode()) for times in (1, 2))
     return twice - once
@@ -231,7 +231,7 @@ def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
 
 
 def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
-    one = PolledText("d1", "A", "words", read_polled(unscored("d1", "A", "empty source")))
+    one = read_polled(unscored("d1", "A", "empty source"), "words")
     text = viewed(findings, one)
     assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
     assert "Whom each role chose" not in text and "<strong>Reference" not in text
@@ -247,7 +247,7 @@ def test_nothing_is_added_without_a_view(findings: Findings) -> None:
     assert "<article" not in page(findings) and "role-players" not in page(findings)
 
 
-def hostile_text() -> PolledText:
+def hostile_text() -> Polled:
     """Every word that can come from outside is an attack."""
     all_of_it = " ".join(HOSTILE)
     told: Mapping[str, Any] = {
@@ -266,7 +266,7 @@ def hostile_text() -> PolledText:
         "dropped": [[word, word] for word in HOSTILE],
         "notes": HOSTILE,
     }
-    return PolledText(all_of_it, all_of_it, all_of_it, read_polled(verdict(**told)))
+    return read_polled(verdict(all_of_it, all_of_it, **told), all_of_it)
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
