@@ -71,6 +71,15 @@ CONSISTENCY: Mapping[Consistency, Callable[[Tally], float | Failed]] = {
 Count = Annotated[int, Field(ge=1)]
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """What a scorer reads of a verdict: a share, or the numbers on human axes ("")."""
+
+    share: str
+    axes: Sequence[str]
+    modelled: bool = False
+
+
 class EntitiesSettings(Settings):
     rubric: Literal["auto", "references", "reference", "source"] = "auto"
     at_least: Count | None = None
@@ -134,20 +143,21 @@ class Entities(Judge):
         return self._settings.model_dump(include={"consistency"})
 
     @property
-    def scorers(self) -> Sequence[str]:
-        named = [f"{self.name}.{share}" for share in equations.SHARES]
+    def _readings(self) -> Mapping[str, _Reading]:
+        found = {"": _Reading("", self._human)}
+        found |= {f".{share}": _Reading(share, self.axes) for share in equations.SHARES}
         if self._settings.votes == "modelled":
-            named += [f"{self.name}{MODELLED}"] if self._on(MODELLED_AXES) else []
-            named += [f"{self.name}.{share}{MODELLED}" for share in MODELLED_SHARES]
-        return [self.name, *named] if self._human else named
+            axes = [axis for axis in self._human if axis in MODELLED_AXES]
+            found[MODELLED] = _Reading("", axes, True)
+            found |= {f".{s}{MODELLED}": _Reading(s, self.axes, True) for s in MODELLED_SHARES}
+        return {f"{self.name}{suffix}": one for suffix, one in found.items() if one.axes}
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        return list(self._readings)
 
     def axes_of(self, scorer: str) -> Sequence[str]:
-        if scorer == self.name:
-            return self._human
-        return self._on(MODELLED_AXES) if scorer == f"{self.name}{MODELLED}" else self.axes
-
-    def _on(self, axes: Sequence[str]) -> list[str]:
-        return [axis for axis in self._human if axis in axes]
+        return self._readings[scorer].axes
 
     # stage one: the rubric
 
@@ -230,15 +240,10 @@ class Entities(Judge):
         voted, weighed = (
             equations.shares_of(verdict, decide, consistent) for decide in (majority, modelled)
         )
-
-        def value(scorer: str, axis: str) -> float | Failed:
-            share = scorer.removeprefix(self.name).removesuffix(MODELLED).removeprefix(".")
-            return (weighed if scorer.endswith(MODELLED) else voted)[share, axis]
-
         return [
-            scored(verdict, scorer, axis, value(scorer, axis))
-            for scorer in self.scorers
-            for axis in self.axes_of(scorer)
+            scored(verdict, scorer, axis, (weighed if one.modelled else voted)[one.share, axis])
+            for scorer, one in self._readings.items()
+            for axis in one.axes
         ]
 
 

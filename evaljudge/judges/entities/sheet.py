@@ -16,7 +16,7 @@ from typing import Any
 from evaljudge.judges.entities.equations import Aspect, Vote, Votes, ruling_of
 from evaljudge.judges.entities.extraction import Entity, Extracted
 from evaljudge.judges.entities.passages import Sentence, same_heading, sentences
-from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion
+from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion, Material
 from evaljudge.judges.shared.structured import Bill
 from evaljudge.model.asks import Failed
 from evaljudge.records import Candidate, Document
@@ -46,44 +46,39 @@ class Sheet:
     @cached_property
     def _on_rubric(self) -> list[list[BallotQuestion]]:
         entities = () if isinstance(self.rubric, Failed) else self.rubric
-        material = {"target": self.candidate.text}
-        return [self._ask("completeness", entity, material) for entity in entities]
+        given = {prompt: {"target": self.candidate.text} for prompt in PROMPTS["completeness"]}
+        return [self._ask("completeness", entity, given) for entity in entities]
 
     @cached_property
     def _on_entities(self) -> list[tuple[Entity, dict[Aspect, list[BallotQuestion]]]]:
         found = self.extracted.entities
+        return [] if isinstance(found, Failed) else [(one, self._on_entity(one)) for one in found]
+
+    def _on_entity(self, entity: Entity) -> dict[Aspect, list[BallotQuestion]]:
         material = {"source": self.document.source, "truth": self.truth}
-        return [
-            (
-                entity,
-                {
-                    "correctness": self._ask("correctness", entity.text, material),
-                    "alignment": self._on_alignment(entity),
-                },
-            )
-            for entity in (() if isinstance(found, Failed) else found)
-        ]
+        given = dict.fromkeys(PROMPTS["correctness"], material)
+        placed = {"definition": self._by_definition(entity)}
+        if self.truth:
+            heading = entity.heading if self._is_sectioned and self._headings_of_truth else ""
+            placed["section"] = {"truth": self.truth, "heading": heading}
+        return {
+            "correctness": self._ask("correctness", entity.text, given),
+            "alignment": self._ask("alignment", entity.text, placed),
+        }
 
     @cached_property
     def _on_sentences(self) -> list[tuple[Sentence, list[BallotQuestion]]]:
-        material = {"target": self.candidate.text}
+        given = {prompt: {"target": self.candidate.text} for prompt in PROMPTS["readability"]}
         places = sentences(self.candidate.text)
-        return [(place, self._ask("readability", place.text, material)) for place in places]
+        return [(place, self._ask("readability", place.text, given)) for place in places]
 
     def _ask(
-        self, aspect: Aspect, subject: str, material: Mapping[str, str | None]
+        self, aspect: Aspect, subject: str, given: Mapping[str, Material]
     ) -> list[BallotQuestion]:
-        prompts = PROMPTS[aspect]
-        return [BallotQuestion(aspect, one, subject, material, self.bill) for one in prompts]
-
-    def _on_alignment(self, entity: Entity) -> list[BallotQuestion]:
-        material = {"definition": self._by_definition(entity)}
-        if self.truth:
-            heading = entity.heading if self._is_sectioned and self._headings_of_truth else ""
-            material["section"] = {"truth": self.truth, "heading": heading}
+        """`given`: the material of each prompt."""
         return [
-            BallotQuestion("alignment", prompt, entity.text, given, self.bill)
-            for prompt, given in material.items()
+            BallotQuestion(aspect, prompt, subject, material, self.bill)
+            for prompt, material in given.items()
         ]
 
     def _by_definition(self, entity: Entity) -> dict[str, str | None]:

@@ -36,6 +36,10 @@ LONGEST_REASON = 600
 """Characters."""
 
 
+Material = Mapping[str, str | None]
+"""Texts for a question, by slot."""
+
+
 @dataclass
 class BallotQuestion:
     """What one prompt asks about one entity or sentence, and its vote once it is asked."""
@@ -43,8 +47,7 @@ class BallotQuestion:
     aspect: Aspect
     prompt: str
     subject: str
-    given: Mapping[str, str | None]
-    """The material, by slot."""
+    given: Material
     bill: Bill
     vote: Vote = field(default_factory=dict)
 
