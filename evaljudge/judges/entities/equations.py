@@ -129,7 +129,7 @@ class Tally:
 
 
 def tally(verdicts: Iterable[Answer | Failed]) -> Tally:
-    """Of one verdict for each entity; Failed where it has none."""
+    """Counts one verdict for each entity; Failed where it has none."""
     given = list(verdicts)
     scored = [verdict for verdict in given if not isinstance(verdict, Failed)]
     return Tally(Counter(scored), scored=len(scored), unscored=len(given) - len(scored))
@@ -168,7 +168,7 @@ def unknown_share(target: Tally) -> float | Failed:
 
 
 def share_of_yes(target: Tally) -> float | Failed:
-    """Of alignment, what is rightly placed; of `rejections`, what is rejected."""
+    """The share that is rightly placed (alignment), or rejected (`rejections`)."""
     return _no_share(target) or target.share("yes")
 
 

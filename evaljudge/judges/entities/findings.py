@@ -70,13 +70,13 @@ class EntityRow:
 
     judge: str
     candidates: int
-    entities: Sizes  # of a candidate, of those where they could be had
-    dropped: int  # that no words of their text support
-    rubrics: Sizes  # of a document, of those that have one
+    entities: Sizes  # per candidate, where they could be extracted
+    dropped: int  # entities that no words of their text support
+    rubrics: Sizes  # per document that has one
     without_rubric: Mapping[str, int]  # documents, by the reason
     aspects: Sequence[AspectRow]
     structured: int  # replies of a given form
-    cut: int  # of them, at their token limit
+    cut: int  # at their token limit
     malformed: int
 
 

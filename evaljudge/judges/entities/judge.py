@@ -220,7 +220,7 @@ class Entities(Judge):
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
         if sheet is None:
             return Verdict(*known, {}, "unscored", reason_unscorable(document, candidate))
-        return Verdict(*known, sheet.evidence(), tokens=sheet.bill.tokens)
+        return Verdict(*known, sheet.evidence(), tokens=sheet.extracted.bill.tokens)
 
     # in the driver: arithmetic, no model
 

@@ -89,7 +89,9 @@ _LABEL = re.compile(
 
 def sentences(text: str) -> list[Sentence]:
     """In their order; there are none in a text without a letter or digit."""
-    found, heading, uncased = [], "", _is_uncased(text)
+    found, heading = [], ""
+    is_tokenised = re.search(r"(?<!\S)\.(?!\S)", text)  # its sentences show without capitals
+    uncased = text.islower() and not is_tokenised
     for line_start, line_end, opened in _lines(text):
         heading = opened or heading
         for start, end in _spans(text, line_start, line_end, uncased):
@@ -104,11 +106,6 @@ def same_heading(a: str, b: str) -> bool:
         for heading in (a, b)
     )
     return one == other
-
-
-def _is_uncased(text: str) -> bool:
-    """Not so a tokenised text, which has stops that are alone and tells sentences by them."""
-    return text.islower() and not re.search(r"(?<!\S)\.(?!\S)", text)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:

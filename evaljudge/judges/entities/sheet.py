@@ -17,7 +17,6 @@ from evaljudge.judges.entities.equations import Aspect, Vote, Votes, ruling_of
 from evaljudge.judges.entities.extraction import Entity, Extracted
 from evaljudge.judges.entities.passages import Sentence, same_heading, sentences
 from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion, Material
-from evaljudge.judges.shared.structured import Bill
 from evaljudge.model.asks import Failed
 from evaljudge.records import Candidate, Document
 
@@ -32,10 +31,6 @@ class Sheet:
     extracted: Extracted
     definitions: Mapping[str, str]
     """What belongs under a heading."""
-
-    @property
-    def bill(self) -> Bill:
-        return self.extracted.bill
 
     @cached_property
     def questions(self) -> list[BallotQuestion]:
@@ -77,7 +72,7 @@ class Sheet:
     ) -> list[BallotQuestion]:
         """`given`: the material of each prompt."""
         return [
-            BallotQuestion(aspect, prompt, subject, material, self.bill)
+            BallotQuestion(aspect, prompt, subject, material, self.extracted.bill)
             for prompt, material in given.items()
         ]
 
@@ -100,7 +95,7 @@ class Sheet:
         return _headings(self.truth or "")
 
     def evidence(self) -> dict[str, Any]:
-        """Of a verdict, once all questions have their votes."""
+        """The verdict's evidence, once all questions have their votes."""
         return {
             "rubric": [_wanted(asked) for asked in self._on_rubric],
             "entities": [_found(entity, own) for entity, own in self._on_entities],
@@ -110,7 +105,7 @@ class Sheet:
             ],
             "dropped": list(self.extracted.dropped),
             "failed": self._failed(),
-            "replies": asdict(self.bill.replies),
+            "replies": asdict(self.extracted.bill.replies),
         }
 
     def _failed(self) -> dict[str, str]:
@@ -135,7 +130,7 @@ def _votes(asked: Sequence[BallotQuestion]) -> dict[str, Vote]:
 
 
 def _ruling(aspect: Aspect, votes: Votes) -> dict[str, str]:
-    """For readers of the evidence, who can so tell what is denied from what is divided."""
+    """Kept in the evidence so that its readers can tell what is denied from what is divided."""
     found = ruling_of(aspect, votes)
     if isinstance(found, Failed):
         return {"failed": found.reason}

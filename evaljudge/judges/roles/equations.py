@@ -1,4 +1,4 @@
-"""The equations of the paper, and the other readings of the same poll.
+"""The equations of the paper, and other scores from the same poll.
 
 General Public    Summary 2 (the candidate)   e^-.3 = .74       .74 + .82 = 1.56
 Critic            Summary 1 (the reference)
@@ -57,7 +57,7 @@ def _nobody(polled: Polled) -> str:
 
 
 def _mean(values: Sequence[float | Failed], none: str) -> float | Failed:
-    """Of those that there are; where there is none, why the first is not."""
+    """The mean of the values; where all failed, the first reason; `none`: why there is no value."""
     there = [value for value in values if not isinstance(value, Failed)]
     failed = next((value for value in values if isinstance(value, Failed)), Failed(none))
     return fsum(there) / len(there) if there else failed

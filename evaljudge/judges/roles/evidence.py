@@ -56,7 +56,7 @@ class Polled:
     text: str
     roles: tuple[RolePlayer, ...]
     origin: str
-    """Of the reference; empty where there is none."""
+    """Where the reference comes from; empty where there is none."""
     reference: str
     plain: Mapping[Order, float | Failed]
     """p(candidate) by one question without roles, where that was asked."""

@@ -163,7 +163,7 @@ class Roles(Judge):
 
     async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
         if self._rival.is_out_of_reach(document):
-            return []  # nobody will vote
+            return []  # there will be no vote
         there = {brief.part for brief in known}
         wanted = bool(self._settings.dynamic) and READERS not in there
         readers = [await self._readers.brief(document, model)] if wanted else []
@@ -180,19 +180,19 @@ class Roles(Judge):
         readable = [c for c in case.candidates if not reasons[c.system]]
         voters, notes = await self._voters(briefs, model)
         polled = await self._polling.ask(Poll(document, reference, readable, voters.roles), model)
-        found = dict(zip((c.system for c in readable), polled, strict=True))
         shared = {
             "reference": {"from": self._settings.reference, "text": reference},
             "dropped": [[role.type, why] for role, why in voters.dropped],
             "notes": notes,
         }
-        verdicts = [
-            self._verdict(document, c, found[c.system], voters.roles, shared)
-            if c.system in found
-            else self._unscored(document, c, reasons[c.system])
+        found = {
+            candidate.system: self._verdict(document, candidate, ballots, voters.roles, shared)
+            for candidate, ballots in zip(readable, polled, strict=True)
+        }
+        return Judged([
+            found.get(c.system) or self._unscored(document, c, reasons[c.system])
             for c in case.candidates
-        ]
-        return Judged(verdicts)
+        ])  # fmt: skip
 
     def _unscored(self, document: Document, candidate: Candidate, reason: str) -> Verdict:
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
@@ -202,11 +202,10 @@ class Roles(Judge):
         self, document: Document, candidate: Candidate, found: Ballots, roles: Sequence[Role],
         shared: Mapping[str, Any],
     ) -> Verdict:  # fmt: skip
-        evidence = {"roles": [self._role(n, role, found) for n, role in enumerate(roles)], **shared}
-        if self._settings.plain:
-            evidence["plain"] = found.plain
         known = (document.doc_id, candidate.system, self.name, ANY_AXIS)
-        return Verdict(*known, evidence, tokens=found.tokens)
+        evidence = {"roles": [self._role(n, role, found) for n, role in enumerate(roles)], **shared}
+        plain = {"plain": found.plain} if self._settings.plain else {}
+        return Verdict(*known, evidence | plain, tokens=found.tokens)
 
     def _role(self, number: int, role: Role, found: Ballots) -> dict[str, Any]:
         orders = ORDERS[self._settings.order]

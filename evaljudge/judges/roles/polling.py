@@ -85,8 +85,8 @@ class Polling:
             for (c, order, (n,)), p in zip(alone, chances, strict=True):
                 ballots[c].exact[n, order] = p
         if self._plain:
-            nobody = [(c, order, ()) for c, order in asked]
-            chances = await self._choose("roles.plain", poll, ballots, nobody, model)
+            plain = [(c, order, ()) for c, order in asked]
+            chances = await self._choose("roles.plain", poll, ballots, plain, model)
             for (c, order), p in zip(asked, chances, strict=True):
                 ballots[c].plain[order] = p
         return ballots

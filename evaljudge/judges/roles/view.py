@@ -58,7 +58,7 @@ class ShownPolled:
     tallies: Sequence[str]
     text: str
     origin: str
-    """Of the reference; empty where there is none."""
+    """Where the reference comes from; empty where there is none."""
     reference: str
     orders: Sequence[str]
     roles: Sequence[ShownRole]

@@ -3,9 +3,9 @@
     General Public: Summary 2 — It is easy to read.           1, e^-.3 = .74
     Critic: Summary 1 — The sentences are short.              0, e^-.2 = .82
 
-The form is a line for each role, in the order in which they were asked. A reply that was cut at its
-token limit lacks its last lines: those roles have no vote. The engine's mask changes the
-probabilities of what is written, so the tokens are weighed without it afterwards.
+The form is a line for each role, in the order in which they were asked. Where a reply was cut at
+its token limit, the roles of the missing lines have no vote. The engine's mask changes the
+probabilities of what is written, so the tokens are weighed afterwards without it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MISSING = Failed("no vote of this role in the reply")
 
 @dataclass(frozen=True, slots=True)
 class WrittenVote:
-    """`choice`: the first or the second text; `span`: where choice and reason stand in the reply,
+    """`choice`: the first or the second text; `span`: the place of choice and reason in the reply,
     from the space after the role's colon to the end of its line."""
 
     choice: Literal[0, 1]
@@ -35,8 +35,8 @@ class WrittenVote:
     span: tuple[int, int]
 
     def confidence(self, tokens: Sequence[Token]) -> float:
-        """Of the tokens that begin in the choice or its reason; those of the role's name, which
-        the form dictates, do not count."""
+        """By the tokens that begin in the choice or its reason. The form dictates the role's
+        name, so its tokens do not count."""
         start, end = self.span
         return confidence([token for token in tokens if start <= token.start < end])
 
@@ -59,7 +59,7 @@ class VoteForm:
         return "\n".join(f"{role.type}: {self.names[1]} — {reason}" for role in self.roles)
 
     def read(self, reply: Sample) -> list[WrittenVote | Failed]:
-        """In the order of `roles`. The last line of a cut reply may lack its rest: it is left."""
+        """In the order of `roles`. The last line of a cut reply may be incomplete: it is left."""
         ends = [at for at, letter in enumerate(reply.text) if letter == "\n"]
         lines = [(start + 1, end) for start, end in pairwise([-1, *ends, len(reply.text)])]
         is_cut = reply.finish == "length"
