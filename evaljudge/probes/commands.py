@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.probes.results import print_and_write
 
 if TYPE_CHECKING:
+    from evaljudge.agreement import Correlation
+    from evaljudge.probes.results import ProbeResult
     from evaljudge.probes.source import ProbeData
 
 studies_app = typer.Typer(
@@ -68,15 +69,15 @@ def mixes(
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Sums of all pairs of scorers, and mixes of yours, against people."""
-    from evaljudge.agreement import CORRELATIONS, LEVELS
+    from evaljudge.agreement import LEVELS
     from evaljudge.probes import mixes
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis = data.axis(axis)
-    how = one_of("level", level, LEVELS), one_of("coefficient", coefficient, CORRELATIONS)
+    how = one_of("level", level, LEVELS), _coefficient(coefficient)
     given = data.mixes(mix or (), axis)
     rows = mixes.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
-    print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out)
+    _print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out)
 
 
 @studies_app.command()
@@ -89,17 +90,17 @@ def robustness(
     draws: Draws = 5, seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """References replaced, more and more, by random, first or last sentences of the source."""
-    from evaljudge.agreement import CORRELATIONS, LEVELS
+    from evaljudge.agreement import LEVELS
     from evaljudge.probes import robustness
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis = data.axis(axis)
-    how = one_of("level", level, LEVELS), one_of("coefficient", coefficient, CORRELATIONS)
+    how = one_of("level", level, LEVELS), _coefficient(coefficient)
     growth = robustness.Growth(axis, *how, steps, draws, seed)
     measure = data.remeasured("robustness")
     rows = robustness.robustness(data.matrix, measure, growth, data.mixes(mix or (), axis))
     about = data.about(f"{axis}, {level} level")
-    print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out)
+    _print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out)
 
 
 @studies_app.command()
@@ -110,17 +111,13 @@ def complementarity(
     out: Out = None,
 ) -> None:  # fmt: skip
     """How differently each pair of scorers ranks."""
-    from evaljudge.agreement import CORRELATIONS
     from evaljudge.probes import complementarity
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
-    how = (
-        one_of("level", level, complementarity.RANKED_AT),
-        one_of("coefficient", coefficient, CORRELATIONS),
-    )
+    how = one_of("level", level, complementarity.RANKED_AT), _coefficient(coefficient)
     rows = complementarity.complementarity(data.matrix, *how)
     about = data.about(f"{level} level, {coefficient}")
-    print_and_write(data.noted(complementarity.complementarity_study(rows, about), level), out)
+    _print_and_write(data.noted(complementarity.complementarity_study(rows, about), level), out)
 
 
 @studies_app.command()
@@ -136,16 +133,15 @@ def sizes(
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """The system-level correlation against the number of documents."""
-    from evaljudge.agreement import CORRELATIONS
     from evaljudge.probes import sizes
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis = data.axis(axis)
-    how = one_of("coefficient", coefficient, CORRELATIONS)
+    how = _coefficient(coefficient)
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(data.matrix, subsets)
     study = sizes.sizes_study(rows, subsets, data.about(f"{axis}, {coefficient}"))
-    print_and_write(data.noted(study, "system"), out)
+    _print_and_write(data.noted(study, "system"), out)
 
 
 @studies_app.command()
@@ -159,7 +155,7 @@ def ranges(
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
     rows = ranges.ranges(data.matrix, data.measure, seed)
-    print_and_write(ranges.ranges_study(rows, data.about()), out)
+    _print_and_write(ranges.ranges_study(rows, data.about()), out)
 
 
 @studies_app.command()
@@ -174,7 +170,7 @@ def spurious(
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis = data.axis(axis)
     rows = spurious.spurious(data.matrix, axis)
-    print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
+    _print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
 
 
 @studies_app.command()
@@ -189,7 +185,7 @@ def position(
     from evaljudge.probes import position
 
     rows = position.position(votes, resamples=resamples, seed=seed)
-    print_and_write(position.position_study(rows, votes), out)
+    _print_and_write(position.position_study(rows, votes), out)
 
 
 def one_of(option: str, name: str, known: tuple[Name, ...]) -> Name:
@@ -197,6 +193,18 @@ def one_of(option: str, name: str, known: tuple[Name, ...]) -> Name:
         if one == name:
             return one
     raise UserError(f"--{option}: {unknown(option, name, known)}")
+
+
+def _coefficient(coefficient: str) -> Correlation:
+    from evaljudge.agreement import CORRELATIONS
+
+    return one_of("coefficient", coefficient, CORRELATIONS)
+
+
+def _print_and_write(result: ProbeResult, out: str | None) -> None:
+    from evaljudge.probes.results import print_and_write
+
+    print_and_write(result, out)
 
 
 def _data(

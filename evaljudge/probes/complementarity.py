@@ -18,7 +18,7 @@ code that Gigant et al. released, which correlates the documents' means over sys
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Literal
@@ -31,7 +31,8 @@ from evaljudge.errors import UserError
 from evaljudge.probes.correlation import correlation
 from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import heat_maps
-from evaljudge.probes.results import ProbeResult, ProbeTable, number
+from evaljudge.probes.results import ProbeResult, table
+from evaljudge.sections import figures
 
 RankedAt = Level | Literal["document"]
 RANKED_AT: tuple[RankedAt, ...] = (*LEVELS, "document")
@@ -69,16 +70,16 @@ def complementarity_study(rows: Sequence[ComplementarityRow], about: str) -> Pro
     square = _square(rows, names)
     places = [str(place) for place in range(1, len(names) + 1)]
     cells = [
-        [f"{place} {name}", *map(number, line)]
+        [f"{place} {name}", *map(figures.correlation, line)]
         for place, name, line in zip(places, names, square, strict=True)
     ]
     return ProbeResult(
         name="complementarity",
         title="Complementarity of scorers",
         about=about,
-        tables=[ProbeTable(["scorer", *places], cells)],
+        tables=[table(["scorer", *places], cells)],
         notes=["(1 - correlation) / 2: 0 where two rank alike, 0.5 unrelated, 1 opposite."],
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(heat_maps, {"complementarity": square}, names, names, "scorer", (0.0, 1.0)),
     )
 

@@ -9,15 +9,15 @@ importance + rouge1  0.794 [0.668, 0.879]*  16
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from evaljudge.agreement import Correlation, Level, agreements
 from evaljudge.analysis.mixes import Mix, all_pairs
 from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import Interval, intervals
-from evaljudge.probes.results import ProbeResult, ProbeTable, number
-from evaljudge.sections.figures import bracketed, only
+from evaljudge.probes.results import ProbeResult, marked, table
+from evaljudge.sections.figures import bracketed, correlation, only
 
 MOST_DRAWN = 40
 
@@ -73,17 +73,16 @@ def mixes_study(rows: Sequence[MixRow], about: str) -> ProbeResult:
         title="Mixes of scorers",
         about=about,
         tables=[
-            ProbeTable(
+            table(
                 ["scorer", f"{rows[0].coefficient} [95%]", "n"],
                 [[row.scorer, _estimate(row), f"{row.n:,}"] for row in shown],
-                marked={(index, 1) for index, row in enumerate(shown) if row.best},
             )
         ],
         notes=[
             "Marked: the highest. Values are added in the scorers' own units, or as weighted;\n"
             "every row rests on the candidates that all the scorers scored."
         ],
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(_drawn, rows),
     )
 
@@ -95,8 +94,9 @@ def _enough(row: MixRow) -> bool:
 def _estimate(row: MixRow) -> str:
     few = only(row.level, row.n)
     if row.value is not None and few:
-        return f"{number(row.value)} ({few})"
-    return bracketed(row.value, row.low, row.high)
+        return f"{correlation(row.value)} ({few})"
+    text = bracketed(row.value, row.low, row.high)
+    return marked(text) if row.best else text
 
 
 def _drawn(rows: Sequence[MixRow]) -> str:

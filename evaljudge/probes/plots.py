@@ -1,8 +1,9 @@
 """The figures of the probes, as SVG: legible with 20 scorers, and the same bytes for same values.
 
 intervals([Interval("rouge1", 0.59, 0.35, 0.78, False)], "spearman with relevance")
-lines({"RAND-3": [Line("rouge1", [(0, 0.59, 0.55, 0.61), (50, 0.46, 0.41, 0.52)])]},
+lines({"RAND-3": {"rouge1": [(0, 0.59, 0.55, 0.61), (50, 0.46, 0.41, 0.52)]}},
       "documents with replaced references", "spearman with relevance")
+boxes({"rouge1": {"human": [0.18, 0.22, 0.28, 0.34, 0.44]}}, "input")
 heat_maps({"complementarity": [[0.0, 0.28], [0.28, 0.0]]}, ["importance", "rouge1"],
           ["importance", "rouge1"], "scorer", (0.0, 1.0))
 
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from math import ceil, nan
 from typing import TYPE_CHECKING
 
-from evaljudge.probes.results import number
+from evaljudge.sections.figures import correlation
 from evaljudge.text import one_line
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ LONGEST_NAME, LONGEST_BY_HEAT_MAP = 40, 24
 _MARKED, _PLAIN = "#c1440e", "#2b5d8a"
 _COLOURS, _DASHES = 10, ("-", "--", ":", "-.")
 _BOXES_ABREAST = 4
+_BOX = ("whislo", "q1", "med", "q3", "whishi")
 _DARK = 0.55  # of the way along the colours, beyond which numbers are written in white
 Square = Sequence[Sequence[float | None]]
+Points = Sequence[tuple[float, float | None, float | None, float | None]]
+"""(x, value, low, high), in order of x; a point without a value is a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +44,6 @@ class Interval:
     low: float | None
     high: float | None
     marked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Points (x, value, low, high), in order of x; one without a value is a gap."""
-
-    label: str
-    points: Sequence[tuple[float, float | None, float | None, float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    label: str
-    low: float
-    quarter: float
-    median: float
-    three_quarters: float
-    high: float
 
 
 def intervals(rows: Sequence[Interval], x_title: str) -> str:
@@ -79,8 +65,8 @@ def intervals(rows: Sequence[Interval], x_title: str) -> str:
     return _svg(7.5, 1.2 + 0.24 * len(rows), paint)
 
 
-def lines(panels: Mapping[str, Sequence[Line]], x_title: str, y_title: str) -> str:
-    """Panels side by side with one scale and one legend."""
+def lines(panels: Mapping[str, Mapping[str, Points]], x_title: str, y_title: str) -> str:
+    """Panels of named lines side by side, with one scale and one legend."""
 
     def paint(figure: Figure) -> None:
         every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
@@ -88,8 +74,8 @@ def lines(panels: Mapping[str, Sequence[Line]], x_title: str, y_title: str) -> s
             _grid_lines(axes)
             axes.set_title(title)
             axes.set_xlabel(one_line(x_title))
-            for place, line in enumerate(drawn):
-                _line(axes, line, place)
+            for place, (name, points) in enumerate(drawn.items()):
+                _line(axes, name, points, place)
         every[0].set_ylabel(one_line(y_title))
         handles, labels = every[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside right upper", frameon=False)
@@ -98,8 +84,9 @@ def lines(panels: Mapping[str, Sequence[Line]], x_title: str, y_title: str) -> s
     return _svg(3.6 * len(panels) + 2.4, max(3.6, 0.9 + 0.2 * names), paint)
 
 
-def boxes(panels: Mapping[str, Sequence[Box]], x_title: str) -> str:
-    """A panel per scorer, each with a scale of its own."""
+def boxes(panels: Mapping[str, Mapping[str, Sequence[float]]], x_title: str) -> str:
+    """A panel per scorer, each with a scale of its own. A box is of five numbers, the outer two
+    its whiskers, the middle one its median."""
     down, across = ceil(len(panels) / _BOXES_ABREAST), min(len(panels), _BOXES_ABREAST)
 
     def paint(figure: Figure) -> None:
@@ -109,9 +96,8 @@ def boxes(panels: Mapping[str, Sequence[Box]], x_title: str) -> str:
             axes.set_title(_shown(title))
             axes.set_ylabel("value")
             axes.bxp(
-                [{"label": _shown(box.label), "whislo": box.low, "q1": box.quarter,
-                  "med": box.median, "q3": box.three_quarters, "whishi": box.high}
-                 for box in drawn],
+                [{"label": _shown(name)} | dict(zip(_BOX, five, strict=True))
+                 for name, five in drawn.items()],
                 showfliers=False, medianprops={"color": _MARKED},
             )  # fmt: skip
             axes.tick_params(axis="x", rotation=60)
@@ -167,15 +153,14 @@ def _svg(width: float, height: float, paint: Callable[[Figure], object]) -> str:
     return written.getvalue()
 
 
-def _line(axes: Axes, line: Line, place: int) -> None:
+def _line(axes: Axes, name: str, points: Points, place: int) -> None:
     """Colours repeat after ten; then the dashes differ."""
-    xs, *ys = (
+    xs, value, low, high = (
         [nan if number is None else number for number in column]
-        for column in zip(*line.points, strict=True)
+        for column in zip(*points, strict=True)
     )
-    value, low, high = ys
     colour, dash = f"C{place % _COLOURS}", _DASHES[place // _COLOURS % len(_DASHES)]
-    axes.plot(xs, value, dash, color=colour, label=_shown(line.label), marker="o", markersize=3)
+    axes.plot(xs, value, dash, color=colour, label=_shown(name), marker="o", markersize=3)
     axes.fill_between(xs, low, high, color=colour, alpha=0.12, linewidth=0)
 
 
@@ -186,7 +171,7 @@ def _write_numbers(axes: Axes, square: Square, limits: tuple[float, float]) -> N
             if value is not None:
                 along = abs(value) / high if low < 0 else (value - low) / (high - low)
                 colour = "white" if along > _DARK else "black"
-                axes.text(across, down, number(value), ha="center", va="center",
+                axes.text(across, down, correlation(value), ha="center", va="center",
                           color=colour, fontsize=7)  # fmt: skip
 
 

@@ -10,7 +10,6 @@ fluency  2,200  67    0.483 [0.454, 0.510]  …  0.363 [0.331, 0.394]  368      
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from functools import partial
 
 from evaljudge.agreement import Preference, Share, Vote, preferences
@@ -18,9 +17,9 @@ from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.rows import Row, accepted
 from evaljudge.errors import UserError
 from evaljudge.probes.plots import Interval, intervals
-from evaljudge.probes.results import NONE, ProbeResult, ProbeTable
+from evaljudge.probes.results import ProbeResult, table
 from evaljudge.records import ANY_AXIS
-from evaljudge.sections.figures import bracketed
+from evaljudge.sections.figures import NONE, bracketed
 from evaljudge.text import one_line
 
 TIE = "tie"
@@ -52,14 +51,14 @@ def position_study(rows: Sequence[Preference], about: str) -> ProbeResult:
         title="Position preference of pairwise votes",
         about=about,
         tables=[
-            ProbeTable(
+            table(
                 ["axis", "votes", "ties", "first wins", "pairs in both orders", "flips",
                  "place decided", "first of those", "p"],
                 [_line(row) for row in rows],
             )
         ],
         notes=_NOTES,
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(_drawn, rows),
     )  # fmt: skip
 

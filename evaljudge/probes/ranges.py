@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -22,9 +22,10 @@ import numpy as np
 from evaljudge.agreement.pairs import Floats
 from evaljudge.probes.excerpts import ALTERATIONS, excerpt
 from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns
-from evaljudge.probes.plots import Box, boxes
-from evaljudge.probes.results import ProbeResult, ProbeTable, number
+from evaljudge.probes.plots import boxes
+from evaljudge.probes.results import ProbeResult, table
 from evaljudge.records import Candidate, Case
+from evaljudge.sections.figures import correlation
 
 HUMAN, DOCUMENT, SYSTEMS = "human", "document", "systems"
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -62,17 +63,16 @@ def ranges(matrix: ScoreMatrix, measure: Measure, seed: int = 0) -> list[RangeRo
 
 def ranges_study(rows: Sequence[RangeRow], about: str) -> ProbeResult:
     cells = [
-        [row.scorer, row.input, f"{row.n:,}", *(number(value) for value in _quantiles(row))]
-        for row in rows
+        [row.scorer, row.input, f"{row.n:,}", *map(correlation, _quantiles(row))] for row in rows
     ]
     heads = ["scorer", "input", "n", "lowest", "5%", "25%", "median", "75%", "95%", "highest"]
     return ProbeResult(
         name="ranges",
         title="Range of values",
         about=about,
-        tables=[ProbeTable(heads, cells, names=2)],
+        tables=[table(heads, cells, names=2)],
         notes=[],
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(_drawn, rows),
     )
 
@@ -106,9 +106,9 @@ def _quantiles(row: RangeRow) -> list[float | None]:
 
 
 def _drawn(rows: Sequence[RangeRow]) -> str:
-    panels: dict[str, list[Box]] = {row.scorer: [] for row in rows}
+    panels: dict[str, dict[str, list[float]]] = {row.scorer: {} for row in rows}
     for row in rows:
         inner = [value for value in _quantiles(row)[1:-1] if value is not None]
         if inner:
-            panels[row.scorer].append(Box(row.input, *inner))
+            panels[row.scorer][row.input] = inner
     return boxes(panels, "input (whiskers: 5% and 95%)")

@@ -14,7 +14,7 @@ step those scores and the original ones are mixed, document by document.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -26,8 +26,9 @@ from evaljudge.errors import UserError
 from evaljudge.probes.correlation import correlation
 from evaljudge.probes.excerpts import ALTERATIONS, Alteration, with_altered_references
 from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns
-from evaljudge.probes.plots import Line, lines
-from evaljudge.probes.results import ProbeResult, ProbeTable, number
+from evaljudge.probes.plots import Points, lines
+from evaljudge.probes.results import ProbeResult, table
+from evaljudge.sections import figures
 
 Columns = Mapping[str, Floats]
 
@@ -83,17 +84,19 @@ def robustness_study(rows: Sequence[RobustnessRow], growth: Growth, about: str) 
     counts = list(dict.fromkeys(row.replaced for row in rows))
     values = {(row.alteration, row.scorer, row.replaced): row.value for row in rows}
     named = dict.fromkeys((row.alteration, row.scorer) for row in rows)
-    cells = [[*name, *(number(values[*name, count]) for count in counts)] for name in named]
+    cells = [
+        [*name, *(figures.correlation(values[*name, count]) for count in counts)] for name in named
+    ]
     return ProbeResult(
         name="robustness",
         title="Robustness to bad references",
         about=about,
-        tables=[ProbeTable(["alteration", "scorer", *map(str, counts)], cells, names=2)],
+        tables=[table(["alteration", "scorer", *map(str, counts)], cells, names=2)],
         notes=[
             f"Columns: documents whose references were replaced. Values: the mean\n"
             f"{growth.coefficient} correlation over {growth.draws} draws."
         ],
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(_drawn, rows, growth),
     )
 
@@ -145,10 +148,9 @@ def _row(how: Alteration, name: str, count: int, values: Floats) -> RobustnessRo
 
 
 def _drawn(rows: Sequence[RobustnessRow], growth: Growth) -> str:
-    panels: dict[str, list[Line]] = {how: [] for how in ALTERATIONS}
+    panels: dict[str, dict[str, Points]] = {how: {} for how in ALTERATIONS}
     for how, name in dict.fromkeys((row.alteration, row.scorer) for row in rows):
         mine = [row for row in rows if (row.alteration, row.scorer) == (how, name)]
-        points = [(row.replaced, row.value, row.low, row.high) for row in mine]
-        panels[how].append(Line(name, points))
+        panels[how][name] = [(row.replaced, row.value, row.low, row.high) for row in mine]
     y_title = f"{growth.coefficient} with {growth.axis} ({growth.level} level)"
     return lines(panels, "documents with replaced references", y_title)

@@ -13,7 +13,7 @@ documents that nobody has to rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,8 +23,8 @@ from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.pairs import Codes, Floats
 from evaljudge.probes.correlation import means, scaled
 from evaljudge.probes.matrix import ScoreMatrix
-from evaljudge.probes.plots import Line, lines
-from evaljudge.probes.results import ProbeResult, ProbeTable
+from evaljudge.probes.plots import lines
+from evaljudge.probes.results import ProbeResult, table
 from evaljudge.sections.figures import bracketed
 
 BAND = (2.5, 97.5)
@@ -83,9 +83,9 @@ def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> ProbeR
         name="sizes",
         title="System-level correlation against the number of documents",
         about=about,
-        tables=[ProbeTable(["scorer", *map(str, counts)], cells)],
+        tables=[table(["scorer", *map(str, counts)], cells)],
         notes=[f"Mean and 95% band of {subsets.draws} random subsets of so many documents."],
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(_drawn, rows, subsets),
     )
 
@@ -131,10 +131,10 @@ def _names(rows: Sequence[SizeRow]) -> list[str]:
 
 
 def _drawn(rows: Sequence[SizeRow], subsets: Subsets) -> str:
-    drawn = [
-        Line(name, [(r.documents, r.value, r.low, r.high) for r in rows if r.scorer == name])
+    drawn = {
+        name: [(r.documents, r.value, r.low, r.high) for r in rows if r.scorer == name]
         for name in _names(rows)
-    ]
+    }
     return lines(
         {"": drawn}, "documents", f"{subsets.coefficient} with {subsets.axis} (system level)"
     )

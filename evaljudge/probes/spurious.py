@@ -13,7 +13,7 @@ axis.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,9 @@ from evaljudge.probes.correlation import correlation
 from evaljudge.probes.fragments import Correlates, correlates, words
 from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import heat_maps
-from evaljudge.probes.results import ProbeResult, ProbeTable, number
+from evaljudge.probes.results import ProbeResult, marked, table
 from evaljudge.records import ANY_AXIS, Case
+from evaljudge.sections.figures import correlation as correlation_text
 from evaljudge.text import one_line
 
 SHOWN: tuple[Correlation, ...] = ("pearson", "spearman")
@@ -60,25 +61,27 @@ def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> ProbeR
     scorers = list(dict.fromkeys(row.scorer for row in rows))
     by_kind = sorted(rows, key=lambda row: row.spurious)
     properties = list(dict.fromkeys(row.property for row in by_kind))
-    squares = {how.capitalize(): _square(rows, how, scorers, properties) for how in SHOWN}
+    grids = {how.capitalize(): _grid(rows, how, scorers, properties) for how in SHOWN}
+    tables = {
+        title: [[scorer, *map(_cell, line)] for scorer, line in zip(scorers, grid, strict=True)]
+        for title, grid in grids.items()
+    }
+    squares = {
+        title: [[row.value if row else None for row in line] for line in grid]
+        for title, grid in grids.items()
+    }
     return ProbeResult(
         name="spurious",
         title="Spurious correlates",
         about=about,
         tables=[
-            ProbeTable(
-                ["scorer", *properties],
-                [[s, *map(number, line)] for s, line in zip(scorers, square, strict=True)],
-                marked=_marked(rows, how, scorers, properties),
-                title=title,
-            )
-            for how, (title, square) in zip(SHOWN, squares.items(), strict=True)
+            table(["scorer", *properties], cells, title=title) for title, cells in tables.items()
         ],
         notes=[
             f"Marked: what a scorer follows more closely, by absolute value, than the human axis\n"
             f"it is for (its own, or {one_line(axis)}). Summary level."
         ],
-        rows=[asdict(row) for row in rows],
+        rows=rows,
         draw=partial(
             heat_maps, squares, scorers, properties, "human axis or correlate", (-1.0, 1.0)
         ),
@@ -121,18 +124,13 @@ def _correlates(cases: Sequence[Case]) -> dict[str, Floats]:
     return {name: np.array([getattr(one, name) for one in found]) for name in CORRELATES}
 
 
-def _square(
+def _grid(
     rows: Sequence[SpuriousRow], how: Correlation, scorers: Sequence[str], properties: Sequence[str]
-) -> list[list[float | None]]:
-    values = {(row.scorer, row.property): row.value for row in rows if row.coefficient == how}
-    return [[values.get((scorer, name)) for name in properties] for scorer in scorers]
+) -> list[list[SpuriousRow | None]]:
+    found = {(row.scorer, row.property): row for row in rows if row.coefficient == how}
+    return [[found.get((scorer, name)) for name in properties] for scorer in scorers]
 
 
-def _marked(
-    rows: Sequence[SpuriousRow], how: Correlation, scorers: Sequence[str], properties: Sequence[str]
-) -> set[tuple[int, int]]:
-    return {
-        (scorers.index(row.scorer), 1 + properties.index(row.property))
-        for row in rows
-        if row.exceeds and row.coefficient == how
-    }
+def _cell(row: SpuriousRow | None) -> str:
+    value = correlation_text(row.value if row else None)
+    return marked(value) if row and row.exceeds else value

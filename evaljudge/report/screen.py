@@ -22,19 +22,20 @@ LEAST_LEAD = 40  # where it is the only one: names by which rows are known
 _GAP = "  "
 
 
-def on_screen(table: Table) -> str:
-    return "\n\n".join(map(_lines, _parts(table)))
+def on_screen(table: Table, least: int | None = None) -> str:
+    """`least`: the columns of a terminal that every column of words keeps, if it needs them."""
+    return "\n\n".join(map(_lines, _parts(table, least)))
 
 
 def wrapped(sentence: str) -> str:
     return textwrap.fill(sentence, WIDEST)
 
 
-def _parts(table: Table) -> Iterator[Table]:
+def _parts(table: Table, kept: int | None) -> Iterator[Table]:
     """As many columns at a time as fit."""
     sided = zip(_widths(table), table.sides, strict=True)
     only_lead = table.sides == "l" + "r" * (len(table.sides) - 1)
-    words = LEAST_LEAD if only_lead else LEAST_WORDS
+    words = kept or (LEAST_LEAD if only_lead else LEAST_WORDS)
     least = [min(width, words) if side == "l" else width for width, side in sided]
     lead = list(range(table.lead))
     chosen: list[int] = []

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from evaljudge.probes.plots import Box, Interval, Line, boxes, heat_maps, intervals, lines
-from evaljudge.probes.results import ProbeResult, ProbeTable, as_json, as_markdown, as_text
+from evaljudge.probes.plots import Interval, boxes, heat_maps, intervals, lines
+from evaljudge.probes.results import ProbeResult, as_json, as_markdown, as_text, marked, table
+from evaljudge.sections import Table
 from evaljudge.text import columns
 
 STRANGE = ["_hidden", "$a_b^2$", "<b>&", "x | y", "esc\x1b[31m", "指标", "long " * 30]
 TWENTY = [f"scorer-{n}" for n in range(20 - len(STRANGE))] + STRANGE
 
 
-def study(table: ProbeTable, **more: Any) -> ProbeResult:
+@dataclass(frozen=True)
+class Row:
+    value: float
+    n: int
+
+
+def study(shown: Table, **more: Any) -> ProbeResult:
     told = {"about": "cases", "notes": ["A note."], "rows": []} | more
-    return ProbeResult(name="n", title="A study", tables=[table], draw=lambda: "", **told)
+    return ProbeResult(name="n", title="A study", tables=[shown], draw=lambda: "", **told)
 
 
 def test_a_wide_table_is_told_in_blocks() -> None:
     heads = ["scorer", *(f"head-{n}" for n in range(20))]
     rows = [[name, *("0.123" for _ in range(20))] for name in TWENTY]
-    told = as_text(study(ProbeTable(heads, rows, marked={(0, 20)})))
+    rows[0][20] = marked(rows[0][20])
+    told = as_text(study(table(heads, rows)))
     assert max(map(columns, told.splitlines())) <= 100
     assert told.count("\x1b") == 0
     blocks = told.split("\n\n")[1:-1]
@@ -38,10 +47,9 @@ def test_a_wide_table_is_told_in_blocks() -> None:
 
 
 def test_markdown_marks_and_escapes() -> None:
-    table = ProbeTable(
-        ["scorer", "value"], [["x | y", "0.5"], ["b", "0.25"]], marked={(0, 1)}, title="T_1"
-    )
-    lines = as_markdown(study(table, about="a *b*")).splitlines()
+    rows = [["x | y", marked("0.5")], ["b", "0.25"]]
+    shown = table(["scorer", "value"], rows, title="T_1")
+    lines = as_markdown(study(shown, about="a *b*")).splitlines()
     assert lines[:3] == ["# A study", "", r"a \*b\*"]
     assert lines[6:10] == [
         "| scorer |   value |",
@@ -53,15 +61,15 @@ def test_markdown_marks_and_escapes() -> None:
 
 
 def test_json_has_null_for_what_is_undefined() -> None:
-    told = as_json(study(ProbeTable(["a"], []), rows=[{"value": float("nan"), "n": 3}]))
+    told = as_json(study(table(["a"], []), rows=[Row(float("nan"), 3)]))
     assert json.loads(told) == [{"value": None, "n": 3}]
 
 
 POINTS = [(0.0, 0.5, 0.4, 0.6), (1.0, None, None, None), (2.0, 0.3, 0.2, 0.4)]
 FIGURES: dict[str, Callable[[], str]] = {
     "intervals": lambda: intervals([Interval(n, 0.5, 0.4, 0.6, True) for n in TWENTY], "s\x00aid"),
-    "lines": lambda: lines({"one": [Line(n, POINTS) for n in TWENTY], "two": []}, "across", "said"),
-    "boxes": lambda: boxes({n: [Box("human", 0, 1, 2, 3, 4)] for n in STRANGE}, "said"),
+    "lines": lambda: lines({"one": dict.fromkeys(TWENTY, POINTS), "two": {}}, "across", "said"),
+    "boxes": lambda: boxes({n: {"human": [0, 1, 2, 3, 4]} for n in STRANGE}, "said"),
     "heat": lambda: heat_maps(
         {"t": [[None, *([0.5] * 19)]] * 20}, TWENTY, TWENTY, "said", (-1.0, 1.0)
     ),
