@@ -10,24 +10,32 @@ recall the same over the other's tokens, `f1` their harmonic mean. The numbers a
 package bert-score without idf weights and without rescaling by a baseline: like there, the
 encoder's marks ([CLS], [SEP]) carry no weight but may be another token's nearest. They are cosines,
 so at most 1 (equal texts) and in practice above 0; most encoders leave little room below 0.8.
-The layer is that of the package's table (layers.py) unless `layer` says another. Of an encoder that
-the table does not know it is the last. Only numbers of the table's layer are called BERTScore's: of
-others the signature and a warning of the report say that they are not.
 Texts longer than the encoder reads at once are read in windows; that package cuts them.
+
+The layer comes from that package's table (layers.json) unless `layer` names another. The package's
+authors chose nearly all layers by correlation with people on WMT16. For an encoder that the table
+does not know, the last layer is read. Only numbers of the table's layer are called BERTScore's: for
+others the signature and a warning of the report say that they are not. The table leaves out the
+encoders that end in a normalisation of their own (T5, Pegasus, mBART, Blenderbot 400M): the package
+applies it to the layer it reads, and we do not, so that numbers would differ.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal
 
 from evaljudge.metrics.embeddings import LAST, Embeddings, EncoderSettings, libraries
 from evaljudge.metrics.encoder import Embedded
-from evaljudge.metrics.layers import own_layer
 from evaljudge.settings import read_settings
 
 Statistic = Literal["f1", "precision", "recall"]
+_OWNERS = {"albert", "distilbert", "FacebookAI", "google-bert", "openai-community", "xlnet"}
+"""The hub's owners, today, of encoders that the table names without an owner."""
 
 
 class BertScoreSettings(EncoderSettings):
@@ -60,6 +68,29 @@ def _caution(settings: BertScoreSettings, own: int | None) -> str:
     return (
         f"not BERTScore's own number: its table has no layer for {settings.model}, so that {taken}"
     )
+
+
+def own_layer(encoder: str) -> int | None:
+    """The layer in the table, or None where the table does not know the encoder.
+
+    own_layer("roberta-large")             -> 17      FacebookAI/roberta-large too
+    own_layer("models/bert-base-uncased")  -> 9       a folder, by the last part of its path
+    own_layer("all-MiniLM-L6-v2")          -> None    and somebody-else/roberta-large
+    """
+    layers = _layers()
+    if encoder in layers:
+        return layers[encoder]
+    if Path(encoder).is_dir():
+        by_last_part = {name.rpartition("/")[2]: layer for name, layer in layers.items()}
+        return by_last_part.get(Path(encoder).resolve().name)
+    owner, _, name = encoder.partition("/")
+    return layers.get(name) if owner in _OWNERS else None
+
+
+@cache
+def _layers() -> dict[str, int]:
+    table = files("evaljudge.metrics").joinpath("layers.json").read_text("utf-8")
+    return {name: int(layer) for layer, names in json.loads(table).items() for name in names}
 
 
 def matched(part: Statistic, text: Embedded, other: Embedded) -> float:

@@ -1,12 +1,12 @@
-"""Texts as numbers: how the texts of a corpus become tokens.
+"""How the texts of a corpus become tokens, each a 64-bit number.
 
     Words()(["The river rose.", ""])  ->  TokenIds(ids=[8712…, 1204…, 3390…], lengths=[3, 0])
 
-Every tokenizer gives 64-bit numbers, those of all texts one after the other. `base` is one more
-than the largest number it gives, where there is one that an n-gram's key can be exact with.
+`base` is one more than a tokenizer's largest number, so that an n-gram's key can be exact; 0 if any
+64-bit number can occur.
 
-`Bpe` is learnt from the corpus: words (runs of letters and digits, or of other signs) are parted
-into pieces that are frequent in it. A character that its sample never held is UNKNOWN.
+`Bpe` is learnt from the corpus: it splits words (runs of letters and digits, or of other signs)
+into pieces that are frequent in the corpus. A character that its sample lacks is UNKNOWN.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PIECE = re.compile(r"\w+|[^\w\s]+")
 
 @dataclass(frozen=True, slots=True)
 class TokenIds:
-    """Of several texts: their tokens one after the other, and how many each has."""
+    """The tokens of several texts, one after the other, and how many each text has."""
 
     ids: Ids
     lengths: Counts
@@ -46,27 +46,24 @@ class TokenIds:
 
 class Tokenizer(Protocol):
     @property
-    def base(self) -> int:
-        """Above every id; 0 where ids may be any 64-bit number."""
+    def base(self) -> int: ...
 
     def __call__(self, texts: Sequence[str]) -> TokenIds: ...
 
 
 @dataclass(frozen=True)
 class Words:
-    """What stands between white space; a word's number is its hash."""
+    """Words are separated by white space; a word's number is its hash."""
 
     base: int = 0
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
-        return _by_piece(
-            [text.split() for text in texts], lambda words: [[_hash(w)] for w in words]
-        )
+        return _by_piece([text.split() for text in texts], lambda ws: [[_hash(w)] for w in ws])
 
 
 @dataclass(frozen=True)
 class Characters:
-    """Every character, white space too; its number is its code point, and one more."""
+    """Every character, white space too; its number is its code point plus one."""
 
     base: int = 0x110001
 
@@ -86,7 +83,7 @@ class Bpe:
         return _by_piece([_PIECE.findall(text) for text in texts], self._encode)
 
     def _encode(self, pieces: list[str]) -> list[Sequence[int]]:
-        """Pieces come again from text to text, so those seen are kept, up to MOST_KEPT."""
+        """Texts share most of their pieces, so those encoded are kept, up to MOST_KEPT."""
         trained, kept = _read(self.learnt)
         if len(kept) > MOST_KEPT:
             kept.clear()
@@ -136,28 +133,17 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
 
 
 def _by_piece(
-    texts: Sequence[Sequence[str]], encode: Callable[[list[str]], Iterable[Sequence[int]]]
+    texts: Sequence[list[str]], encode: Callable[[list[str]], Iterable[Sequence[int]]]
 ) -> TokenIds:
     """Each distinct piece is encoded once."""
-    number = {piece: i for i, piece in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
-    encoded = list(encode(list(number))) if number else []
-    sizes = _lengths(encoded)
-    ids = np.fromiter(chain.from_iterable(encoded), np.uint64, int(sizes.sum()))
-    pieces = np.fromiter(map(number.__getitem__, chain.from_iterable(texts)), np.int64)
-    text = np.repeat(np.arange(len(texts)), _lengths(texts))
-    lengths = np.bincount(text, sizes[pieces], len(texts)).astype(np.int64)
-    return TokenIds(ids[_spans(np.cumsum(sizes) - sizes, sizes, pieces)], lengths)
-
-
-def _spans(starts: Counts, sizes: Counts, pieces: Counts) -> Counts:
-    """Where the tokens of these pieces lie, piece after piece."""
-    chosen = sizes[pieces]
-    ends = np.cumsum(chosen)
-    return np.repeat(starts[pieces] - (ends - chosen), chosen) + np.arange(chosen.sum())
+    pieces = list(dict.fromkeys(chain.from_iterable(texts)))
+    encoded = dict(zip(pieces, encode(pieces), strict=True))
+    found = [list(chain.from_iterable(encoded[piece] for piece in text)) for text in texts]
+    return TokenIds(np.fromiter(chain.from_iterable(found), np.uint64), _lengths(found))
 
 
 def _lengths(texts: Sequence[Sequence[Any]]) -> Counts:
-    return np.fromiter(map(len, texts), np.int64, len(texts))
+    return np.array([len(text) for text in texts], np.int64)
 
 
 def _hash(word: str) -> int:

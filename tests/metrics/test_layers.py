@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evaljudge.metrics import cautions_of, make_metrics
+from evaljudge.metrics.bertscore import own_layer
 from evaljudge.metrics.embeddings import Embeddings
-from evaljudge.metrics.layers import own_layer
 
 
 @pytest.mark.parametrize(
