@@ -91,13 +91,15 @@ def gather(
         raise UserError(_no_source(intake))
     if intake.bad and bad_rows == "fail":
         raise UserError(_bad(intake, columns.advice.skip))
+    digest, ratings_digest = digests(grouping)
     return Corpus(
         index,
         *grouping.counts(),
         skipped=tuple(intake.named),
         skipped_rows=intake.bad,
         absent_ratings=intake.absent,
-        **digests(grouping)._asdict(),
+        digest=digest,
+        ratings_digest=ratings_digest,
         unread=(*intake.unread.notes(), *_nearly_one_axis(grouping.rated_on())) if own else (),
     )
 

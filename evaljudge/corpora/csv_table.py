@@ -74,21 +74,22 @@ def _fields(header: list[str], cells: list[str]) -> dict[str, Any]:
     if any(cells[len(header) :]):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
     record = dict(zip(header, cells, strict=False))
-    fields: dict[str, Any] = dict(record)
-    for name in ABSENT_WHEN_EMPTY:
-        if fields.get(name) == "":
-            fields[name] = None
-    if fields.get("references"):
-        held = _list_or_text(fields["references"])
-        fields["references"] = held if isinstance(held, list) else [fields["references"]]
-    if fields.get("ratings"):
-        fields["ratings"] = ratings_in(fields["ratings"])
+    fields = {name: _value(name, cell) for name, cell in record.items()}
     dotted = {
-        column.removeprefix(DOTTED): _rating(cell)
-        for column, cell in record.items()
-        if cell and column.startswith(DOTTED)
+        name.removeprefix(DOTTED): _rating(cell)
+        for name, cell in record.items()
+        if cell and name.startswith(DOTTED)
     }
     return {**fields, **all_ratings(fields.get("ratings"), dotted)}
+
+
+def _value(name: str, cell: str) -> Any:
+    if not cell and name in ABSENT_WHEN_EMPTY:
+        return None
+    if name == "references":
+        held = _list_or_text(cell)
+        return held if isinstance(held, list) else [cell]
+    return ratings_in(cell) if name == "ratings" else cell
 
 
 def _refuse_undecoded(cells: list[str]) -> None:

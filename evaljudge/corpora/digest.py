@@ -1,7 +1,7 @@
-"""Digests of what a corpus holds, which do not depend on any order.
+"""Two digests of a corpus, of its texts and of its ratings, which do not depend on any order.
 
     digests([Case(Document("d1", "The river …"), (Candidate("A", "A flood.", {"fluency": 4.0}),))])
-    -> Digests(digest="5c0e…", ratings_digest="91b7…")
+    -> ("5c0e…", "91b7…")
 
 Each case is hashed by itself and the hashes are added up, so that nothing has to be sorted.
 """
@@ -12,24 +12,19 @@ import json
 from collections.abc import Iterable
 from hashlib import blake2b
 from math import isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 from evaljudge.records import Candidate, Case
 
 BYTES = 32
 
 
-class Digests(NamedTuple):
-    digest: str
-    ratings_digest: str
-
-
-def digests(cases: Iterable[Case]) -> Digests:
+def digests(cases: Iterable[Case]) -> tuple[str, str]:
     content = ratings = 0
     for case in cases:
         content += _content(case)
         ratings += _ratings(case)
-    return Digests(_hex(content), _hex(ratings))
+    return _hex(content), _hex(ratings)
 
 
 def _content(case: Case) -> int:
@@ -45,14 +40,12 @@ def _ratings(case: Case) -> int:
 
 
 def _rated(candidate: Candidate) -> tuple[Any, ...]:
-    """Raters only where there are any, so that a corpus without them keeps its earlier digest."""
-    listed = sorted((axis, _nulled(numbers)) for axis, numbers in candidate.raters.items())
-    return (candidate.system, sorted(candidate.ratings.items()), *([listed] if listed else ()))
-
-
-def _nulled(numbers: Iterable[float]) -> list[float | None]:
-    """Null for NaN, which JSON lacks."""
-    return [None if isnan(number) else number for number in numbers]
+    """Without raters where there are none, so that such a corpus keeps its earlier digest."""
+    raters = sorted(
+        (axis, [None if isnan(number) else number for number in numbers])  # JSON has no NaN
+        for axis, numbers in candidate.raters.items()
+    )
+    return (candidate.system, sorted(candidate.ratings.items()), *([raters] if raters else ()))
 
 
 def _hash(value: Any) -> int:

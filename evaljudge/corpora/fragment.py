@@ -1,12 +1,12 @@
-"""What one row says about a document and its candidates, with everything about it checked.
+"""What one row says about a document and its candidates; every field is checked here.
 
 Row("c.jsonl:1", {"doc_id": 7, "source": "The river …", "system": "A", "text": "A flood.",
                   "ratings": {"coherence": [4, 5], "fluency": null}})
 -> Fragment("c.jsonl:1", "7", "The river …", None, (), (Candidate("A", "A flood.",
             {"coherence": 4.5}, {"coherence": (4.0, 5.0)}),), absent=1)
 
-Ratings are a number an axis, or a list of one number a rater. A rater keeps their place in every
-list, or another's ratings would be taken for theirs:
+Ratings are one number for each axis, or a list with one number for each rater. A rater who gave no
+rating keeps their place in the list, or another's ratings would be taken for theirs:
 
 ratings_of({"coherence": [4, None, 5, None], "fluency": 3, "relevance": None})
 -> Ratings(mean={"coherence": 4.5, "fluency": 3.0}, raters={"coherence": (4.0, nan, 5.0)}, absent=3)
@@ -30,7 +30,7 @@ ABSENT_TO_PEOPLE = {"", "-", "–", "n/a", "na", "nan", "nil", "none", "null", "
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """Where a part is `None` or `()`, another row of the document may have it."""
+    """A part that is `None` or `()` may come from another row of the document."""
 
     place: str
     doc_id: str
@@ -114,9 +114,9 @@ def _references(given: Any) -> tuple[str, ...]:
 
 class Ratings(NamedTuple):
     mean: Mapping[str, float]
-    """Over the ratings that are there."""
+    """Over the ratings that are not absent."""
     raters: Mapping[str, tuple[float, ...]]
-    """Only of axes that were given as lists; NaN where a later rater rated and this one did not."""
+    """Only of axes given as lists; NaN where this rater gave none but a later one did."""
     absent: int
     """Ratings that are null, NaN or infinite; an empty list counts as one."""
 
@@ -127,14 +127,16 @@ def ratings_of(given: Any) -> Ratings:
     if not isinstance(given, Mapping):
         form = 'write {"AXIS": 4}, or {"AXIS": [4, 5]} with a number for each rater'
         raise RefusedError(f"`ratings` must be an object, not {kind(given)}: {form}")
-    rated = {clean(str(axis)): _numbers(str(axis), value) for axis, value in given.items()}
-    listed = {clean(str(axis)) for axis, value in given.items() if isinstance(value, list)}
-    present = {axis: _present(numbers) for axis, numbers in rated.items()}
-    return Ratings(
-        {axis: _mean(numbers) for axis, numbers in present.items() if numbers},
-        {axis: _until_last(rated[axis]) for axis in present if present[axis] and axis in listed},
-        sum(len(rated[axis]) - len(present[axis]) for axis in present),
-    )
+    mean, raters, absent = dict[str, float](), dict[str, tuple[float, ...]](), 0
+    for name, value in given.items():
+        axis, numbers = clean(str(name)), _numbers(str(name), value)
+        rated = [place for place, number in enumerate(numbers) if not isnan(number)]
+        absent += len(numbers) - len(rated)
+        if rated:
+            mean[axis] = _mean([numbers[place] for place in rated])
+            if isinstance(value, list):
+                raters[axis] = numbers[: rated[-1] + 1]
+    return Ratings(mean, raters, absent)
 
 
 def _numbers(axis: str, value: Any) -> tuple[float, ...]:
@@ -167,16 +169,6 @@ def _number(value: Any) -> float:
         return nan
     # -0.0 is 0.0, in the digest too
     return number + 0.0 if isfinite(number) else nan
-
-
-def _present(numbers: Sequence[float]) -> list[float]:
-    return [number for number in numbers if not isnan(number)]
-
-
-def _until_last(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    """Without the absent ones at the end, after which no rater comes."""
-    last = max(place for place, number in enumerate(numbers) if not isnan(number))
-    return numbers[: last + 1]
 
 
 def _mean(numbers: Sequence[float]) -> float:

@@ -1,4 +1,4 @@
-"""Rows of one document, which may lie anywhere in the files, brought together on disk.
+"""Brings the rows of one document, which may lie anywhere in the files, together on disk.
 
 grouping.add(Fragment("c.jsonl:1", "d1", "The river …", None, (), (a,), 0)) -> None
 grouping.add(Fragment("c.jsonl:9", "d1", "The lake …", None, (), (b,), 0))
@@ -35,7 +35,6 @@ CREATE TABLE candidate (
     UNIQUE (document, system)
 );
 """
-_PARTS = ("source", "context", "references")
 _FIND = 'SELECT number, source, context, "references" FROM document WHERE doc_id = ?'
 _DOCUMENTS = 'SELECT number, doc_id, source, context, "references" FROM document'
 _CANDIDATES = "SELECT system, text, ratings, raters FROM candidate WHERE document = ?"
@@ -56,7 +55,7 @@ class Grouped:
     index: Index = field(repr=False)
 
     def __iter__(self) -> Iterator[Case]:
-        """As often as wanted, and several at a time."""
+        """May be called as often as wanted; several iterations may run at a time."""
         for row in self.index.execute(f"{_DOCUMENTS} ORDER BY number"):
             yield self._case(row, _CANDIDATES)
 
@@ -77,7 +76,7 @@ class Grouped:
         return self._case(row, _CANDIDATES) if row else None
 
     def mark(self, case: Case) -> None:
-        """This document, and these of its candidates, are known from before."""
+        """Note that this document and these of its candidates are known from before."""
         number = self._one(_FIND, case.document.doc_id)[0]
         self.index.execute("UPDATE document SET marked = 1 WHERE number = ?", (number,))
         self.index.executemany(
@@ -107,24 +106,14 @@ class Grouping(Grouped):
     def add(self, fragment: Fragment) -> str | None:
         """Keep it, or return how it contradicts or repeats what was kept before."""
         said = _said(fragment)
-        known = self._one(_FIND, fragment.doc_id)
-        if known is None:
-            return self._keep(self._start(fragment, said), fragment)
-        number, before = known[0], dict(zip(_PARTS, known[1:], strict=True))
+        self.index.execute("INSERT OR IGNORE INTO document (doc_id) VALUES (?)", (fragment.doc_id,))
+        number, *texts = self._one(_FIND, fragment.doc_id)
+        before = dict(zip(said, texts, strict=True))
         problem = self._conflict(number, fragment, said, before) or self._repeated(number, fragment)
         if problem is None:
             self._fill(number, fragment.place, said, before)
             problem = self._keep(number, fragment)
         return problem
-
-    def _start(self, fragment: Fragment, said: Parts) -> int:
-        places = [text and fragment.place for text in said.values()]
-        started = self.index.execute(
-            "INSERT INTO document VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, 0)",
-            (fragment.doc_id, *said.values(), *places),
-        )
-        assert started.lastrowid is not None
-        return started.lastrowid
 
     def _fill(self, number: int, place: str, said: Parts, before: Parts) -> None:
         for part, text in said.items():
@@ -165,7 +154,7 @@ def _said(fragment: Fragment) -> dict[str, str | None]:
 
 
 def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
-    """The NaN of a rater's absent rating comes back as `math.nan`: see `fragment`."""
+    """An absent rating of a rater comes back as the object `math.nan`: see `fragment`."""
     listed: dict[str, list[float]] = json.loads(raters or "{}", parse_constant=lambda _: nan)
     return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 

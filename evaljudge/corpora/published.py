@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from evaljudge.corpora.csv_table import read_csv
 from evaljudge.corpora.files import Readers
 from evaljudge.corpora.jsonl import read_json
-from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, is_number, kind
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, is_number, kind, row_of
 from evaljudge.text import shown
 
 Fields = Mapping[str, Any]
@@ -29,10 +29,10 @@ _WORDS: Mapping[type, str] = {str: "a string", list: "a list", dict: "an object"
 def turned(row: Row | BadRow, turn: Callable[[Fields], Fields]) -> Row | BadRow:
     if isinstance(row, BadRow):
         return row
-    try:
-        return Row(row.place, turn(row.fields))
-    except RefusedError as refused:
-        return BadRow(row.place, " ".join(str(refused).split()))  # names of theirs may hold lines
+    made = row_of(row.place, turn, row.fields)
+    if isinstance(made, Row):
+        return made
+    return BadRow(made.place, " ".join(made.problem.split()))  # their names may hold line breaks
 
 
 def given(fields: Fields, name: str, of: type[T], where: str = "") -> T:

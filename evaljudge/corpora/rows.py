@@ -68,6 +68,14 @@ def accepted(row: Row | BadRow) -> Row:
     return row
 
 
+def name_in(row: Row, field: str) -> str:
+    """The name in a field that must have one; it may be a number."""
+    value = row.fields.get(field)
+    if value is None or value == "" or isinstance(value, bool | dict | list):
+        raise UserError(f"{row.place}: needs `{field}`")
+    return str(value)
+
+
 def refuse_other_forms(name: str, first: bytes) -> None:
     """A file whose first bytes show that its name promises another form than it has."""
     if first.startswith(b"PAR1"):

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.rows import Row, accepted, json_or_text
+from evaljudge.corpora.rows import Row, accepted, json_or_text, name_in
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, HUMAN
 
@@ -24,7 +24,7 @@ def read_given_scores(path: str) -> Given:
     """In JSONL, Parquet or CSV."""
     given: Given = {}
     for row in map(accepted, read_generic((path,))):
-        at = (_text(row, "doc_id"), _text(row, "system"))
+        at = (name_in(row, "doc_id"), name_in(row, "system"))
         for key, value in _values(row):
             if key[0] == HUMAN:
                 raise UserError(f"{row.place}: scorer {HUMAN!r}: people go by it; give another")
@@ -60,11 +60,11 @@ def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
     if isinstance(scores, Mapping):
         scorer = row.fields.get("scorer")
         for name, value in scores.items():
-            key = (str(name), ANY_AXIS) if scorer is None else (_text(row, "scorer"), str(name))
+            key = (str(name), ANY_AXIS) if scorer is None else (name_in(row, "scorer"), str(name))
             yield key, _number(row, value)
     elif "value" in row.fields:
         axis = str(row.fields.get("axis") or ANY_AXIS)
-        yield (_text(row, "scorer"), axis), _number(row, row.fields["value"])
+        yield (name_in(row, "scorer"), axis), _number(row, row.fields["value"])
     else:
         raise UserError(f"{row.place}: needs `value` with `axis`, or `scores` by axis")
 
@@ -77,10 +77,3 @@ def _number(row: Row, value: Any) -> float | None:
     except (TypeError, ValueError):
         raise UserError(f"{row.place}: {value!r} is not a number") from None
     return number if isfinite(number) else None
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.fields.get(name)
-    if value is None or value == "" or isinstance(value, bool | dict | list):
-        raise UserError(f"{row.place}: needs `{name}`")
-    return str(value)

@@ -14,7 +14,7 @@ from functools import partial
 
 from evaljudge.agreement import Preference, Share, Vote, preferences
 from evaljudge.corpora.files import read_generic
-from evaljudge.corpora.rows import Row, accepted
+from evaljudge.corpora.rows import Row, accepted, name_in
 from evaljudge.errors import UserError
 from evaljudge.probes.plots import Interval, intervals
 from evaljudge.probes.results import ProbeResult, table
@@ -23,7 +23,6 @@ from evaljudge.sections.figures import NONE, bracketed
 from evaljudge.text import one_line
 
 TIE = "tie"
-NO_TEXT = (bool, dict, list)  # a number may name a system or a document
 _NOTES = [
     "first wins: of the votes that are no tie. flips: of the pairs asked in both orders, those\n"
     "whose winner changes with the order (a tie being no winner). place decided: pairs of which\n"
@@ -38,8 +37,7 @@ def position(path: str, *, resamples: int = 1000, seed: int = 0) -> list[Prefere
 
 
 def read_votes(path: str) -> list[Vote]:
-    documents: dict[str, int] = {}
-    found = list(_votes(path, documents))
+    found = list(_votes(path))
     if not found:
         raise UserError(f"{path}: holds no vote")
     return found
@@ -63,9 +61,10 @@ def position_study(rows: Sequence[Preference], about: str) -> ProbeResult:
     )  # fmt: skip
 
 
-def _votes(path: str, documents: dict[str, int]) -> Iterator[Vote]:
+def _votes(path: str) -> Iterator[Vote]:
+    documents: dict[str, int] = {}
     for row in map(accepted, read_generic((path,))):
-        doc_id, first, second = (_text(row, name) for name in ("doc_id", "first", "second"))
+        doc_id, first, second = (name_in(row, name) for name in ("doc_id", "first", "second"))
         if first == second:
             raise UserError(f"{row.place}: first and second are the same system, {first!r}")
         yield Vote(
@@ -83,17 +82,10 @@ def _winner(row: Row, first: str, second: str) -> str | None:
     winner = row.fields["winner"]
     if winner is None or winner == "" or winner == TIE:
         return None
-    if isinstance(winner, NO_TEXT) or str(winner) not in (first, second):
+    if isinstance(winner, bool | dict | list) or str(winner) not in (first, second):
         shown = one_line(repr(winner))
         raise UserError(f"{row.place}: the winner {shown} is neither {first!r} nor {second!r}")
     return str(winner)
-
-
-def _text(row: Row, name: str) -> str:
-    value = row.fields.get(name)
-    if value is None or value == "" or isinstance(value, NO_TEXT):
-        raise UserError(f"{row.place}: needs `{name}`")
-    return str(value)
 
 
 def _line(row: Preference) -> list[str]:
