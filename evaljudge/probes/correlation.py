@@ -31,6 +31,17 @@ def correlation(x: Floats, y: Floats, level: Level, coefficient: Correlation) ->
     return float(defined.mean()) if defined.size else np.nan
 
 
+def spread(
+    correlations: Floats, band: tuple[float, float]
+) -> tuple[float | None, float | None, float | None, int]:
+    """The mean and two percentiles of those that are defined, and how many these are."""
+    defined = correlations[np.isfinite(correlations)]
+    if not defined.size:
+        return None, None, None, 0
+    low, high = np.percentile(defined, band)
+    return float(defined.mean()), float(low), float(high), defined.size
+
+
 def means(grid: Floats, weights: Floats) -> Floats:
     """(subsets, systems): each system's mean over weighted documents; NaN where it has none."""
     present = np.isfinite(grid)

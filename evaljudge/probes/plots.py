@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.sections.figures import correlation
 from evaljudge.text import one_line
@@ -44,6 +44,15 @@ class Interval:
     low: float | None
     high: float | None
     marked: bool
+
+
+def curves(rows: Sequence[Any], x: str) -> dict[str, Points]:
+    """By scorer, the points of rows that have a value with its low and high at x."""
+    scorers = dict.fromkeys(row.scorer for row in rows)
+    return {
+        name: [(getattr(r, x), r.value, r.low, r.high) for r in rows if r.scorer == name]
+        for name in scorers
+    }
 
 
 def intervals(rows: Sequence[Interval], x_title: str) -> str:

@@ -13,15 +13,17 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from evaljudge.report.markdown import table_markdown
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Placed, Table
+from evaljudge.sections.figures import NONE
 from evaljudge.storage import Place
 from evaljudge.text import LONG, markdown, one_line
 
 LEAST_NAME = 36
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,32 @@ def table(
 ) -> Table:
     """The first `names` columns are names, the others figures."""
     return Table(title, heads, rows, "l" * names + "r" * (len(heads) - names), lead=names)
+
+
+def pivoted(
+    rows: Sequence[Row], names: Sequence[str], across: str
+) -> tuple[list[str], dict[tuple[str, ...], list[Row | None]]]:
+    """Rows as a table: the columns, by the field `across`, and of each line, known by the fields
+    `names`, the row in every column."""
+    found = {
+        (tuple(getattr(row, name) for name in names), str(getattr(row, across))): row
+        for row in rows
+    }
+    columns = list(dict.fromkeys(column for _, column in found))
+    lines = dict.fromkeys(line for line, _ in found)
+    return columns, {line: [found.get((line, column)) for column in columns] for line in lines}
+
+
+def pivot_table(
+    rows: Sequence[Row], names: Sequence[str], across: str, cell: Callable[[Row], str],
+    title: str = "",
+) -> Table:  # fmt: skip
+    columns, lines = pivoted(rows, names, across)
+    cells = [
+        [*line, *(NONE if row is None else cell(row) for row in found)]
+        for line, found in lines.items()
+    ]
+    return table([*names, *columns], cells, len(names), title)
 
 
 def marked(figure: str) -> Placed:

@@ -23,14 +23,15 @@ from evaljudge.agreement import Correlation, Level
 from evaljudge.agreement.pairs import Codes, Floats
 from evaljudge.analysis.mixes import Mix
 from evaljudge.errors import UserError
-from evaljudge.probes.correlation import correlation
+from evaljudge.probes.correlation import correlation, spread
 from evaljudge.probes.excerpts import ALTERATIONS, Alteration, with_altered_references
 from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns
-from evaljudge.probes.plots import Points, lines
-from evaljudge.probes.results import ProbeResult, table
-from evaljudge.sections import figures
+from evaljudge.probes.plots import curves, lines
+from evaljudge.probes.results import ProbeResult, pivot_table
+from evaljudge.sections.figures import correlation as figure
 
 Columns = Mapping[str, Floats]
+LOWEST_AND_HIGHEST = (0.0, 100.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +77,20 @@ def robustness(
         )  # (draws, steps, scorers)
         for index, name in enumerate(names):
             at_steps = zip(counts, found[:, :, index].T, strict=True)
-            rows += [_row(how, name, int(count), values) for count, values in at_steps]
+            rows += [
+                RobustnessRow(how, name, int(count), *spread(values, LOWEST_AND_HIGHEST))
+                for count, values in at_steps
+            ]
     return rows
 
 
 def robustness_study(rows: Sequence[RobustnessRow], growth: Growth, about: str) -> ProbeResult:
-    counts = list(dict.fromkeys(row.replaced for row in rows))
-    values = {(row.alteration, row.scorer, row.replaced): row.value for row in rows}
-    named = dict.fromkeys((row.alteration, row.scorer) for row in rows)
-    cells = [
-        [*name, *(figures.correlation(values[*name, count]) for count in counts)] for name in named
-    ]
+    shown = pivot_table(rows, ["alteration", "scorer"], "replaced", lambda r: figure(r.value))
     return ProbeResult(
         name="robustness",
         title="Robustness to bad references",
         about=about,
-        tables=[table(["alteration", "scorer", *map(str, counts)], cells, names=2)],
+        tables=[shown],
         notes=[
             f"Columns: documents whose references were replaced. Values: the mean\n"
             f"{growth.coefficient} correlation over {growth.draws} draws."
@@ -139,18 +138,10 @@ def _path(
         ]
 
 
-def _row(how: Alteration, name: str, count: int, values: Floats) -> RobustnessRow:
-    defined = values[np.isfinite(values)]
-    if not defined.size:
-        return RobustnessRow(how, name, count, None, None, None, 0)
-    spread = float(defined.mean()), float(defined.min()), float(defined.max())
-    return RobustnessRow(how, name, count, *spread, draws=defined.size)
-
-
 def _drawn(rows: Sequence[RobustnessRow], growth: Growth) -> str:
-    panels: dict[str, dict[str, Points]] = {how: {} for how in ALTERATIONS}
-    for how, name in dict.fromkeys((row.alteration, row.scorer) for row in rows):
-        mine = [row for row in rows if (row.alteration, row.scorer) == (how, name)]
-        panels[how][name] = [(row.replaced, row.value, row.low, row.high) for row in mine]
+    panels = {
+        str(how): curves([row for row in rows if row.alteration == how], "replaced")
+        for how in ALTERATIONS
+    }
     y_title = f"{growth.coefficient} with {growth.axis} ({growth.level} level)"
     return lines(panels, "documents with replaced references", y_title)

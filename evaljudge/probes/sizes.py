@@ -14,17 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from evaljudge.agreement import COEFFICIENTS, Correlation
 from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.pairs import Codes, Floats
-from evaljudge.probes.correlation import means, scaled
+from evaljudge.probes.correlation import means, scaled, spread
 from evaljudge.probes.matrix import ScoreMatrix
-from evaljudge.probes.plots import lines
-from evaljudge.probes.results import ProbeResult, table
+from evaljudge.probes.plots import curves, lines
+from evaljudge.probes.results import ProbeResult, pivot_table
 from evaljudge.sections.figures import bracketed
 
 BAND = (2.5, 97.5)
@@ -70,23 +69,20 @@ def sizes(matrix: ScoreMatrix, subsets: Subsets) -> list[SizeRow]:
         for name, grid in grids.items():
             scores = means(np.where(usable, grid, np.nan), chosen)
             correlations = _correlations(scores, ratings, subsets.coefficient)
-            found[name].append(_row(name, size, correlations))
+            found[name].append(SizeRow(name, size, *spread(correlations, BAND)))
     return [row for rows in found.values() for row in rows]
 
 
 def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> ProbeResult:
-    counts = list(dict.fromkeys(row.documents for row in rows))
-    cells = [
-        [name, *(_estimate(row) for row in rows if row.scorer == name)] for name in _names(rows)
-    ]
+    y_title = f"{subsets.coefficient} with {subsets.axis} (system level)"
     return ProbeResult(
         name="sizes",
         title="System-level correlation against the number of documents",
         about=about,
-        tables=[table(["scorer", *map(str, counts)], cells)],
+        tables=[pivot_table(rows, ["scorer"], "documents", _estimate)],
         notes=[f"Mean and 95% band of {subsets.draws} random subsets of so many documents."],
         rows=rows,
-        draw=partial(_drawn, rows, subsets),
+        draw=lambda: lines({"": curves(rows, "documents")}, "documents", y_title),
     )
 
 
@@ -113,28 +109,6 @@ def _correlations(x: Floats, y: Floats, coefficient: Correlation) -> Floats:
     return found
 
 
-def _row(name: str, size: int, found: Floats) -> SizeRow:
-    defined = found[np.isfinite(found)]
-    if not defined.size:
-        return SizeRow(name, size, None, None, None, 0)
-    low, high = np.percentile(defined, BAND)
-    return SizeRow(name, size, float(defined.mean()), float(low), float(high), defined.size)
-
-
 def _estimate(row: SizeRow) -> str:
     band = (row.low, row.high) if row.draws > 1 else (None, None)
     return bracketed(row.value, *band)
-
-
-def _names(rows: Sequence[SizeRow]) -> list[str]:
-    return list(dict.fromkeys(row.scorer for row in rows))
-
-
-def _drawn(rows: Sequence[SizeRow], subsets: Subsets) -> str:
-    drawn = {
-        name: [(r.documents, r.value, r.low, r.high) for r in rows if r.scorer == name]
-        for name in _names(rows)
-    }
-    return lines(
-        {"": drawn}, "documents", f"{subsets.coefficient} with {subsets.axis} (system level)"
-    )

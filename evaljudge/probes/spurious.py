@@ -24,9 +24,9 @@ from evaljudge.probes.correlation import correlation
 from evaljudge.probes.fragments import Correlates, correlates, words
 from evaljudge.probes.matrix import ScoreMatrix
 from evaljudge.probes.plots import heat_maps
-from evaljudge.probes.results import ProbeResult, marked, table
+from evaljudge.probes.results import ProbeResult, marked, pivot_table, pivoted
 from evaljudge.records import ANY_AXIS, Case
-from evaljudge.sections.figures import correlation as correlation_text
+from evaljudge.sections.figures import correlation as figure
 from evaljudge.text import one_line
 
 SHOWN: tuple[Correlation, ...] = ("pearson", "spearman")
@@ -58,34 +58,32 @@ def spurious(matrix: ScoreMatrix, axis: str) -> list[SpuriousRow]:
 
 
 def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> ProbeResult:
-    scorers = list(dict.fromkeys(row.scorer for row in rows))
     by_kind = sorted(rows, key=lambda row: row.spurious)
-    properties = list(dict.fromkeys(row.property for row in by_kind))
-    grids = {how.capitalize(): _grid(rows, how, scorers, properties) for how in SHOWN}
-    tables = {
-        title: [[scorer, *map(_cell, line)] for scorer, line in zip(scorers, grid, strict=True)]
-        for title, grid in grids.items()
-    }
-    squares = {
-        title: [[row.value if row else None for row in line] for line in grid]
-        for title, grid in grids.items()
-    }
+    shown = {how.capitalize(): [r for r in by_kind if r.coefficient == how] for how in SHOWN}
     return ProbeResult(
         name="spurious",
         title="Spurious correlates",
         about=about,
         tables=[
-            table(["scorer", *properties], cells, title=title) for title, cells in tables.items()
+            pivot_table(found, ["scorer"], "property", _cell, title)
+            for title, found in shown.items()
         ],
         notes=[
             f"Marked: what a scorer follows more closely, by absolute value, than the human axis\n"
             f"it is for (its own, or {one_line(axis)}). Summary level."
         ],
         rows=rows,
-        draw=partial(
-            heat_maps, squares, scorers, properties, "human axis or correlate", (-1.0, 1.0)
-        ),
+        draw=partial(_drawn, shown),
     )
+
+
+def _drawn(shown: Mapping[str, Sequence[SpuriousRow]]) -> str:
+    squares = {}
+    for title, rows in shown.items():
+        properties, lines = pivoted(rows, ["scorer"], "property")
+        squares[title] = [[row.value if row else None for row in line] for line in lines.values()]
+    scorers = [name for (name,) in lines]
+    return heat_maps(squares, scorers, properties, "human axis or correlate", (-1.0, 1.0))
 
 
 def _of_scorer(
@@ -124,13 +122,5 @@ def _correlates(cases: Sequence[Case]) -> dict[str, Floats]:
     return {name: np.array([getattr(one, name) for one in found]) for name in CORRELATES}
 
 
-def _grid(
-    rows: Sequence[SpuriousRow], how: Correlation, scorers: Sequence[str], properties: Sequence[str]
-) -> list[list[SpuriousRow | None]]:
-    found = {(row.scorer, row.property): row for row in rows if row.coefficient == how}
-    return [[found.get((scorer, name)) for name in properties] for scorer in scorers]
-
-
-def _cell(row: SpuriousRow | None) -> str:
-    value = correlation_text(row.value if row else None)
-    return marked(value) if row and row.exceeds else value
+def _cell(row: SpuriousRow) -> str:
+    return marked(figure(row.value)) if row.exceeds else figure(row.value)
