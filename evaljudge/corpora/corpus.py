@@ -5,17 +5,20 @@ rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=()
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from hashlib import blake2b
+from math import isnan
+from typing import Any, Literal
 
 from evaljudge.corpora.columns import ColumnNames, Unread
-from evaljudge.corpora.digest import digests
 from evaljudge.corpora.fragment import Fragment, fragment_of
 from evaljudge.corpora.grouping import Grouped, Grouping
 from evaljudge.corpora.rows import BadRow, Row
 from evaljudge.errors import UserError
+from evaljudge.records import Candidate, Case
 from evaljudge.storage import Index
 from evaljudge.text import shown
 
@@ -23,6 +26,7 @@ BadRows = Literal["fail", "skip"]
 NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
+DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ def gather(
         raise UserError(_no_source(intake))
     if intake.bad and bad_rows == "fail":
         raise UserError(_bad(intake, columns.advice.skip))
-    digest, ratings_digest = digests(grouping)
+    digest, ratings_digest = _digests(grouping)
     return Corpus(
         index,
         *grouping.counts(),
@@ -143,3 +147,43 @@ def _bad(intake: _Intake, skip: str) -> str:
     correct = "it" if intake.bad == 1 else "them"
     remedy = f"Correct {correct}, or {skip}" if skip else f"Correct {correct}"
     return f"{rows} in the corpus{first}: {named}. {remedy}{intake.unread.hint()}"
+
+
+def _digests(cases: Iterable[Case]) -> tuple[str, str]:
+    """Of the texts, and of the ratings. Each case is hashed by itself and the hashes are added up,
+    so that no order matters and nothing has to be sorted."""
+    content = ratings = 0
+    for case in cases:
+        content += _content_hash(case)
+        ratings += _ratings_hash(case)
+    return _hex(content), _hex(ratings)
+
+
+def _content_hash(case: Case) -> int:
+    of = case.document
+    texts = sorted((c.system, c.text) for c in case.candidates)
+    return _hash([of.doc_id, of.source, of.context, of.references, texts])
+
+
+def _ratings_hash(case: Case) -> int:
+    """Zero for a case without ratings: one more unrated candidate changes no rating."""
+    rated = sorted(_rated(c) for c in case.candidates if c.ratings)
+    return _hash([case.document.doc_id, rated]) if rated else 0
+
+
+def _rated(candidate: Candidate) -> tuple[Any, ...]:
+    """Without raters where there are none, so that such a corpus keeps its earlier digest."""
+    raters = sorted(
+        (axis, [None if isnan(number) else number for number in numbers])  # JSON has no NaN
+        for axis, numbers in candidate.raters.items()
+    )
+    return (candidate.system, sorted(candidate.ratings.items()), *([raters] if raters else ()))
+
+
+def _hash(value: Any) -> int:
+    text = json.dumps(value, ensure_ascii=False)
+    return int.from_bytes(blake2b(text.encode(), digest_size=DIGEST_BYTES).digest(), "big")
+
+
+def _hex(total: int) -> str:
+    return f"{total % (1 << 8 * DIGEST_BYTES):0{2 * DIGEST_BYTES}x}"

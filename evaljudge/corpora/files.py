@@ -17,9 +17,7 @@ from functools import partial
 from typing import IO
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
-from evaljudge.corpora.csv_table import read_csv
-from evaljudge.corpora.jsonl import read_jsonl
-from evaljudge.corpora.parquet import PARQUET, read_parquet
+from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
 from evaljudge.corpora.rows import Reader, Row, Rows, accepted
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from evaljudge.corpora.csv_table import read_csv
 from evaljudge.corpora.files import Readers
-from evaljudge.corpora.jsonl import read_json
+from evaljudge.corpora.readers import read_csv, read_json
 from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows, is_number, kind, row_of
 from evaljudge.text import shown
 

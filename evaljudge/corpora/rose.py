@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.parquet import PARQUET, read_parquet
 from evaljudge.corpora.published import JSON, Fields, given, number, turned
+from evaljudge.corpora.readers import PARQUET, read_parquet
 from evaljudge.corpora.rows import RefusedError, Rows
 from evaljudge.text import shown
 

@@ -29,8 +29,8 @@ from statistics import fmean, pvariance
 from typing import Any
 
 from evaljudge.corpora.files import Readers, read_files
-from evaljudge.corpora.jsonl import read_jsonl
 from evaljudge.corpora.published import Fields, given, number, objects, turned
+from evaljudge.corpora.readers import read_jsonl
 from evaljudge.corpora.rows import NOT_UTF8, BadRow, RefusedError, Row, Rows
 from evaljudge.errors import UserError
 from evaljudge.storage import open_to_read

@@ -28,8 +28,7 @@ import numpy as np
 from evaljudge.agreement import LEVELS, Correlation, Level
 from evaljudge.agreement.pairs import Floats
 from evaljudge.errors import UserError
-from evaljudge.probes.correlation import correlation
-from evaljudge.probes.matrix import ScoreMatrix
+from evaljudge.probes.matrix import ScoreMatrix, correlation
 from evaljudge.probes.plots import heat_maps
 from evaljudge.probes.results import ProbeResult, table
 from evaljudge.sections import figures

@@ -1,4 +1,4 @@
-"""All scores and ratings of a corpus side by side, a row for each candidate.
+"""All scores and ratings of a corpus side by side, a row for each candidate; and how they agree.
 
     documents [0 0 1]  systems [0 1 0]
     scores {"rouge1": [.3 .4 .2], "synthetic/fluency": [3.1 nan 2.8]}  human {"fluency": [4 5 3]}
@@ -15,7 +15,10 @@ from itertools import chain
 
 import numpy as np
 
-from evaljudge.agreement.pairs import Codes, Floats
+from evaljudge.agreement import COEFFICIENTS, Correlation, Level
+from evaljudge.agreement.coefficients import correlations, quotient, row_correlations
+from evaljudge.agreement.pairs import Codes, Floats, exponent_of
+from evaljudge.agreement.system import settled_means
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import ANY_AXIS, Candidate, Case
@@ -133,3 +136,50 @@ def _ratings(cases: Sequence[Case]) -> dict[str, Floats]:
 
 def _candidates(cases: Sequence[Case]) -> Iterator[tuple[Case, Candidate]]:
     return ((case, candidate) for case in cases for candidate in case.candidates)
+
+
+def correlation(x: Floats, y: Floats, level: Level, coefficient: Correlation) -> float:
+    """Of two grids (documents × systems, NaN where absent); NaN where it is undefined.
+
+    correlation([[1, 2, 3], [1, 3, 2]], [[1, 2, 3], [1, 2, 3]], "sample", "spearman") -> 0.75
+
+    The same values as those of evaljudge.agreement, without an interval and at a fraction of the
+    cost: a probe asks for thousands.
+    """
+    both = np.isfinite(x) & np.isfinite(y)
+    x, y = scaled(np.where(both, x, np.nan)), scaled(np.where(both, y, np.nan))
+    index = COEFFICIENTS.index(coefficient)
+    if level == "summary":
+        return float(correlations(x[both], y[both])[index])
+    if level == "system":
+        everything = np.ones((1, len(x)))
+        return float(row_correlations(means(x, everything), means(y, everything))[index, 0])
+    by_document = row_correlations(x, y)[index]
+    defined = by_document[np.isfinite(by_document)]
+    return float(defined.mean()) if defined.size else np.nan
+
+
+def spread(
+    coefficients: Floats, band: tuple[float, float]
+) -> tuple[float | None, float | None, float | None, int]:
+    """The mean and two percentiles of those that are defined, and how many these are."""
+    defined = coefficients[np.isfinite(coefficients)]
+    if not defined.size:
+        return None, None, None, 0
+    low, high = np.percentile(defined, band)
+    return float(defined.mean()), float(low), float(high), defined.size
+
+
+def means(grid: Floats, weights: Floats) -> Floats:
+    """(subsets, systems): each system's mean over weighted documents; NaN where it has none."""
+    present = np.isfinite(grid)
+    counts = weights @ present
+    filled = np.where(present, grid, 0.0)
+    typical = quotient(weights @ np.abs(filled), counts)
+    return settled_means(quotient(weights @ filled, counts), typical)
+
+
+def scaled(grid: Floats) -> Floats:
+    """Divided by a power of two so that none exceeds 1."""
+    found: Floats = np.ldexp(grid, -exponent_of(grid))
+    return found

@@ -23,9 +23,8 @@ from evaljudge.agreement import Correlation, Level
 from evaljudge.agreement.pairs import Codes, Floats
 from evaljudge.analysis.mixes import Mix
 from evaljudge.errors import UserError
-from evaljudge.probes.correlation import correlation, spread
 from evaljudge.probes.excerpts import ALTERATIONS, Alteration, with_altered_references
-from evaljudge.probes.matrix import Measure, ScoreMatrix, measured_columns
+from evaljudge.probes.matrix import Measure, ScoreMatrix, correlation, measured_columns, spread
 from evaljudge.probes.plots import curves, lines
 from evaljudge.probes.results import ProbeResult, pivot_table
 from evaljudge.sections.figures import correlation as figure

@@ -20,8 +20,7 @@ import numpy as np
 from evaljudge.agreement import COEFFICIENTS, Correlation
 from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.pairs import Codes, Floats
-from evaljudge.probes.correlation import means, scaled, spread
-from evaljudge.probes.matrix import ScoreMatrix
+from evaljudge.probes.matrix import ScoreMatrix, means, scaled, spread
 from evaljudge.probes.plots import curves, lines
 from evaljudge.probes.results import ProbeResult, pivot_table
 from evaljudge.sections.figures import bracketed

@@ -20,9 +20,8 @@ import numpy as np
 
 from evaljudge.agreement import Correlation
 from evaljudge.agreement.pairs import Floats
-from evaljudge.probes.correlation import correlation
 from evaljudge.probes.fragments import Correlates, correlates, words
-from evaljudge.probes.matrix import ScoreMatrix
+from evaljudge.probes.matrix import ScoreMatrix, correlation
 from evaljudge.probes.plots import heat_maps
 from evaljudge.probes.results import ProbeResult, marked, pivot_table, pivoted
 from evaljudge.records import ANY_AXIS, Case

@@ -11,9 +11,15 @@ import pytest
 
 from evaljudge.analysis.mixes import mix_of
 from evaljudge.errors import UserError
-from evaljudge.probes.correlation import correlation
 from evaljudge.probes.excerpts import excerpt
-from evaljudge.probes.matrix import Floats, Measure, ScoreMatrix, measured_columns, score_matrix
+from evaljudge.probes.matrix import (
+    Floats,
+    Measure,
+    ScoreMatrix,
+    correlation,
+    measured_columns,
+    score_matrix,
+)
 from evaljudge.probes.results import as_text
 from evaljudge.probes.robustness import Growth, RobustnessRow, robustness, robustness_study
 from evaljudge.records import Candidate, Case, Document

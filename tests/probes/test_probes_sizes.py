@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaljudge.probes.correlation import correlation
+from evaljudge.probes.matrix import correlation
 from evaljudge.probes.results import as_text
 from evaljudge.probes.sizes import Subsets, sizes, sizes_study
 
