@@ -115,18 +115,19 @@ AS_THEY_ARE = ColumnNames({})
 
 
 class Unread:
-    """Names in rows that nothing reads, with the kind of their values."""
+    """Names in rows that nothing reads, with the kinds of their values."""
 
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
         self._advice = advice
-        self._kinds: dict[str, Kind | None] = {}
-        self._known: set[str] = set()
-        self._beside: bool = False
-        """Ratings stand beside `candidates`, where they are nobody's."""
+        self._kinds = dict[str, set[Kind | None]]()
+        self._known = set[str]()
+        """Our fields that have a value in some row."""
+        self._beside = False
+        """Whether ratings were found beside `candidates`, where they belong to no candidate."""
         self._axes = dict[str, str]()
-        """Those that are read, by how they are spelt in small letters."""
+        """The axes that are read, by their names in small letters."""
         self._second = dict[str, str]()
-        """Names that seem to rate an axis of which their own row has a rating."""
+        """Names that seem to rate an axis that `ratings` of the same row rates already."""
 
     def see(self, row: Row) -> None:
         nested = row.fields.get("candidates")
@@ -138,36 +139,31 @@ class Unread:
 
     def _see(self, fields: Mapping[str, Any], known: frozenset[str]) -> None:
         given = fields.get("ratings")
-        axes = list(map(str, given)) if isinstance(given, Mapping) else []
-        rated = {axis.casefold() for axis in axes}
+        names = map(str, given) if isinstance(given, Mapping) else ()
+        axes = {name.casefold(): name for name in names}
         if len(self._axes) < MOST:
-            self._axes = {axis.casefold(): axis for axis in axes} | self._axes
+            self._axes = axes | self._axes
         for name, value in fields.items():
             if name in known or name.startswith(DOTTED):
                 if value is not None:
                     self._known.add("ratings" if name.startswith(DOTTED) else name)
             elif name in self._kinds or len(self._kinds) < MOST:
-                self._kinds[name] = _both(self._kinds.get(name), value)
-                if (axis := _axis_in(name)).casefold() in rated:
+                self._kinds.setdefault(name, set()).add(_kind(value))
+                if (axis := _axis_in(name)).casefold() in axes:
                     self._second[name] = axis
 
     def notes(self) -> list[str]:
         """A line for what looks like ratings, one for what has a likely name, one for the rest."""
-        ours = {name: self._our_name(name) for name in self._kinds}
-        ratings = {name: to for name, to in ours.items() if to and to.startswith("ratings")}
-        second = [name for name in self._second if self._kinds[name] == "number"]
+        ours = self._our_names()
+        ratings = {name: to for name, to in ours.items() if to.startswith("ratings")}
+        second = [name for name in self._second if self._kind_of(name) == "number"]
         raters = [name for name in self._kinds if self._is_by_rater(name)]
-        rest = [name for name, to in ours.items() if not to and name not in (*raters, *second)]
+        rest = [name for name in self._kinds if name not in (*ours, *raters, *second)]
         notes = self._note(_RATINGS, ratings)
         notes += [_SECOND.format(f"`{name}`", self._second[name]) for name in second]
         notes += [_BY_RATER.format(_named(raters))] if raters else []
         notes += [_BESIDE] if self._beside else []
         return [*notes, *self._likely_note(), *_rest_note(rest)]
-
-    def _is_by_rater(self, name: str) -> bool:
-        """A list of objects with numbers, or one of several columns such as `rating_1`."""
-        kind = self._kinds[name]
-        return kind == "raters" or (kind == "number" and _axis_in(name).isdecimal())
 
     def hint(self) -> str:
         """For a message that rows lack a field: what our fields may have been called."""
@@ -175,8 +171,8 @@ class Unread:
 
     def _likely_note(self) -> list[str]:
         """Not on ratings, which may have any name."""
-        ours = {name: self._our_name(name) for name in self._kinds}
-        likely = {name: to for name, to in ours.items() if to and not to.startswith("ratings")}
+        ours = self._our_names()
+        likely = {name: to for name, to in ours.items() if not to.startswith("ratings")}
         return self._note(_LIKELY, likely)
 
     def _note(self, forms: tuple[str, str], ours: Mapping[str, str]) -> list[str]:
@@ -185,8 +181,23 @@ class Unread:
         note = form.format(theirs=_named(ours), ours=_named(ours.values()), advised=advised)
         return [note] if ours else []
 
+    def _is_by_rater(self, name: str) -> bool:
+        """A list of objects with numbers, or one of several columns such as `rating_1`."""
+        kind = self._kind_of(name)
+        return kind == "raters" or (kind == "number" and _axis_in(name).isdecimal())
+
+    def _kind_of(self, name: str) -> Kind | None:
+        """None where no row has a value."""
+        kinds = self._kinds[name] - {None}
+        return "other" if len(kinds) > 1 else next(iter(kinds), None)
+
+    def _our_names(self) -> dict[str, str]:
+        """Which field each name probably stands for, of those that seem to stand for one."""
+        ours = {name: self._our_name(name) for name in self._kinds}
+        return {name: to for name, to in ours.items() if to}
+
     def _our_name(self, name: str) -> str | None:
-        kind, lower = self._kinds[name], name.casefold()
+        kind, lower = self._kind_of(name), name.casefold()
         if kind == "number" and not _NO_RATING.fullmatch(name):
             axis = _axis_in(name)
             if axis.isdecimal() or name in self._second:
@@ -209,13 +220,6 @@ def _axis_in(name: str) -> str:
     if dot and get_close_matches(first.casefold(), ["ratings"], cutoff=0.8):
         return rest
     return _BEHIND.sub("", _AROUND.sub("", name))
-
-
-def _both(before: Kind | None, value: Any) -> Kind | None:
-    kind = before if before == "other" else _kind(value)
-    if before is None or kind is None:
-        return before or kind
-    return kind if kind == before else "other"
 
 
 def _kind(value: Any) -> Kind | None:

@@ -8,30 +8,61 @@ BLEU (one sentence, tokens as in mteval 13a, exponential smoothing, effective or
 sacrebleu's; `words: 2` makes chrF++. With several references `best` and `mean` are over the values
 against one reference each, for BLEU too: its own way of pooling references has no mean.
 
-ROUGE of a text without letters or digits, or against such texts only, is unscored (`no words`).
-BLEU and chrF count signs too. Letters of scripts without spaces are words of their own (see
-rouge.py), or BLEU would take a Chinese sentence for one word.
+ROUGE is the F1 of the words that two texts have in common:
+
+    reference  the river rose and closed the bridge     7 words
+    text       the river closed the old bridge          6 words
+    rouge1     5 words of the same                      2 · 5 / (6 + 7) = 0.77
+    rouge2     2 pairs: the river, closed the           2 · 2 / (5 + 6) = 0.36
+    rougeL     5 words in the same order                0.77
+
+The numbers are those of rouge-score, with which the tests compare them. They are counted here,
+because rouge-score splits the reference into words again for every text, and is many times slower
+for ROUGE-L. The whole text is one sentence (not `rougeLsum`). A text of one word has no pair, so
+that its ROUGE-2 is 0. A text without letters or digits is unscored (`no words`); BLEU and chrF count
+signs too.
+
+A word is a run of letters and digits, in lower case, after compatibility normalisation (ﬁ is fi,
+full-width digits are digits). On ASCII these are rouge-score's tokens; other letters, which it
+drops, are kept. In scripts that put no spaces between words (Chinese, Japanese, Thai, Lao, Khmer,
+Burmese) each letter, with its marks, is a word of its own; for BLEU too, which would take a Chinese
+sentence for one word.
+
+    words("The café's co-op, 12 km")  ->  the café s co op 12 km
+    words("东京tower")                 ->  东 京 tower
+    spaced("东京tower")                ->  " 东  京 tower"
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import Field
 
-from evaljudge.metrics.protocol import Value
+from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.metrics.references import Comparison, ReferenceSettings, measured
-from evaljudge.metrics.rouge import LIKE, Kind, compared, spaced
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreBleu
 
+NO_WORDS = Unscored("no words")
+Kind = Literal["rouge1", "rouge2", "rougeL"]
+LIKE = "rouge-score 0.1.2"
+Words = list[str]
+_UNSPACED = r"[\p{L}&&[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
+_ALONE = regex.compile(rf"(?V1){_UNSPACED}\p{{M}}*")
+_WORD = regex.compile(
+    rf"(?V1){_UNSPACED}\p{{M}}*|[\p{{L}}\p{{N}}--{_UNSPACED}][\p{{L}}\p{{N}}\p{{M}}--{_UNSPACED}]*"
+)
 BLEU_AS: Mapping[str, Any] = {"tokenize": "13a", "smooth_method": "exp", "effective_order": True}
 
 
@@ -107,3 +138,75 @@ def _chrf(words: int, reference: str) -> Comparison:
 def _sacrebleu(metric: SacreBleu) -> Comparison:
     """Each text a corpus of one, against the reference that the metric was made with."""
     return lambda text: float(metric.corpus_score([spaced(text)], None).score) / 100
+
+
+def compared(kind: Kind, stemmer: bool, reference: str) -> Comparison:
+    theirs = words(reference, stemmer)
+    compare = _same_order(theirs) if kind == "rougeL" else _same_grams(int(kind[-1]), theirs)
+
+    def value(text: str) -> Value:
+        mine = words(text, stemmer)
+        return compare(mine) if mine and theirs else NO_WORDS
+
+    return value
+
+
+def _same_grams(n: int, theirs: Words) -> Callable[[Words], float]:
+    counted = Counter(_grams(n, theirs))
+
+    def value(mine: Words) -> float:
+        shared = counted & Counter(_grams(n, mine))
+        return _f1(shared.total(), len(mine) - n + 1, len(theirs) - n + 1)
+
+    return value
+
+
+def _grams(n: int, words: Words) -> Iterable[tuple[str, ...]]:
+    return zip(*(words[start:] for start in range(n)), strict=False)
+
+
+def _same_order(theirs: Words) -> Callable[[Words], float]:
+    """The longest common subsequence, bit-parallel (Hyyrö 2004): one step for each of my words."""
+    everywhere = (1 << len(theirs)) - 1
+    places: dict[str, int] = {}
+    for at, word in enumerate(theirs):
+        places[word] = places.get(word, 0) | 1 << at
+
+    def value(mine: Words) -> float:
+        free = everywhere  # each bit cleared is a word by which the subsequence has grown
+        for word in mine:
+            met = free & places.get(word, 0)
+            free = (free + met | free - met) & everywhere
+        return _f1(len(theirs) - free.bit_count(), len(mine), len(theirs))
+
+    return value
+
+
+def _f1(shared: int, mine: int, theirs: int) -> float:
+    return 2 * shared / (mine + theirs) if shared else 0.0
+
+
+def words(text: str, stemmer: bool = False) -> list[str]:
+    found: list[str] = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    return [_stem(word) for word in found] if stemmer else found
+
+
+def spaced(text: str) -> str:
+    """With spaces around letters that are words by themselves, for tokenizers that need spaces."""
+    apart: str = text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
+    return apart
+
+
+def _stem(word: str) -> str:
+    """As rouge-score, which leaves three letters alone; Porter's rules are for English."""
+    return _porter()(word) if len(word) > 3 and word.isascii() else word
+
+
+@cache
+def _porter() -> Callable[[str], str]:
+    from nltk.stem.porter import (  # type: ignore[import-untyped, unused-ignore]
+        PorterStemmer,  # seconds to import
+    )
+
+    stem: Callable[[str], str] = PorterStemmer().stem
+    return stem

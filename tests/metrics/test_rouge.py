@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from evaljudge.metrics.lexical import Kind, compared, spaced, words
 from evaljudge.metrics.protocol import Unscored, Value
-from evaljudge.metrics.rouge import Kind, compared, spaced, words
 
 ROUGES: tuple[Kind, ...] = ("rouge1", "rouge2", "rougeL")
 RIVER = "The river rose and closed the bridge."
