@@ -1,4 +1,4 @@
-"""BERTScore: every token of a text looks for its nearest in the other text, and back.
+"""BERTScore: the cosine of every token to its nearest in the other text, in both directions.
 
     bertscore: {model: roberta-large}                  layer 17, as the package bert-score has it
     bertscore: {model: all-MiniLM-L6-v2, layer: 6}     of an encoder that it does not know
@@ -7,9 +7,9 @@
 
 Precision is the mean over the text's tokens of the highest cosine with a token of the other text,
 recall the same over the other's tokens, `f1` their harmonic mean. The numbers are those of the
-package bert-score without idf weights and without rescaling by a baseline: like there, the
-encoder's marks ([CLS], [SEP]) carry no weight but may be another token's nearest. They are cosines,
-so at most 1 (equal texts) and in practice above 0; most encoders leave little room below 0.8.
+package bert-score without idf weights and without rescaling by a baseline. As there, the encoder's
+marks ([CLS], [SEP]) carry no weight but may be another token's nearest. They are cosines, so at
+most 1 (equal texts) and in practice above 0; most encoders rarely give less than 0.8.
 Texts longer than the encoder reads at once are read in windows; that package cuts them.
 
 The layer comes from that package's table (layers.json) unless `layer` names another. The package's
@@ -101,7 +101,7 @@ def matched(part: Statistic, text: Embedded, other: Embedded) -> float:
 
 
 def _f1(precision: float, recall: float) -> float:
-    """0 where either is not positive: the harmonic mean means nothing there."""
+    """0 where either is not positive, since the harmonic mean is not defined there."""
     if precision <= 0 or recall <= 0:
         return 0.0
     return 2 * precision * recall / (precision + recall)

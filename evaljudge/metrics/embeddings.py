@@ -3,9 +3,9 @@
     bertscore: {model: roberta-large}
     mover: {model: /models/minilm, n: 2, against: source}
 
-The user names the encoder, by its hub name or its folder: none is downloaded by default. Its
-revision is looked up on the driver, when `facts` is first read, and travels with the metric; so all
-workers load the same one. Every distinct text of one `measure` is encoded once.
+The user names the encoder by its hub name or its folder; there is no default. The driver looks up
+its revision when `facts` is first read. The revision travels with the metric, so that all workers
+load the same one. Every distinct text of one `measure` is encoded once.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from evaljudge.metrics.references import (
 from evaljudge.records import Case
 
 NO_TOKENS = Unscored("no tokens")
-"""The encoder's vocabulary reads nothing in the text: control signs alone."""
+"""The encoder's vocabulary reads nothing in the text, as in control characters alone."""
 NOTHING_TO_COMPARE = Unscored("no tokens to compare with")
 LAST = -1
 _OPERATIONAL = frozenset({"model", "revision", "layer", "batch"})
-"""Settings that the signature names otherwise, or that change no number."""
+"""Settings that the signature names in another way, or that change no number."""
 
 
 class EncoderSettings(ReferenceSettings):
@@ -55,7 +55,7 @@ class EncoderSettings(ReferenceSettings):
 
 
 Likeness = Callable[[Embedded, Embedded], float]
-"""Of a candidate's tokens to those of one other text."""
+"""How similar a candidate's tokens are to those of one other text."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Embeddings:
         return measured(cases, self.settings.against, partial(self._comparing, known))
 
     def _compared(self, case: Case) -> Iterator[str]:
-        """The texts of which values are made; none, where there is nothing to compare with."""
+        """The texts that must be encoded; none if there is nothing to compare with."""
         others = compared_with(case.document, self.settings.against)
         if not isinstance(others, Unscored):
             yield from others

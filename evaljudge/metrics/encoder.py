@@ -3,10 +3,10 @@
     opened("models/all-MiniLM-L6-v2", None).embed(["A flood."], layer=-1, batch=32)
       ->  {"A flood.": Embedded(vectors=<5 x 384>, own=[F, T, T, T, F])}
 
-`layer` counts the encoder's hidden states: 0 are its input embeddings, -1 is the last layer.
-The tokens of a text that takes several windows stand one after the other. A text's vectors do not
-depend on those it is encoded with, but for rounding. It runs on the CPU: metrics share machines
-with engines, which take the GPUs' memory for themselves.
+`layer` counts the encoder's hidden states: 0 is its input embeddings, -1 the last layer. A long
+text is read in several windows, whose tokens follow each other. Apart from rounding, a text's
+vectors do not depend on the texts encoded with it. The encoder runs on the CPU: metrics share
+machines with engines, which take the GPUs' memory for themselves.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from evaljudge.errors import UserError, first_words
 
 Vectors = NDArray[np.float32]
 _POSITIONS = 512
-"""Read at once by encoders that name no limit: attention takes the square of it."""
+"""The window of encoders that name no limit; attention takes the square of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of a text; all ids but its own are the encoder's marks around it."""
+    """A part of a text; all ids but its own are the encoder's marks around it."""
 
     ids: Ids
     own: tuple[bool, ...]
@@ -64,7 +64,7 @@ class Windows:
         self._lead = _lead(self._tokeniser)
 
     def of(self, text: str) -> list[Window]:
-        """None, where the vocabulary reads nothing in the text."""
+        """No window, if the vocabulary reads nothing in the text."""
         ids = self._tokeniser.text(self._lead + text.strip())
         starts = range(0, len(ids), self._room)
         return [self._window(ids[start : start + self._room]) for start in starts]
@@ -92,18 +92,17 @@ class TokenEncoder:
         return int(self._model.config.num_hidden_layers)
 
     def embed(self, texts: Collection[str], layer: int, batch: int) -> dict[str, Embedded]:
-        """Each distinct text once; one without any token is not among them."""
+        """Each distinct text once; a text without any token is left out."""
         windows = [(text, w) for text in dict.fromkeys(texts) for w in self._windows.of(text)]
         vectors = self._vectors([window.ids for _, window in windows], layer, batch)
         found: dict[str, Embedded] = {}
-        for text, parts in groupby(zip(windows, vectors, strict=True), lambda part: part[0][0]):
-            read, states = zip(*((window, vectors) for (_, window), vectors in parts), strict=True)
-            own = np.concatenate([window.own for window in read])
-            found[text] = Embedded(np.concatenate(states), own)
+        for text, group in groupby(zip(windows, vectors, strict=True), lambda part: part[0][0]):
+            parts = [(states, window.own) for (_, window), states in group]
+            found[text] = Embedded(*map(np.concatenate, zip(*parts, strict=True)))
         return found
 
     def _vectors(self, windows: Sequence[Ids], layer: int, batch: int) -> list[Vectors]:
-        """Windows of like length go together, so that little is spent on padding."""
+        """Windows of similar length go together, so that there is little padding."""
         longest_first = sorted(range(len(windows)), key=lambda i: -len(windows[i]))
         found: dict[int, Vectors] = {}
         for start in range(0, len(windows), batch):
@@ -140,8 +139,8 @@ def _loaded(source: str, revision: str) -> tuple[Any, Any]:
 
 
 def _positions(hf_tokenizer: Any, model: Any) -> int:
-    """How many tokens are read at once: by the tokenizer, which may name no limit to speak of,
-    and by the encoder, where RoBERTa's kind counts positions from after the padding's."""
+    """How many tokens are read at once: the lower of the tokenizer's limit, which may be absent (a
+    huge number), and the encoder's. RoBERTa's kind counts positions from after the padding's."""
     named = getattr(model.config, "max_position_embeddings", None) or _POSITIONS
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     padding = getattr(table, "padding_idx", None)
@@ -149,7 +148,7 @@ def _positions(hf_tokenizer: Any, model: Any) -> int:
 
 
 def _marks(hf_tokenizer: Any) -> tuple[Ids, Ids]:
-    """What the encoder was trained to see before a text and after it."""
+    """The tokens that the encoder was trained to see before and after a text."""
     read = hf_tokenizer("a", return_special_tokens_mask=True)
     ids, marks = tuple(read["input_ids"]), list(read["special_tokens_mask"])
     start = marks.index(0)
@@ -157,6 +156,6 @@ def _marks(hf_tokenizer: Any) -> tuple[Ids, Ids]:
 
 
 def _lead(tokeniser: Tokeniser) -> str:
-    """A space, where it is a part of words (GPT-2's kind): the first is a word like the others."""
+    """A space, if words contain the space before them (GPT-2's kind): so does the first, then."""
     bare, spaced = tokeniser.text("a"), tokeniser.text(" a")
     return " " if bare != spaced and len(bare) == len(spaced) else ""

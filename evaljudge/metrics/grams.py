@@ -1,12 +1,12 @@
-"""n-grams as 64-bit keys, and in how many documents of a corpus each occurs.
+"""n-grams as 64-bit keys, and the number of documents of a corpus in which each occurs.
 
     grams(TokenIds([5, 6, 7, 5, 6], [3, 2]), n=2, base=10)
     -> Grams(keys=[56, 67, 56], texts=[0, 0, 1], at=[0, 1, 3])
     Frequencies.of(…)  ->  Frequencies(keys=[56, 67], counts=[2, 1], documents=2, tokens=5)
 
-Keys are exact where base^n fits into 64 bits; elsewhere they are hashes, of which two of a thousand
-million n-grams coincide with a probability of about one in forty. The two refinements of n-gram
-importance are those of the authors' released code: `salient` keeps peaks, `novel` new tokens.
+Keys are exact where base^n fits into 64 bits. Otherwise they are hashes: among a thousand million
+n-grams, the probability that any two coincide is about one in forty. The two refinements of n-gram
+importance come from the authors' released code: `salient` keeps peaks, `novel` new tokens.
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from evaljudge.metrics.tokens import UNKNOWN, Counts, Ids, TokenIds
 
 Floats = NDArray[np.float64]
 _SPREAD = 0x9E3779B97F4A7C15
-"""Odd, and far from any pattern of ids: what keys are built with where they cannot be exact."""
+"""The factor of hashed keys: odd, and unlike any pattern of ids."""
 MOST_WAITING = 1 << 20
-"""Keys that wait to be added up."""
-
-
+"""How many keys may wait to be added up."""
 BEFORE, AFTER = 2, 1
 DEMOTION, SEEN_AGAIN = 10.0, 0.5
 
@@ -40,7 +38,7 @@ class Grams:
     at: Counts  # where each begins among the tokens
 
     def part(self, first: int, last: int) -> Grams:
-        """Those of the texts from `first` to before `last`, which are numbered anew."""
+        """Those of the texts from `first` to before `last`, numbered from 0."""
         start, end = np.searchsorted(self.texts, [first, last])
         return Grams(self.keys[start:end], self.texts[start:end] - first, self.at[start:end])
 
@@ -80,7 +78,7 @@ class Frequencies:
 
     @classmethod
     def added(cls, parts: Iterable[Frequencies]) -> Frequencies:
-        """Of all parts; what waits to be added up is bounded."""
+        """The sum of all parts, of which a bounded amount is held at a time."""
         total, waiting, keys = cls(np.zeros(0, np.uint64), np.zeros(0, np.int64), 0, 0), [], 0
         for part in parts:
             waiting.append(part)
@@ -99,7 +97,7 @@ class Frequencies:
         return cls(part["keys"].astype(np.uint64), part["counts"], documents, tokens)
 
     def __call__(self, keys: Ids) -> Counts:
-        """In how many documents these occur, all of which must be of the corpus."""
+        """In how many documents these occur; each must occur in the corpus."""
         at = np.minimum(np.searchsorted(self.keys, keys), max(0, self.keys.size - 1))
         if keys.size and not (self.keys.size and np.array_equal(self.keys[at], keys)):
             raise ValueError("a document that is not of the corpus whose n-grams were counted")
@@ -116,7 +114,7 @@ def _sum(parts: Sequence[Frequencies]) -> Frequencies:
 
 
 def salient(w: Floats, first: Counts) -> Floats:
-    """A tenth, unless no neighbour is larger; neighbours are in the order of first occurrence.
+    """A tenth of w, unless no neighbour in the order of first occurrence is larger.
 
     salient(w=[1, 5, 2], first=[0, 1, 2])  ->  [0.1, 5, 0.2]
     """
@@ -129,11 +127,11 @@ def salient(w: Floats, first: Counts) -> Floats:
 
 
 def novel(w: Floats, first: Counts, members: Ids) -> Floats:
-    """From the most important down, less for each time that a token was seen before.
+    """From the most important down, w is lowered for each time a token was seen before.
 
     novel(w=[9, 4], first=[0, 1], members=[[7, 8], [8, 9]])  ->  [9, 4 / 1.5], since 8 was seen
 
-    `members`: the tokens of each n-gram; of equal importance, the one that comes `first` is first.
+    `members`: the tokens of each n-gram. Equally important n-grams go in order of `first`.
     """
     order = np.lexsort([first, -w])
     seen = _seen_before(members[order].ravel()).reshape(members.shape)
@@ -143,7 +141,7 @@ def novel(w: Floats, first: Counts, members: Ids) -> Floats:
 
 
 def _seen_before(tokens: Ids) -> Counts:
-    """How often each token has come before, at each place."""
+    """At each place, how often its token occurs before."""
     order = np.argsort(tokens, kind="stable")
     run = np.concatenate([[0], np.flatnonzero(np.diff(tokens[order])) + 1])
     starts = np.repeat(run, np.diff(np.append(run, tokens.size)))

@@ -9,8 +9,8 @@ For a summary s of a document d of the corpus D, both lower-cased and cut into t
     score = f(|s| / |d|) * sum of W over the distinct n-grams of s / sum of W over those of d
     f(x) = 1 / (1 + exp(20 x - 10)), the length penalty
 
-So rank 1 is the most important, and n-grams of equal importance share the worst of their ranks: no
-order of the text breaks ties. The corpus is the run's documents; idf = ln(N / df). BM25 is
+So rank 1 is the most important, and n-grams of equal importance share the worst of their ranks; the
+order of the text breaks no ties. The corpus is the run's documents; idf = ln(N / df). BM25 is
 tf / (tf + k (1 - b + b |d| / mean |d|)) * ln(1 + (N - df + 1/2) / (df + 1/2)).
 
 `refined` adds what only the authors' released code does: an n-gram's importance is divided by 10
@@ -18,10 +18,11 @@ unless it is the largest among its neighbours (two before, one after, in the ord
 n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each time that
 one of its tokens was seen before. With `drop_stop_words` it does as that code does.
 
-At the edges: a text of fewer than n tokens shares no n-gram and scores 0; one longer than its
-source scores almost 0 because of the penalty. Unscored are a text or a source without a token, a
-source shorter than n, and one in which nothing has any weight (a corpus of one document: idf 0).
-Tokens and n-grams are of any script; a character that the tokenizer's sample lacks matches nothing.
+A text of fewer than n tokens shares no n-gram and scores 0. A text longer than its source scores
+almost 0 because of the penalty. A candidate is unscored if the text or the source has no token, if
+the source is shorter than n, or if nothing in the source has any weight (in a corpus of one
+document every idf is 0). Any script works; a character that the tokenizer's sample lacks matches
+nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ SHORT_SOURCE = Unscored("source shorter than an n-gram")
 NOTHING_WEIGHS = Unscored("no n-gram of the source has any weight")
 COUNTED_AT_ONCE = 64
 DIGITS = 9
-"""Importances are equal that agree in so many decimals: products of logarithms are not exact."""
+"""Importances that agree in so many decimals are equal: products of logarithms are not exact."""
 
 WEIGHTS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "tanh": lambda w, r: np.tanh(w / r),
@@ -93,7 +94,7 @@ class ImportanceSettings(Settings):
 
 @dataclass(frozen=True)
 class Importance:
-    """Measures once it has learnt its tokenizer and counted the corpus."""
+    """It can measure after it has learnt its tokenizer and counted the corpus."""
 
     name: str
     settings: ImportanceSettings
@@ -215,14 +216,14 @@ def importance(name: str, given: Mapping[str, Any]) -> Importance:
 
 
 def _some(documents: Iterable[str]) -> Iterator[list[str]]:
-    """A few at a time: their n-grams are many."""
+    """A few at a time, because they have many n-grams."""
     left = iter(documents)
     while texts := list(islice(left, COUNTED_AT_ONCE)):
         yield texts
 
 
 def _overlaps(keys: Ids, weights: Floats, found: Grams, texts: int) -> Floats:
-    """Of each text, what its distinct n-grams weigh in the source."""
+    """For each text, the sum of its distinct n-grams' weights in the source."""
     at = np.minimum(np.searchsorted(keys, found.keys), keys.size - 1)
     shared = keys[at] == found.keys
     once = np.unique(found.texts[shared] * keys.size + at[shared])

@@ -1,7 +1,6 @@
-"""Length, the first thing to suspect behind any score.
+"""Two baselines that say nothing about quality, and that a judge must beat.
 
 `words` counts the words of a text; `compression` is the source's words per word of the text.
-Neither says anything of quality: they are baselines that a judge must beat.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from evaljudge.settings import Settings, read_settings
 
 @dataclass(frozen=True)
 class Length:
-    """A text without words has none."""
-
     name: str
     is_of_source: bool
     version: str = "1"
@@ -49,5 +46,5 @@ def compression(name: str, given: Mapping[str, Any]) -> Length:
 
 
 def _length(name: str, given: Mapping[str, Any], *, is_of_source: bool) -> Length:
-    read_settings(Settings, given, f"metrics.{name}")  # there are none
+    read_settings(Settings, given, f"metrics.{name}")  # refuses all settings
     return Length(name, is_of_source)

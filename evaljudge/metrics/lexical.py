@@ -19,8 +19,8 @@ ROUGE is the F1 of the words that two texts have in common:
 The numbers are those of rouge-score, with which the tests compare them. They are counted here,
 because rouge-score splits the reference into words again for every text, and is many times slower
 for ROUGE-L. The whole text is one sentence (not `rougeLsum`). A text of one word has no pair, so
-that its ROUGE-2 is 0. A text without letters or digits is unscored (`no words`); BLEU and chrF count
-signs too.
+that its ROUGE-2 is 0. A text without letters or digits is unscored (`no words`); BLEU and chrF
+count signs too.
 
 A word is a run of letters and digits, in lower case, after compatibility normalisation (ﬁ is fi,
 full-width digits are digits). On ASCII these are rouge-score's tokens; other letters, which it

@@ -1,4 +1,4 @@
-"""Measuring cases that are all in memory; the same numbers as on many workers.
+"""Measures cases that are all in memory, with the same numbers as on many workers.
 
 measure_here([importance, rouge1], cases)  ->  {"importance": [[0.031, …], …], "rouge1": …}
 """
@@ -18,7 +18,7 @@ AT_ONCE = 32
 def measure_here(
     metrics: Sequence[Metric], cases: Sequence[Case], seed: int = 0
 ) -> dict[str, list[list[Value]]]:
-    """By metric; of each case the values of its candidates. The cases are the corpus."""
+    """By metric, for each case, its candidates' values. The cases are the whole corpus."""
     return {metric.name: _measured(metric, cases, seed) for metric in metrics}
 
 
@@ -32,7 +32,7 @@ def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Val
 
 
 def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[str]:
-    """The texts of some `most` of them, by their ids alone: any workers draw the same."""
+    """The texts of about `most` documents, chosen by their ids, so that all workers agree."""
     limit = (1 << 64) if of <= most else (1 << 64) * most // of
     return (d.source for d in documents if _number(d.doc_id, seed) < limit)
 

@@ -5,14 +5,14 @@
 
 Every token of a text holds an equal share of it; moving a share costs the Euclidean distance
 between the two tokens' unit vectors, and the score is 1 minus the least total cost (the earth
-mover's distance, solved exactly by POT). It lies in -1..1: 1 for equal texts, 0 where tokens
-are a distance of 1 from their nearest (a cosine of 0.5), below 0 where they are further apart.
-With `n: 2` what moves are bigrams, each the mean of two neighbours made a unit vector again; a
-text of one token is then its own.
+mover's distance, solved exactly by POT). It lies in -1..1: 1 for equal texts, 0 where tokens are at
+a distance of 1 from their nearest (a cosine of 0.5), and below 0 where they are further apart.
+With `n: 2` bigrams move in place of tokens: each is the mean of two neighbours, scaled to a unit
+vector. A text of one token keeps that token.
 
-MoverScore itself weighs tokens by idf over the corpus, leaves out punctuation and the later pieces
-of words, and (in its first version) pools several layers: here all tokens of one layer count alike,
-and the encoder's marks ([CLS], [SEP]) not at all.
+MoverScore itself weights tokens by idf over the corpus, leaves out punctuation and the later pieces
+of words, and (in its first version) pools several layers. Here all tokens of one layer count alike,
+and the encoder's marks ([CLS], [SEP]) do not count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from evaljudge.metrics.encoder import Embedded, Vectors
 from evaljudge.settings import read_settings
 
 _UNTIL_SOLVED = 10**9
-"""Steps of the solver, which stops by itself; its default would cut long sources short."""
+"""Steps of the solver, which stops by itself; its default is too few for long sources."""
 
 
 class MoverSettings(EncoderSettings):
@@ -49,7 +49,7 @@ def moved(n: int, text: Embedded, other: Embedded) -> float:
     from scipy.spatial.distance import cdist
 
     costs = cdist(grams(text.words, n), grams(other.words, n))
-    equal_shares: list[float] = []  # POT's way to say so
+    equal_shares: list[float] = []  # POT gives every token the same share for an empty list
     return 1 - float(ot.emd2(equal_shares, equal_shares, costs, numItermax=_UNTIL_SOLVED))
 
 

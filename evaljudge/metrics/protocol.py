@@ -3,8 +3,8 @@
     metric.measure([case]) -> [[0.41, 0.38, Unscored("empty text")]]
     metric.facts               -> {"against": "first", "library": "sacrebleu 2.6.0"}
 
-Metrics travel to the workers that measure: they can be pickled and are cheap to make; what is heavy
-(an encoder) is loaded at the first `measure`, once per process.
+Metrics are sent to the workers that measure, so they can be pickled and are cheap to make. What is
+heavy (an encoder) is loaded at the first `measure`, once per process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Unscored:
 
 Value = float | Unscored
 Part = Mapping[str, NDArray[Any]]
-"""What was counted in some of a corpus' documents: arrays, which travel well."""
+"""Counts of some of a corpus' documents, as arrays, which are cheap to send."""
 
 
 class Metric(Protocol):
@@ -49,22 +49,22 @@ class Metric(Protocol):
 
 @runtime_checkable
 class CorpusMetric(Metric, Protocol):
-    """One whose numbers depend on the whole corpus: what is learnt and counted of all documents
-    comes first, in passes that can be shared out; the same numbers however they were."""
+    """A metric whose numbers depend on the whole corpus. It first learns from the documents and
+    counts them, in passes that workers can share in any way without changing a number."""
 
     @property
     def most_learnt(self) -> int:
-        """From how many documents it learns at most; they are drawn by seed."""
+        """The most documents it learns from; they are drawn by seed."""
 
     def learnt(self, documents: Iterable[str]) -> CorpusMetric:
-        """Made ready to count, by a sample of the documents' texts."""
+        """A metric that can count, made from a sample of the documents' texts."""
 
     def counted(self, documents: Iterable[str]) -> Part:
-        """What these documents add to the corpus' counts."""
+        """The counts of these documents, to be added to others'."""
 
     def fitted(self, counts: Iterable[Part]) -> Metric:
-        """Made ready to measure, by the counts of all documents."""
+        """A metric that can measure, made from the counts of all documents."""
 
 
 Make = Callable[[str, Mapping[str, Any]], Metric]
-"""From the scorer's name and its settings as they were given (`metrics.NAME` in messages)."""
+"""Makes a metric from the scorer's name and the settings given (`metrics.NAME` in messages)."""

@@ -1,13 +1,13 @@
-"""What a text is compared with: one reference, several, or the source in their place.
+"""The texts that a candidate is compared with: one reference, several, or the source.
 
     Document("d1", "The river rose …", ("A flood.", "", "The town is cut off."))
     against: first | best | mean | source
 
 `first` compares with the first reference alone, as the papers do; `best` takes the highest and
 `mean` the mean of the values against each of them; `source` compares with what was summarised or
-answered. The rule is the same for every metric. A reference without text is no reference: here the
-first is "A flood." and the second "The town is cut off.". A candidate that is itself one of the
-texts it would be compared with, the source among them, is unscored (see selfsame.py).
+answered. The rule is the same for every metric. An empty reference does not count: here the first
+is "A flood." and the second "The town is cut off.". A candidate that is identical to a text it
+would be compared with, even the source, is unscored (see `is_selfsame` in text.py).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ReferenceSettings(Settings):
 def measured(
     cases: Sequence[Case], against: Against, comparing: Callable[[str], Comparison]
 ) -> list[list[Value]]:
-    """Every candidate's value; `comparing` prepares a text to be compared with, once per case."""
+    """Every candidate's value; `comparing` prepares each text to compare with, once per case."""
     return [_of_case(case, against, comparing) for case in cases]
 
 
@@ -59,7 +59,7 @@ def _of_text(text: str, against: Against, prepared: Sequence[tuple[str, Comparis
 
 
 def compared_with(document: Document, against: Against) -> Sequence[str] | Unscored:
-    """The texts a candidate of this document is compared with: one at least, none of them empty."""
+    """The texts a candidate of this document is compared with: at least one, and none empty."""
     if against == "source":
         return EMPTY_SOURCE if is_empty(document.source) else [document.source]
     references = [text for text in document.references if not is_empty(text)]
@@ -69,7 +69,7 @@ def compared_with(document: Document, against: Against) -> Sequence[str] | Unsco
 
 
 def combined(values: Sequence[Value], against: Against) -> Value:
-    """One value of those against each text; unscored only where none of them has a value."""
+    """One value from those against each text; unscored only if all of them are."""
     numbers = [value for value in values if not isinstance(value, Unscored)]
     if not numbers:
         return values[0]
