@@ -10,7 +10,7 @@
     spurious         correlation with length, coverage and the like      table 2
     position         whether a pairwise judge prefers a position
 
-Every probe is a pure function from a `ScoreMatrix` (and, where texts must be measured anew, a
-`Measure`) to frozen rows; its `…_study` makes a `ProbeResult` of them. A new probe is one file and
+Every probe is a pure function from a `ScoreMatrix` (and a `Measure`, if texts must be measured
+again) to frozen rows. Its `…_study` turns them into a `ProbeResult`. A new probe is one file and
 one command in commands.py.
 """

@@ -2,11 +2,11 @@
 
     complementarity = (1 - r) / 2
 
-r is the correlation between the two scorers' own values, at the level and in the coefficient asked
-for: 0 where they rank alike, 1/2 where they are unrelated, 1 where one's ranks are the other's in
-reverse. With Kendall it is the share of pairs that they put in opposite orders (where nothing
-ties): the distance between rankings in which Colombo et al. compare metrics. It is the form of the
-code that Gigant et al. released, which correlates the documents' means over systems: the level
+r is the correlation between the two scorers' values, at the level and with the coefficient asked
+for. The result is 0 where they rank alike, 1/2 where they are unrelated, and 1 where one ranks in
+the reverse order of the other. With Kendall, and without ties, it is the share of pairs that they
+put in opposite orders: the distance between rankings by which Colombo et al. compare metrics. The
+code that Gigant et al. released correlates the documents' means over systems: that is the level
 `document` here, in addition to agreement's levels.
 
     scorer        1      2      3
@@ -39,7 +39,7 @@ RANKED_AT: tuple[RankedAt, ...] = (*LEVELS, "document")
 
 @dataclass(frozen=True, slots=True)
 class ComplementarityRow:
-    """`n`: the candidates that both scored."""
+    """`n`: how many candidates both scored."""
 
     scorer: str
     other: str

@@ -2,8 +2,8 @@
 
     "A. B. C. D. E."  ->  RAND-3 "B. C. E."   LEAD-3 "A. B. C."   TAIL-3 "C. D. E."
 
-They keep the source's order. A source of fewer sentences gives all it has. Sentences are found by a
-rule that needs no model:
+They keep the source's order. A source of fewer sentences gives all of them. Sentences are found by
+a rule that needs no model:
 
     "He won (2-1). Mr. Smith left. ' go ! ' it said . so did she ."
     -> ["He won (2-1).", "Mr. Smith left.", "' go !", "' it said .", "so did she ."]
@@ -38,7 +38,7 @@ ABBREVIATIONS = re.compile(
     r"ltd|co|corp|dept|univ|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|cf|approx",
     re.IGNORECASE,
 )
-# Begins only at the head of a run of stops, and takes all of it: a long run is read once.
+# It begins only at the first of several stops and takes them all, so that a long run is read once.
 _STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s)|[。！？।]+[」』”’）]*|\n\s*\n")
 _ALWAYS = re.compile(r"[。！？।\n]")
 _WORD_BEFORE = re.compile(r"[^\W_](?:[\w.]*\w)?$")
@@ -62,7 +62,7 @@ def excerpt(source: str, how: Alteration, stream: np.random.Generator) -> str:
 def with_altered_references(
     cases: Sequence[Case], how: Alteration, stream: np.random.Generator
 ) -> list[Case]:
-    """In every document that has references, this one text is in their place."""
+    """In every document that has references, one excerpt replaces them all."""
     return [_altered(case, how, stream) if case.document.references else case for case in cases]
 
 

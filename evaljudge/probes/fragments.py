@@ -1,13 +1,13 @@
-"""What a text copies from its source: the extractive fragments of Grusky et al. (2018), and the
-measures made of them.
+"""What a text copies from its source: the extractive fragments of Grusky et al. (2018), and
+measures of them.
 
     source "a b c d e", text "b c x e"  ->  fragments [2, 1]
     coverage 3/4   density (4 + 1)/4   compression 5/4   length 4
 
-Fragments are found greedily, as the paper's figure 3 has it: from each word of the text, the
-longest run that the source shares (a scan of the source that resumes behind each run it has met),
-then on from the run's end. Words are lower-cased runs of letters and digits; a punctuation mark is
-a word of its own.
+Fragments are found greedily, as in the paper's figure 3: take the longest run that the text, from
+this word on, shares with the source, and go on at the run's end. The scan of the source for it
+resumes behind each run it has found. Words are lower-cased runs of letters and digits; a
+punctuation mark is a word of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Correlates:
 
 
 def correlates(source: Sequence[str], texts: Sequence[Sequence[str]]) -> list[Correlates]:
-    """Of several texts of one source, all as words."""
+    """Of several texts of one source; source and texts are lists of words."""
     shared = set(source) & set(chain(*texts))
     signs = {word: chr(number) for number, word in enumerate(shared, start=2)}
     signed = "".join(signs.get(word, _OF_SOURCE) for word in source)
@@ -49,7 +49,7 @@ def words(text: str) -> list[str]:
 
 
 def fragments(source: str, text: str) -> list[int]:
-    """The lengths of the runs; a character stands for a word, so that strings can be searched."""
+    """The lengths of the runs. Each character means a word, so that strings can be searched."""
     holds, longest = cache(source.__contains__), cache(partial(_longest, source))
     found, at = [], 0
     while at < len(text):
@@ -61,7 +61,7 @@ def fragments(source: str, text: str) -> list[int]:
 
 
 def _piece(holds: Callable[[str], bool], text: str, at: int) -> str:
-    """The longest from here on that the source holds anywhere: all that its scan depends on."""
+    """The longest piece from here on that occurs in the source; the scan depends on it alone."""
     held, tried, most = 0, 1, len(text) - at
     while tried <= most and holds(text[at : at + tried]):
         held, tried = tried, 2 * tried
@@ -71,8 +71,9 @@ def _piece(holds: Callable[[str], bool], text: str, at: int) -> str:
 
 
 def _longest(source: str, piece: str) -> int:
-    """Only places of the first two words are tried: shorter runs do not delay a scan. A scan may
-    pass over the whole piece, inside a run that it has met: then it goes on to the end.
+    """Only places of the first two words are tried, since shorter runs do not delay a scan. A scan
+    may skip the place of the whole piece, inside a run that it has found; then it goes on to the
+    end.
     """
     longest, place = 0, source.find(piece[:2])
     while place >= 0 and longest < len(piece):

@@ -3,7 +3,7 @@
     documents [0 0 1]  systems [0 1 0]
     scores {"rouge1": [.3 .4 .2], "synthetic/fluency": [3.1 nan 2.8]}  human {"fluency": [4 5 3]}
 
-A scorer of one axis, or of none, is named `scorer`; one of several axes, `scorer/axis`.
+A scorer of one axis, or of none, is named `scorer`; a scorer of several axes, `scorer/axis`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FEWEST_SYSTEMS = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
-    """Columns hold one number per candidate, case after case; NaN: unscored, or unrated."""
+    """Columns hold one number for each candidate, case after case; NaN if unscored or unrated."""
 
     cases: Sequence[Case]
     documents: Codes
@@ -51,7 +51,7 @@ class ScoreMatrix:
         return self.human[axis]
 
     def against(self, axis: str) -> dict[str, Floats]:
-        """The scorers to compare with this axis: those of the axis, and those without any."""
+        """The scorers to compare with this axis: those of the axis, and those without an axis."""
         meant = {ANY_AXIS, axis}
         found = {name: self.scores[name] for name in self.scores if self.axes[name] in meant}
         if not found:
@@ -59,7 +59,7 @@ class ScoreMatrix:
         return found
 
     def comparable(self, axis: str) -> dict[str, Floats]:
-        """The same, on the candidates that all of them scored: elsewhere NaN."""
+        """The same scorers, with NaN for candidates that not all of them scored."""
         found = self.against(axis)
         shared = np.all([np.isfinite(column) for column in found.values()], axis=0)
         if not np.any(shared & np.isfinite(self.rated(axis))):
@@ -69,7 +69,7 @@ class ScoreMatrix:
         return {name: np.where(shared, column, np.nan) for name, column in found.items()}
 
     def grid(self, column: Floats) -> Floats:
-        """(documents, systems): NaN too where a system wrote nothing for a document."""
+        """(documents, systems); also NaN where a system wrote nothing for a document."""
         found = np.full((len(self.cases), len(self.system_names)), np.nan)
         found[self.documents, self.systems] = column
         return found
@@ -78,7 +78,7 @@ class ScoreMatrix:
 def score_matrix(
     cases: Sequence[Case], given: Given, measured: Mapping[str, Floats]
 ) -> ScoreMatrix:
-    """From scores that were given, by (scorer, axis), and those measured here, by metric."""
+    """From given scores, by (scorer, axis), and scores measured here, by metric."""
     names = tuple(dict.fromkeys(c.system for case in cases for c in case.candidates))
     if len(names) < FEWEST_SYSTEMS:
         raise UserError(f"a study needs {FEWEST_SYSTEMS} systems to compare; found {len(names)}")

@@ -1,4 +1,4 @@
-"""Mixes of scorers against people (Gigant et al. 2024, table 1): do two know more than one?
+"""How mixes of scorers agree with people (Gigant et al. 2024, table 1), beside single scorers.
 
 scorer               spearman [95%]         n
 importance           0.676 [0.474, 0.776]   16
@@ -24,7 +24,7 @@ MOST_DRAWN = 40
 
 @dataclass(frozen=True, slots=True)
 class MixRow:
-    """One scorer, or several mixed; `best`: the highest, where it rests on enough."""
+    """One scorer or a mix; `best`: the highest value, if it rests on enough units."""
 
     scorer: str
     mixed: int
@@ -49,7 +49,7 @@ def mixes(
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[MixRow]:
-    """Each scorer, then all pairs and the given mixes; all on what every scorer scored."""
+    """Each scorer, all pairs and the given mixes, on the candidates that every scorer scored."""
     singles, human = matrix.comparable(axis), matrix.rated(axis)
     asked = dict.fromkeys([*all_pairs(singles), *given])
     columns = [(name, 1, column) for name, column in singles.items()]
@@ -100,7 +100,7 @@ def _estimate(row: MixRow) -> str:
 
 
 def _drawn(rows: Sequence[MixRow]) -> str:
-    """The highest MOST_DRAWN: a longer figure is read by nobody."""
+    """The highest MOST_DRAWN, because nobody reads a longer figure."""
     dots = [Interval(r.scorer, r.value, r.low, r.high, r.best) for r in rows if r.value is not None]
     shown = sorted(dots, key=lambda dot: -dot.value)[:MOST_DRAWN]
     more = f", the highest {len(shown)} of {len(rows)}" if len(shown) < len(rows) else ""

@@ -1,4 +1,4 @@
-"""The figures of the probes, as SVG: legible with 20 scorers, and the same bytes for same values.
+"""The figures of the probes as SVG: legible with 20 scorers; equal values give equal bytes.
 
 intervals([Interval("rouge1", 0.59, 0.35, 0.78, False)], "spearman with relevance")
 lines({"RAND-3": {"rouge1": [(0, 0.59, 0.55, 0.61), (50, 0.46, 0.41, 0.52)]}},
@@ -7,7 +7,7 @@ boxes({"rouge1": {"human": [0.18, 0.22, 0.28, 0.34, 0.44]}}, "input")
 heat_maps({"complementarity": [[0.0, 0.28], [0.28, 0.0]]}, ["importance", "rouge1"],
           ["importance", "rouge1"], "scorer", (0.0, 1.0))
 
-Text stays text in the file. A name from a corpus is one line of it, never mathematics.
+Text stays text in the file. A name from a corpus is shown as one line, never as mathematics.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MARKED, _PLAIN = "#c1440e", "#2b5d8a"
 _COLOURS, _DASHES = 10, ("-", "--", ":", "-.")
 _BOXES_ABREAST = 4
 _BOX = ("whislo", "q1", "med", "q3", "whishi")
-_DARK = 0.55  # of the way along the colours, beyond which numbers are written in white
+_DARK = 0.55  # the share of the colours' range beyond which numbers are written in white
 Square = Sequence[Sequence[float | None]]
 Points = Sequence[tuple[float, float | None, float | None, float | None]]
 """(x, value, low, high), in order of x; a point without a value is a gap."""
@@ -121,7 +121,7 @@ def heat_maps(
     squares: Mapping[str, Square], rows: Sequence[str], columns: Sequence[str], x_title: str,
     limits: tuple[float, float],
 ) -> str:  # fmt: skip
-    """Tables of numbers side by side as fields of colour, each number written in its field."""
+    """Tables of numbers side by side as coloured fields, each with its number in it."""
 
     def paint(figure: Figure) -> None:
         every = figure.subplots(1, len(squares), sharey=True, squeeze=False)[0]
@@ -142,7 +142,7 @@ def heat_maps(
 
 
 def _svg(width: float, height: float, paint: Callable[[Figure], object]) -> str:
-    """In inches; matplotlib's own defaults and our rules, whatever the user's settings are."""
+    """In inches, with matplotlib's defaults and our rules whatever the user's settings are."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -154,7 +154,7 @@ def _svg(width: float, height: float, paint: Callable[[Figure], object]) -> str:
         mpl.rc("axes.spines", top=False, right=False)
         mpl.rc("axes", titlesize=10.0)
         mpl.rc("font", size=9.0)
-        # The reader's fonts show the text, not those of this machine.
+        # The reader's fonts will show the text, so that this machine may lack them.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         figure = Figure(figsize=(width, height), layout="constrained")
         paint(figure)
@@ -185,7 +185,7 @@ def _write_numbers(axes: Axes, square: Square, limits: tuple[float, float]) -> N
 
 
 def _shown(name: str, longest: int = LONGEST_NAME) -> str:
-    """Of a scorer, an axis, an input. A leading `_` would hide it from a legend."""
+    """The name of a scorer, an axis or an input. A leading `_` would hide it from a legend."""
     line = one_line(name, longest)
     return f" {line}" if line.startswith("_") else line
 

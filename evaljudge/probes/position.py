@@ -1,4 +1,4 @@
-"""Does a pairwise judge prefer a position? Votes of pairs, best asked in both orders.
+"""Does a pairwise judge prefer a position? Votes on pairs, preferably asked in both orders.
 
 {"doc_id": "d1", "axis": "fluency", "first": "A", "second": "B", "winner": "B"}
 {"doc_id": "d1", "axis": "fluency", "first": "B", "second": "A", "winner": "tie"}

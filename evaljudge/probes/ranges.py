@@ -5,9 +5,9 @@
     rouge1  document  100    0.083   0.108  0.160  0.191   0.233  0.342  0.403
     rouge1  systems   1,600  0.080   0.230  0.344  0.418   0.487  0.597  0.835
 
-`human` is a document's last reference, compared with its others; where it is the only one, with
-itself. RAND-3, LEAD-3 and TAIL-3 are sentences of the source (excerpts.py), `document` the whole
-source. Scores that were given are of `systems` alone.
+`human` is a document's last reference, compared with the others, or with itself if it is the only
+one. RAND-3, LEAD-3 and TAIL-3 are sentences of the source (excerpts.py), and `document` is the
+whole source. Given scores are of `systems` alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class RangeRow:
-    """Over `n` texts; None where none of them was scored."""
+    """Quantiles over the `n` scored texts; None if there are none."""
 
     scorer: str
     input: str
@@ -78,7 +78,7 @@ def ranges_study(rows: Sequence[RangeRow], about: str) -> ProbeResult:
 
 
 def _human(case: Case) -> Case:
-    """Its last reference as a candidate, taken from among the references if it has others."""
+    """The last reference as a candidate, and no longer as a reference if there are others."""
     *others, last = case.document.references or ("",)
     if not last:
         return replace(case, candidates=())
@@ -96,7 +96,7 @@ def _row(scorer: str, kind: str, values: Floats) -> RangeRow:
     scored = values[np.isfinite(values)]
     lost = values.size - scored.size
     if not scored.size:
-        return RangeRow(scorer, kind, 0, lost, None, None, None, None, None, None, None)
+        return RangeRow(scorer, kind, 0, lost, *[None] * len(QUANTILES))
     quantiles = [float(value) for value in np.quantile(scored, QUANTILES)]
     return RangeRow(scorer, kind, scored.size, lost, *quantiles)
 

@@ -1,14 +1,14 @@
 """How robust scorers are to bad references (Gigant et al. 2024, figures 2 and 6 to 8).
 
-The references of k documents are replaced by three sentences of the source (see excerpts.py),
-k growing from none to all; which documents is drawn at random, several times over.
+The references of k documents are replaced by three sentences of the source (see excerpts.py), while
+k grows from none to all. The documents are drawn at random, several times.
 
     alteration  scorer      0      50     100
     LEAD-3      importance  0.676  0.676  0.676
     LEAD-3      rouge1      0.594  0.403  0.165
 
-Texts are measured once per alteration (RAND-3: once per draw) with every reference altered; at each
-step those scores and the original ones are mixed, document by document.
+Texts are measured once for each alteration (RAND-3: for each draw) with every reference altered. At
+each step, the replaced documents take those scores, and the others keep their original ones.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class RobustnessRow:
 def robustness(
     matrix: ScoreMatrix, measure: Measure, growth: Growth, mixes: Sequence[Mix] = ()
 ) -> list[RobustnessRow]:
-    """Given scores cannot be measured anew: they stay as they are."""
+    """Given scores cannot be measured again, so they stay as they are."""
     original = matrix.comparable(growth.axis)
     referenced = _referenced(matrix)
     counts = np.unique(np.linspace(0, referenced.size, growth.steps).round().astype(int))
@@ -123,7 +123,7 @@ def _path(
     matrix: ScoreMatrix, growth: Growth, mixes: Sequence[Mix],
     original: Columns, altered: Columns, order: Codes, counts: Codes,
 ) -> Iterator[list[float]]:  # fmt: skip
-    """The correlation of each scorer and mix, at each number of replaced references."""
+    """The correlations of all scorers and mixes at each number of replaced references."""
     human = matrix.grid(matrix.rated(growth.axis))
     for count in counts:
         replaced = np.isin(matrix.documents, order[:count])

@@ -4,10 +4,10 @@
     scorer      10                    50                    100
     importance  0.519 [0.222, 0.764]  0.636 [0.444, 0.788]  0.676
 
-By default a subset is of rated documents, and both scores and ratings are averaged over it. With
-`all_documents` the ratings are averaged over all that are rated, whatever the size, and the scores
-over a subset of all documents that every scorer scored, rated or not: what a metric gains from
-documents that nobody has to rate.
+By default a subset consists of rated documents, and both scores and ratings are averaged over it.
+With `all_documents` the ratings are averaged over all rated documents, whatever the size, and the
+scores over a subset of all documents that every scorer scored, rated or not. This shows what a
+metric gains from documents that nobody has to rate.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _sizes(documents: int, steps: int) -> list[int]:
 
 
 def _drawn_subsets(total: int, documents: Codes, size: int, subsets: Subsets) -> Floats:
-    """(draws, documents): 1 where drawn; all documents can be drawn in one way only."""
+    """(draws, documents): 1 where drawn. All documents can be drawn in one way only."""
     stream = np.random.default_rng((subsets.seed, size))
     chosen = np.zeros((subsets.draws if size < documents.size else 1, total))
     for row in chosen:
@@ -101,7 +101,7 @@ def _drawn_subsets(total: int, documents: Codes, size: int, subsets: Subsets) ->
 
 
 def _correlations(x: Floats, y: Floats, coefficient: Correlation) -> Floats:
-    """A system that a subset has no score or no rating of is absent from it."""
+    """A system without a score or without a rating in a subset is left out of it."""
     both = np.isfinite(x) & np.isfinite(y)
     x, y = np.where(both, x, np.nan), np.where(both, y, np.nan)
     found: Floats = row_correlations(x, y)[COEFFICIENTS.index(coefficient)]

@@ -1,4 +1,4 @@
-"""What a probe works on: cases, scores that were given, metrics to measure.
+"""What a probe works on: cases, given scores, and metrics to measure.
 
 ProbeData(CorpusSource("summeval.jsonl"), scores=(), metrics="importance,rouge1", seed=0)
 """
@@ -54,22 +54,22 @@ class ProbeData:
         return matrix
 
     def axis(self, named: str | None) -> str:
-        """The human axis that is meant: `relevance` or the only one, where none is named."""
+        """The human axis: the one named, else `relevance`, else the only one."""
         rated = self.matrix.human
-        if named is not None or not rated:
+        if named is not None or not rated or DEFAULT_AXIS in rated:
             return named or DEFAULT_AXIS
-        if DEFAULT_AXIS in rated or len(rated) == 1:
-            return DEFAULT_AXIS if DEFAULT_AXIS in rated else next(iter(rated))
+        if len(rated) == 1:
+            return next(iter(rated))
         raise UserError(f"--axis: name one of those that people rated: {', '.join(rated)}")
 
     def remeasured(self, probe: str) -> Measure:
-        """For probes that change texts or references."""
+        """`measure`, for probes that change texts or references and so need metrics."""
         if not self.metrics:
             raise UserError(f"{probe} measures texts anew: name --metrics; given scores cannot be")
         return self.measure
 
     def mixes(self, texts: Sequence[str], axis: str) -> list[Mix]:
-        """Parts may be named without their axis: the scorer's values on this one are meant."""
+        """A part named without an axis means the scorer's values on this axis."""
         known = self.matrix.against(axis)
         short = {name.removesuffix(f"/{axis}"): name for name in known}
         names = short | {name: name for name in known}
@@ -77,7 +77,7 @@ class ProbeData:
         return [Mix(tuple((names[part], weight) for part, weight in m.parts)) for m in mixes]
 
     def noted(self, result: ProbeResult, level: str) -> ProbeResult:
-        """With a note where coefficients of this level rest on too few units to mean anything."""
+        """With a note if coefficients of this level rest on too few units to mean anything."""
         matrix = self.matrix
         units = len(matrix.system_names if level == "system" else matrix.cases)
         few = only(level, units) if level in ("sample", "system") else ""
@@ -96,7 +96,7 @@ class ProbeData:
 def _left_out(
     matrix: ScoreMatrix, measured: Mapping[str, Sequence[Sequence[Value]]]
 ) -> Iterator[str]:
-    """Of each scorer the candidates that have no number, and why, as far as it is known."""
+    """For each scorer, how many candidates have no number, and why, as far as it is known."""
     for scorer, column in matrix.scores.items():
         absent = int(np.sum(~np.isfinite(column)))
         values = (value for by_case in measured.get(scorer, ()) for value in by_case)

@@ -1,13 +1,13 @@
 """Does a scorer follow quality, or something else? (Gigant et al. 2024, table 2, after Durmus et
-al. 2022): its summary-level correlation with human axes, and with properties that say
-nothing of quality (fragments.py): coverage, density, compression, and the length in words.
+al. 2022): its summary-level correlation with human axes, and with properties that say nothing about
+quality (fragments.py): coverage, density, compression, and the length in words.
 
     scorer      fluency  relevance  coverage  density  compression  length
     importance  0.121    0.321      0.278     0.349*   -0.466*      0.461*
 
-Marked: correlates that the scorer follows more closely (by absolute value) than the human axis it
-is meant for: its own, or the one asked for. They are correlated on the candidates rated on that
-axis.
+Correlates are marked if the scorer follows them more closely (by absolute value) than the human
+axis it is meant for: its own, or the one asked for. They are correlated on the candidates rated on
+that axis.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CORRELATES = tuple(field.name for field in fields(Correlates))
 
 @dataclass(frozen=True, slots=True)
 class SpuriousRow:
-    """`exceeds`: the correlate is followed more closely than the axis that the scorer is for."""
+    """`exceeds`: the scorer follows the correlate more closely than the axis it is meant for."""
 
     scorer: str
     property: str
@@ -112,7 +112,7 @@ def _correlated(
 
 
 def _correlates(cases: Sequence[Case]) -> dict[str, Floats]:
-    """By name, a column of each."""
+    """A column for each, by name."""
     found = [
         one
         for case in cases
