@@ -4,8 +4,8 @@ with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     print(corpus.cases, corpus.digest)
     for case in corpus: ...
 
-Another format is one file with a function that yields rows in the generic form, and a line in
-`FORMATS`. A format whose files leave the documents out may take `sources`, where those lie.
+To add a format, write one file with a function that yields rows in the generic form, and a line in
+`FORMATS`. A format whose files lack the documents may take `sources`, the place of the documents.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ __all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corp
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """Where a corpus lies (a file, folder, glob or URI, or several), and in which format."""
+    """Where a corpus is (a file, folder, glob or URI, or several), and in which format."""
 
     path: str | tuple[str, ...]
     format: str = GENERIC
     sources: str | None = None
-    """Where the documents lie that a benchmark's own files leave out."""
+    """Where the documents are that a benchmark's own files lack."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Which field of ours each column or key of theirs stands for; only in the generic form."""
+    """Which of our fields each column or key of theirs stands for; only in the generic form."""
     advice: Advice = CONFIGURATION
     """How messages say what to do."""
 

@@ -1,4 +1,4 @@
-"""How to follow a message's advice: with a configuration's keys, or with a command's options.
+"""How messages give advice: with a configuration's keys, or with a command's options.
 
 CONFIGURATION.columns({"human": "ratings.tone"})
 ->  "`corpus: {path: …, columns: {human: ratings.tone}}`"
@@ -20,9 +20,9 @@ class Advice:
     columns: Callable[[Mapping[str, str]], str]
     """What to write so that each of these columns is read as one of our fields."""
     column: Callable[[str, str], str]
-    """Where one such pair stands, to say what is wrong with it."""
+    """The name of one such pair, for a message that it is wrong."""
     skip: str
-    """What to do so that bad rows are counted and left out; empty where that is not possible."""
+    """What to do so that bad rows are counted and left out; empty if that is not possible."""
 
 
 def _as_configuration(columns: Mapping[str, str]) -> str:
@@ -36,7 +36,7 @@ def _as_options(columns: Mapping[str, str]) -> str:
 
 
 def named_columns(pairs: Sequence[str] | None) -> dict[str, str]:
-    """A command line's THEIRS=OURS, parted at the last `=`, since a name of theirs may hold one."""
+    """A command line's THEIRS=OURS, split at the last `=`, since THEIRS may contain one."""
     named = {}
     for pair in pairs or ():
         theirs, equals, ours = pair.rpartition("=")

@@ -1,4 +1,4 @@
-"""Columns and keys of a user's own corpus: renamed as the user says, noted if nothing reads them.
+"""Renames the columns and keys of a user's own corpus, and notes those that nothing reads.
 
 ColumnNames({"human": "ratings.tone"}).fields({"human": 4, "url": "…"})
 ->  {"ratings.tone": 4, "url": "…"}
@@ -31,9 +31,9 @@ NESTED = frozenset(["doc_id", "source", "references", "context", "candidates"])
 FLAT = frozenset(KNOWN_FIELDS)
 CANDIDATE = frozenset(["system", "text", "ratings"])
 MOST = 100
-"""How many names are kept, and the largest number that may be a rating."""
+"""The most names that are kept, and the largest number that may be a rating."""
 MOST_RATERS = 20
-"""A longer list of numbers is a vector, not one rating a rater."""
+"""A longer list of numbers is a vector, not one rating for each rater."""
 OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "doc_id": ("id", "docid", "document_id", "example_id", "doc"),
     "source": ("document", "article", "input", "dialogue", "prompt", "source_text"),
@@ -65,11 +65,11 @@ _BY_RATER = (
     '`ratings: {{"AXIS": [4, 5]}}`, with a number for each rater'
 )
 Kind = Literal["number", "numbers", "raters", "other"]
-"""One number or a list of them, an object of such, a list of such objects, or anything else."""
+"""One number or a list of numbers; an object of such; a list of such objects; anything else."""
 
 
 class ColumnNames:
-    """The names that the user's files use, and which field of ours each stands for."""
+    """The names that the user's files use, and the field of ours that each stands for."""
 
     def __init__(self, names: Mapping[str, str], advice: Advice = CONFIGURATION) -> None:
         for theirs, ours in names.items():
@@ -81,7 +81,7 @@ class ColumnNames:
         self._unseen, self._seen = dict.fromkeys(names), dict[str, None]()
 
     def header(self, names: Iterable[str], file: str) -> list[str]:
-        """A table's columns renamed; of two with the same name one would hide the other."""
+        """A table's columns renamed. Two of the same name are refused: one would hide the other."""
         renamed = [self._name(name) for name in names]
         for name in renamed:
             if name and renamed.count(name) > 1:
@@ -170,13 +170,13 @@ class Unread:
         return "".join(f". {note}" for note in self._likely_note())
 
     def _likely_note(self) -> list[str]:
-        """Not on ratings, which may have any name."""
+        """The note on likely names of fields other than ratings, which may have any name."""
         ours = self._our_names()
         likely = {name: to for name, to in ours.items() if not to.startswith("ratings")}
         return self._note(_LIKELY, likely)
 
     def _note(self, forms: tuple[str, str], ours: Mapping[str, str]) -> list[str]:
-        """In the form for one name or for several; nothing where there is none."""
+        """A note in the form for one name or for several; none if there is no name."""
         form, advised = forms[len(ours) > 1], self._advice.columns(_one_for_each_field(ours))
         note = form.format(theirs=_named(ours), ours=_named(ours.values()), advised=advised)
         return [note] if ours else []
@@ -213,7 +213,7 @@ class Unread:
 
 
 def _axis_in(name: str) -> str:
-    """The axis that a column of ratings would be of: `coherence` of `human_coherence_score`."""
+    """The axis that a column of ratings would have: `coherence` of `human_coherence_score`."""
     if name.casefold() in ("rating", "ratings", "score", "scores", "human"):
         return "overall"
     first, dot, rest = name.partition(".")
@@ -254,6 +254,6 @@ def _named(names: Iterable[str]) -> str:
 
 
 def _one_for_each_field(ours: Mapping[str, str]) -> dict[str, str]:
-    """Of several names for one field the first, since a field can have only one."""
+    """If several names stand for one field, the first: a field can have only one."""
     chosen = {to: theirs for theirs, to in reversed(list(ours.items()))}
     return {theirs: to for theirs, to in ours.items() if chosen[to] == theirs}

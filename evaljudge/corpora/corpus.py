@@ -41,14 +41,15 @@ class Corpus(Grouped):
     absent_ratings: int
     """Ratings that were null, NaN or infinite."""
     digest: str
-    """Of everything that changes an ask; independent of order and of nested or flat form."""
+    """Of everything that changes a question to the model; independent of the order of rows and of
+    nested or flat form."""
     ratings_digest: str
     unread: tuple[str, ...]
-    """Of the generic form: notes on columns and keys that nothing reads."""
+    """Only for the generic form: notes on columns and keys that nothing reads."""
 
 
 def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
-    """A corpus without a case is a mistake: an empty file, or nothing but bad rows."""
+    """A corpus without a case (an empty file, or only bad rows) is a mistake."""
     if corpus.cases:
         return
     if corpus.skipped_rows:
@@ -59,7 +60,7 @@ def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:
 
 @dataclass(slots=True)
 class _Intake:
-    """What was noticed while the rows were read."""
+    """What is noticed while the rows are read."""
 
     unread: Unread
     objects: int = 0
@@ -85,7 +86,7 @@ class _Intake:
 def gather(
     rows: Iterable[Row | BadRow], index: Index, bad_rows: BadRows, columns: ColumnNames, own: bool
 ) -> Corpus:
-    """`own`: the form is the user's own, whose names may be mistakes."""
+    """`own`: the names of fields are the user's own, and may be mistakes."""
     grouping, intake = Grouping(index), _Intake(Unread(columns.advice))
     for row in rows:
         _take(row, grouping, intake)
@@ -120,7 +121,7 @@ def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
 
 
 def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:
-    """Axes with nearly the same name: a misspelt one takes ratings from the other."""
+    """Notes on axes with nearly the same name, of which one may be misspelt."""
     for axis, times in rated.items():
         more = [other for other in rated if (-rated[other], other) < (-times, axis)]
         others = {other.casefold(): other for other in more}

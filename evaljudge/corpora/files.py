@@ -1,4 +1,4 @@
-"""The files that a path names, each read by the reader for its ending; and the generic form.
+"""Reads the files that a path names, each with the reader for its ending; and the generic form.
 
     read_files(("data/cases.jsonl", "more/*.csv"), {".jsonl": read_jsonl, ".csv": read_csv})
     -> Row("cases.jsonl:1", {"doc_id": …}), …
@@ -23,7 +23,7 @@ from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read
 
 Readers = Mapping[str, Reader]
-"""By a file's ending, packed or not; a Parquet file is packed inside."""
+"""By a file's ending, which says whether the file is compressed; Parquet compresses inside."""
 JSON_LINES = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 GENERIC_READERS: Mapping[str, Callable[..., Rows]] = {
     **dict.fromkeys(JSON_LINES, read_jsonl),
@@ -47,8 +47,8 @@ def read_files(paths: tuple[str, ...], readers: Readers) -> Rows:
 
 
 def rows_of(file: str, see: Callable[[bytes], None] = lambda line: None) -> Iterator[Row]:
-    """The rows of one file of JSON lines that a user gives beside the corpus; `see` is given every
-    line. The first bad row is the user's mistake."""
+    """The rows of one file of JSON lines that a user gives in addition to the corpus. `see` is
+    called with every line. The first bad row is the user's mistake."""
     try:
         with open_to_read(file) as stream, io.BufferedReader(stream, BUFFER) as lines:  # type: ignore[type-var]
             yield from map(accepted, read_jsonl(_seen(lines, see), file))
@@ -90,7 +90,7 @@ def _rows(file: str, name: str, readers: Readers) -> Rows:
 
 def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
     if file.lower().endswith(PARQUET):
-        return stream  # seeks about in it, and buffers by itself
+        return stream  # its reader seeks, and buffers by itself
     buffered = io.BufferedReader(stream, BUFFER)  # type: ignore[type-var]
     packed = file.lower().endswith(PACKED)
     return gzip.GzipFile(fileobj=buffered) if packed else buffered  # type: ignore[return-value]

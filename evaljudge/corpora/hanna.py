@@ -4,8 +4,8 @@ Story ID,Prompt,Human,Story,Model,Relevance,Coherence,Empathy,Surprise,Engagemen
 0,A river talks.,It said hello.,It said hello.,Human,5,4,3,2,4,3,…
 96,A river talks.,It said hello.,The river ran.,GPT,2,3,1,1,2,1,…
 
-Stories are numbered model after model, each over the same 96 prompts: a number's rest by 96 is its
-prompt, and the document's name (hanna-00, …). The human story is a system, and the reference.
+Stories are numbered model after model, each with the same 96 prompts: the number modulo 96 is the
+prompt, and names the document (hanna-00, …). The human story is a system, and the reference.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ ArticleID,System,ArticleText,SystemSummary,ArticleTitle,CoherenceRating,FluencyR
 InformativenessRating,RelevanceRating
 7,lede3,It rained.</p><p>The river&#x27;s up.,It rained.,A flood,4,5,3,4
 
-(a header on one line; columns in any order). Texts are what raters were shown, as HTML: entities
+(the header is one line; columns may have any order). Texts are HTML, as raters saw them: entities
 become characters, and marks of paragraphs and line breaks become empty lines and line breaks.
-There is no reference, and the title is no part of the source.
+There is no reference, and the title is not part of the source.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the readers of published forms share: required fields, ratings in a row for each rater.
+"""What the readers of published benchmarks share: required fields, and rows of single raters.
 
     turned(Row("a.csv:2", {"Story": "A flood.", …}), turn) -> Row("a.csv:2", {"text": "A flood."…})
     turned(Row("a.csv:3", {"Model": "GPT", …}), turn)      -> BadRow("a.csv:3", "no `Story`")
 
-Each reader turns a row of its authors' form into one of the generic form. Where the form leaves
-the documents out, their source is empty: enough for agreement and for metrics against references.
+Each reader turns a row of its authors' form into a row of the generic form. If the form lacks the
+documents, their source is empty, which is enough for agreement and for metrics against references.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def objects(fields: Fields, name: str, where: str = "") -> list[dict[str, Any]]:
 
 
 def number(fields: Fields, name: str, where: str = "") -> Any:
-    """A rating, as it is or in a cell; None where it is null or the cell is empty."""
+    """A rating, as a number or in a cell; None if it is null or the cell is empty."""
     if name not in fields:
         raise RefusedError(f"no `{name}`{where}")
     value = fields[name]
@@ -68,9 +68,9 @@ def number(fields: Fields, name: str, where: str = "") -> Any:
 
 
 def rater_by_rater(rows: Iterable[Row | BadRow]) -> Rows:
-    """Flat rows of a candidate, one from each rater, as one row with lists of ratings.
+    """Joins the flat rows of a candidate, one from each rater, to one row with lists of ratings.
 
-    All candidates are held, with their texts once: a candidate's rows may lie anywhere.
+    All candidates are held in memory, because a candidate's rows may be anywhere in the files.
     """
     candidates: dict[tuple[str, str], Row] = {}
     for row in rows:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 LONGEST_CELL = 1 << 28
-"""Characters; the csv module's own 131,072 is less than a book. A quote left open ends here."""
+"""In characters. The csv module's own 131,072 are less than a book. An open quote ends here."""
 
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
@@ -74,7 +74,7 @@ def read_jsonl(lines: Iterable[bytes], name: str, columns: ColumnNames = AS_THEY
 
 
 def read_json(stream: IO[bytes], name: str) -> Rows:
-    """A file that is one list is read as a whole, and its items are the rows; any other by line."""
+    """If a file is one list, its items are the rows; any other file is read line by line."""
     head = b""
     while not head.removeprefix(BOM_UTF8).strip() and (line := stream.readline()):
         head += line
@@ -172,7 +172,7 @@ def _value(name: str, cell: str) -> Any:
 
 
 def _refuse_undecoded(cells: list[str]) -> None:
-    """A byte that was not UTF-8 stands as a lone surrogate."""
+    """A byte that is not UTF-8 was decoded as a lone surrogate."""
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:
@@ -184,10 +184,8 @@ def _list_or_text(cell: str) -> Any:
 
 
 def _rating(cell: str) -> Any:
-    """A number, or a JSON list of them; what is neither is left for `fragment` to refuse.
-
-    Python would read `1_0` as ten, and digits of any script.
-    """
+    """A number, or a JSON list of numbers; fragment.py refuses anything else. Python alone would
+    read `1_0` as ten, and digits of any script."""
     try:
         return float(cell) if cell.isascii() and "_" not in cell else cell
     except ValueError:
@@ -234,7 +232,7 @@ def _batches(
 
 
 def _examples(table: pq.ParquetFile, columns: Collection[str]) -> dict[str, Any]:
-    """The first value of each column that may hold ratings; None for other columns."""
+    """The first value of each column that may contain ratings; None for other columns."""
     numeric = [c for c in columns if _holds_numbers(table.schema_arrow.field(c).type)]
     found: dict[str, Any] = dict.fromkeys(columns)
     for batch in islice(table.iter_batches(batch_size=ROWS_AT_A_TIME, columns=numeric), 1):

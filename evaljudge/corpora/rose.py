@@ -7,7 +7,7 @@
 
 A system's axes are the protocols it is annotated with: `acu` and `normalized_acu` in all splits,
 `prior`, `ref_based` and `ref_free` in cnndm_protocol and cnndm_protocol_gpt3. Ratings are means;
-the single raters' are not published. A system without annotation is a candidate without rating.
+those of single raters are not published. A system without annotation is a candidate without rating.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _case(fields: Fields) -> dict[str, Any]:
 
 
 def _of_systems(fields: Fields, name: str, of: type[Any]) -> dict[str, Any]:
-    """By system; in Parquet every row has every system, some of them null."""
+    """The values by system; in Parquet every row names every system, and some values are null."""
     by_system = given(fields, name, dict)
     present = [system for system, value in by_system.items() if value is not None]
     return {system: given(by_system, system, of, f" in `{name}`") for system in present}

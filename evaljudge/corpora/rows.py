@@ -1,10 +1,10 @@
-"""A row as a reader yields it, with its place in the file; or what made it unreadable.
+"""A row as a reader yields it, with its place in the file; or what is wrong with it.
 
     Row("cases.jsonl:17", {"doc_id": "d1", "source": "The river …", "system": "A", "text": "…"})
     BadRow("cases.jsonl:18", "not valid JSON")
 
-Readers only change shapes (a JSON cell into the object it holds); what the fields of a row must be
-is checked in one place, `fragment`.
+Readers only change forms (a JSON cell into the object that it holds). The fields of a row are
+checked in one place, fragment.py.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ Rows = Iterator[Row | BadRow]
 Reader = Callable[[IO[bytes], str], Rows]
 """Reads one open file, known to the user by this name."""
 Format = Callable[..., Rows]
-"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat); one with
-`sources` finds the documents there."""
+"""Reads all files that a corpus' paths name, as rows of the generic form (nested or flat). A format
+that takes `sources` finds the documents there."""
 
 
 def row_of(place: str, read: Callable[..., Mapping[str, Any]], *given: Any) -> Row | BadRow:
@@ -77,7 +77,7 @@ def name_in(row: Row, field: str) -> str:
 
 
 def refuse_other_forms(name: str, first: bytes) -> None:
-    """A file whose first bytes show that its name promises another form than it has."""
+    """Refuse a file whose first bytes show another form than its name says."""
     if first.startswith(b"PAR1"):
         raise UserError(f"{name}: this is a Parquet file: let its name end in .parquet")
     if first.startswith(b"\x1f\x8b"):
@@ -100,7 +100,7 @@ def kind(value: Any) -> str:
 
 
 def read_json_text(text: str) -> Any:
-    """Of two keys with one name JSON itself would drop the first in silence: that is refused."""
+    """Refuses two keys of one name, of which the json module would silently drop the first."""
     return json.loads(text, object_pairs_hook=_each_key_once)
 
 
@@ -114,7 +114,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def json_or_text(cell: str) -> Any:
-    """The JSON in a table's cell; the text itself where it is none."""
+    """The value of the JSON in a table's cell, or the text itself if it is not JSON."""
     try:
         return read_json_text(cell)
     except (ValueError, RecursionError):
@@ -130,8 +130,8 @@ def ratings_in(cell: str) -> Any:
 def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
     """`{"ease": 3}` beside a column `ratings.tone` of 4: `{"ratings": {"ease": 3, "tone": 4}}`.
 
-    Nothing where nothing is rated; ratings that are no object are left for `fragment` to refuse.
-    An axis in both is refused: it is not clear which of the two is meant.
+    Empty if nothing is rated. Ratings that are no object are left for fragment.py to refuse. An
+    axis in both is refused, because it is not clear which of the two is meant.
     """
     if dotted and (ratings is None or isinstance(ratings, Mapping)):
         for axis in dotted.keys() & (ratings or {}).keys():
@@ -142,7 +142,7 @@ def all_ratings(ratings: Any, dotted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def undotted(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys `ratings.tone` of an object, and of the candidates in it, put into its `ratings`."""
+    """An object with its keys `ratings.tone` put into its `ratings`, also in its candidates."""
     dotted = {k.removeprefix(DOTTED): v for k, v in fields.items() if k.startswith(DOTTED)}
     joined = {**fields, **all_ratings(fields.get("ratings"), dotted)} if dotted else dict(fields)
     return in_candidates(joined, undotted)

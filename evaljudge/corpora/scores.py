@@ -1,4 +1,4 @@
-"""Scores that a user gives in a file, in any of these forms, as columns.
+"""Reads scores that a user gives in a file, in any of these forms, as columns.
 
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}

@@ -5,20 +5,21 @@
  "turker_annotations": [{"coherence": 3, …}, …],
  "filepath": "cnndm/dailymail/stories/1a2b.story", "text": "The river …"}
 
-One summary a line. Only the paired file has `text`, the article. Without it, `sources` names the
-folder in which `filepath` leads to the story files of CNN and Daily Mail; or sources stay empty.
-A rating is the list of the three experts'. Further formats read the same files as papers did:
+Each line is one summary. Only the paired file has `text`, the article. For the other, `sources`
+names the folder in which `filepath` leads to the story files of CNN and Daily Mail; without
+`sources` each source stays empty. A rating is the list of the three experts'. Further formats read
+the same files as papers did:
 
     summeval-turkers      the five crowd workers' ratings in place of the experts'
     summeval-expert-1     the first expert's choice alone; -2, -3: the second's, the third's
-    summeval-extremes     of each document the two summaries with the lowest and the two with the
+    summeval-extremes     for each document the two summaries with the lowest and the two with the
                           highest mean of the four axes (DRPE: 400 summaries), and that mean as a
                           fifth axis, `average`
-    summeval-consistent   of each document the one summary whose experts differ least ("SummEval†"
+    summeval-consistent   for each document the one summary whose experts differ least ("SummEval†"
                           of SumAutoEval, which does not say how it measured that; here the sum of
                           the axes' variances), so that there is nothing to rank within a document
 
-Among equals the earlier line is kept; a summary that an axis has no rating of is not.
+Of equal summaries the earlier line is kept. A summary without a rating on some axis is left out.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def read_summeval(
 
 
 def read_kept(keep: Keep, paths: tuple[str, ...], sources: str | None = None) -> Rows:
-    """Some of each document's summaries. All are held: a document's may lie anywhere."""
+    """Some of each document's summaries. All are held in memory, since they may be anywhere."""
     documents: dict[str, list[Row]] = {}
     for row in read_summeval(paths, sources):
         if isinstance(row, BadRow):
@@ -120,7 +121,7 @@ def _summary(
 
 
 def _story(folder: str, filepath: str) -> str:
-    """The article in a story file: its lines in one, without the highlights."""
+    """The article in a story file: its lines joined, without the highlights."""
     file = f"{folder.rstrip('/')}/{filepath}"
     with open_to_read(file) as stream:
         try:

@@ -6,12 +6,13 @@
                  "Understandable": [1, 1, 1], "Natural": [3, 2, 3], "Maintains Context": [3, 3, 2],
                  "Engaging": [2, 2, 1], "Uses Knowledge": [0, 0, 1], "Overall": [4, 3, 3]}, …]}, …]
 
-A conversation has no name but its place in the file: tc-00, tc-01, … (PersonaChat's pc-00, …).
-The fact, or persona, is the document's context. White space around texts is taken off.
+Conversations have no names. They are numbered in the order of the file: tc-00, tc-01, …
+(PersonaChat's pc-00, …). The fact, or persona, is the document's context. White space around texts
+is removed.
 
 USR's files have no references. With `topicalchat-references` and `personachat-references` the
-response "Original Ground Truth", what a person went on to say, is the reference too, so that
-metrics have something to compare with. It stays a candidate, which these metrics leave unscored.
+response "Original Ground Truth", which a person wrote, is also the reference, so that metrics have
+something to compare with. It remains a candidate, which these metrics leave unscored.
 """
 
 from __future__ import annotations
