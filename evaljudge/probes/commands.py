@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from evaljudge.errors import UserError, unknown
+from evaljudge.probes.results import print_and_write
 
 if TYPE_CHECKING:
     from evaljudge.agreement import Correlation
-    from evaljudge.probes.results import ProbeResult
     from evaljudge.probes.source import ProbeData
 
 studies_app = typer.Typer(
@@ -77,7 +77,7 @@ def mixes(
     how = one_of("level", level, LEVELS), _coefficient(coefficient)
     given = data.mixes(mix or (), axis)
     rows = mixes.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
-    _print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out)
+    print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out)
 
 
 @studies_app.command()
@@ -100,7 +100,7 @@ def robustness(
     measure = data.remeasured("robustness")
     rows = robustness.robustness(data.matrix, measure, growth, data.mixes(mix or (), axis))
     about = data.about(f"{axis}, {level} level")
-    _print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out)
+    print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out)
 
 
 @studies_app.command()
@@ -117,7 +117,7 @@ def complementarity(
     how = one_of("level", level, complementarity.RANKED_AT), _coefficient(coefficient)
     rows = complementarity.complementarity(data.matrix, *how)
     about = data.about(f"{level} level, {coefficient}")
-    _print_and_write(data.noted(complementarity.complementarity_study(rows, about), level), out)
+    print_and_write(data.noted(complementarity.complementarity_study(rows, about), level), out)
 
 
 @studies_app.command()
@@ -141,7 +141,7 @@ def sizes(
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(data.matrix, subsets)
     study = sizes.sizes_study(rows, subsets, data.about(f"{axis}, {coefficient}"))
-    _print_and_write(data.noted(study, "system"), out)
+    print_and_write(data.noted(study, "system"), out)
 
 
 @studies_app.command()
@@ -155,7 +155,7 @@ def ranges(
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
     rows = ranges.ranges(data.matrix, data.measure, seed)
-    _print_and_write(ranges.ranges_study(rows, data.about()), out)
+    print_and_write(ranges.ranges_study(rows, data.about()), out)
 
 
 @studies_app.command()
@@ -170,7 +170,7 @@ def spurious(
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis = data.axis(axis)
     rows = spurious.spurious(data.matrix, axis)
-    _print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
+    print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
 
 
 @studies_app.command()
@@ -185,7 +185,7 @@ def position(
     from evaljudge.probes import position
 
     rows = position.position(votes, resamples=resamples, seed=seed)
-    _print_and_write(position.position_study(rows, votes), out)
+    print_and_write(position.position_study(rows, votes), out)
 
 
 def one_of(option: str, name: str, known: tuple[Name, ...]) -> Name:
@@ -199,12 +199,6 @@ def _coefficient(coefficient: str) -> Correlation:
     from evaljudge.agreement import CORRELATIONS
 
     return one_of("coefficient", coefficient, CORRELATIONS)
-
-
-def _print_and_write(result: ProbeResult, out: str | None) -> None:
-    from evaljudge.probes.results import print_and_write
-
-    print_and_write(result, out)
 
 
 def _data(

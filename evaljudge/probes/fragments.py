@@ -15,17 +15,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from math import nan
+from typing import NamedTuple
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _OF_SOURCE, _OF_TEXT = "\0", "\1"  # words that the other side lacks
 
 
-@dataclass(frozen=True, slots=True)
-class Correlates:
+class Correlates(NamedTuple):
     """NaN where the text has no word."""
 
     coverage: float

@@ -15,8 +15,6 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import Any, TypeVar
 
-from evaljudge.report.markdown import table_markdown
-from evaljudge.report.screen import on_screen
 from evaljudge.sections import Placed, Table
 from evaljudge.sections.figures import NONE
 from evaljudge.storage import Place
@@ -77,6 +75,8 @@ def marked(figure: str) -> Placed:
 
 
 def as_text(result: ProbeResult) -> str:
+    from evaljudge.report.screen import on_screen
+
     blocks = [f"{result.title}\n{one_line(result.about, LONG)}"]
     for found in result.tables:
         text = on_screen(_with_stars(found), LEAST_NAME)
@@ -85,6 +85,8 @@ def as_text(result: ProbeResult) -> str:
 
 
 def as_markdown(result: ProbeResult) -> str:
+    from evaljudge.report.markdown import table_markdown
+
     blocks = [f"# {result.title}", markdown(result.about, LONG)]
     for found in result.tables:
         blocks += [f"## {markdown(found.title)}"] if found.title else []

@@ -13,7 +13,7 @@ that axis.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -29,7 +29,7 @@ from evaljudge.sections.figures import correlation as figure
 from evaljudge.text import one_line
 
 SHOWN: tuple[Correlation, ...] = ("pearson", "spearman")
-CORRELATES = tuple(field.name for field in fields(Correlates))
+CORRELATES = Correlates._fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _correlates(cases: Sequence[Case]) -> dict[str, Floats]:
         for case in cases
         for one in correlates(words(case.document.source), [words(c.text) for c in case.candidates])
     ]
-    return {name: np.array([getattr(one, name) for one in found]) for name in CORRELATES}
+    return dict(zip(CORRELATES, np.array(found).T, strict=True))
 
 
 def _cell(row: SpuriousRow) -> str:
