@@ -40,10 +40,10 @@ def read_generic(paths: tuple[str, ...], columns: ColumnNames = AS_THEY_ARE) -> 
 
 
 def read_files(paths: tuple[str, ...], readers: Readers) -> Rows:
-    files = list(dict.fromkeys(file for path in paths for file in _files(path, readers)))
+    files = dict(found for path in paths for found in _files(path, readers))
     shared = Counter(map(_base, files))
-    for file in files:
-        yield from _rows(file, _base(file) if shared[_base(file)] == 1 else file, readers)
+    for file, reader in files.items():
+        yield from _rows(file, _base(file) if shared[_base(file)] == 1 else file, reader)
 
 
 def rows_of(file: str, see: Callable[[bytes], None] = lambda line: None) -> Iterator[Row]:
@@ -62,9 +62,9 @@ def _seen(lines: Iterable[bytes], see: Callable[[bytes], None]) -> Iterator[byte
         yield line
 
 
-def _files(path: str, readers: Readers) -> list[str]:
+def _files(path: str, readers: Readers) -> list[tuple[str, Reader]]:
     found = expand(path)
-    readable = [file for file in found if _reader(file, readers)]
+    readable = [(file, reader) for file in found if (reader := _reader(file, readers))]
     if readable:
         return readable
     endings = ", ".join(readers)
@@ -78,9 +78,7 @@ def _reader(file: str, readers: Readers) -> Reader | None:
     return next((readers[ending] for ending in readers if name.endswith(ending)), None)
 
 
-def _rows(file: str, name: str, readers: Readers) -> Rows:
-    reader = _reader(file, readers)
-    assert reader, file
+def _rows(file: str, name: str, reader: Reader) -> Rows:
     try:
         with open_to_read(file) as stream, _unpacked(stream, file) as content:
             yield from reader(content, name)
