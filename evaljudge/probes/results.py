@@ -47,8 +47,8 @@ def table(
 def pivoted(
     rows: Sequence[Row], names: Sequence[str], across: str
 ) -> tuple[list[str], dict[tuple[str, ...], list[Row | None]]]:
-    """Rows as a table: the columns, by the field `across`, and of each line, known by the fields
-    `names`, the row in every column."""
+    """The columns, one for each value of the field `across`; and the lines, one for each value of
+    the fields `names`, with the row in every column, or None."""
     found = {
         (tuple(getattr(row, name) for name in names), str(getattr(row, across))): row
         for row in rows
@@ -71,6 +71,7 @@ def pivot_table(
 
 
 def marked(figure: str) -> Placed:
+    """Markdown shows it bold, a terminal with a star."""
     return Placed(figure, "best")
 
 
