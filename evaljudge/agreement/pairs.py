@@ -80,12 +80,17 @@ class Stack:
             )
 
 
-def stacks(pairs: Pairs, widest: int | None = None) -> Iterator[Stack]:
-    """All documents, or those with at most `widest` pairs."""
+def stacked(pairs: Pairs) -> Iterator[tuple[Codes, Codes]]:
+    """Documents with equally many pairs, and the places of these: (documents, pairs)."""
     sizes = np.bincount(pairs.documents, minlength=pairs.document_count)
     starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes):
-        if widest is None or size <= widest:
-            chosen = np.flatnonzero(sizes == size)
-            cells = starts[chosen, None] + np.arange(size)
+        chosen = np.flatnonzero(sizes == size)
+        yield chosen, starts[chosen, None] + np.arange(size)
+
+
+def stacks(pairs: Pairs, widest: float = np.inf) -> Iterator[Stack]:
+    """All documents, or those with at most `widest` pairs."""
+    for chosen, cells in stacked(pairs):
+        if cells.shape[1] <= widest:
             yield Stack(chosen, pairs.systems[cells], pairs.scores[cells], pairs.human[cells])
