@@ -45,12 +45,11 @@ summary.py for what they then mean).
 from .accuracy import MAX_COMPARED
 from .agree import Agreement, AxisPair, agreements, among
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
-from .bootstrap import LEVELS, Level, Resampled
+from .bootstrap import LEVELS, Level, Measured, Resampled
 from .calibration import (
     Calibration,
     CrossFitted,
     Isotonic,
-    Measured,
     calibration,
     cross_fitted,
     fit_isotonic,
@@ -61,7 +60,7 @@ from .compare import Comparison, compare
 from .krippendorff import krippendorff_alpha
 from .labels import LabelAgreement, cohen_kappa
 from .precision import Precise, precise
-from .preference import Preference, Share, Vote, preferences
+from .preference import Preference, Vote, preferences
 from .significance import Challenger, Rival, Standing, against_best, holm
 from .summary import MAX_POOLED
 from .voters import Voters, dawid_skene
@@ -71,7 +70,7 @@ __all__ = [
     "Averaged", "AveragedColumn", "AveragedMethod", "AveragedValue", "AxisPair", "Calibration",
     "Ceiling", "Challenger", "Coefficient", "Comparison", "Correlation", "CrossFitted",
     "Isotonic", "LabelAgreement", "Level", "Measured", "Precise", "Preference", "Resampled",
-    "Rival", "Share", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
+    "Rival", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
     "averaged", "calibration", "ceiling", "cohen_kappa", "compare", "cross_fitted", "dawid_skene",
     "fit_isotonic", "holm", "krippendorff_alpha", "precise", "preferences",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """All levels and coefficients of one scorer against one human axis, or of one axis and another."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 
@@ -18,6 +18,8 @@ from .system import system_level
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
+    scorer: str = field(default="", kw_only=True)  # empty until the caller names it
+    axis: str = field(default="", kw_only=True)
     level: Level
     coefficient: Coefficient
     value: float | None  # None where undefined
@@ -31,6 +33,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class AxisPair:
+    of: str = field(default="", kw_only=True)  # the scorer, or "human"; the caller names it
     axis: str
     other: str
     level: Level

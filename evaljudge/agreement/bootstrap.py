@@ -26,6 +26,14 @@ Spread = tuple[float | None, float | None, float | None]  # a value and its 95% 
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    value: float | None  # None where undefined
+    low: float | None  # 95% bootstrap interval over documents
+    high: float | None
+    n: int  # what is behind the value: pairs, votes or documents
+
+
+@dataclass(frozen=True, slots=True)
 class Draws:
     """How often each document and each system was drawn: 1 throughout where not resampled."""
 
@@ -112,9 +120,13 @@ def spread(
     return estimated(value, replicated(statistic, documents, resamples, seed, width))
 
 
-def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int) -> Spread:
+def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int, n: int) -> Measured:
     """The ratio of two sums over documents, and its interval; None where the second sum is 0."""
-    return spread(lambda draws: quotient(draws @ above, draws @ below), above.size, resamples, seed)
+
+    def ratios(draws: Floats) -> Floats:
+        return quotient(draws @ above, draws @ below)
+
+    return Measured(*spread(ratios, above.size, resamples, seed), n=n)
 
 
 def on_one_thread(statistic: Callable[P, R]) -> Callable[P, R]:

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import on_one_thread, ratio_of_sums
+from .bootstrap import Measured, on_one_thread, ratio_of_sums
 from .coefficients import COEFFICIENTS
 from .folds import Folded, Rows, folded
 from .pairs import Codes, Floats, paired
@@ -75,14 +75,6 @@ class CrossFitted:
         for one in maps:  # in this order everywhere: another could change the last bit
             total += one.calibrated(scores)
         return total / len(maps)
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    value: float | None  # None where undefined
-    low: float | None  # 95% bootstrap interval over documents
-    high: float | None
-    n: int  # pairs behind an error, documents behind a correlation
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +135,7 @@ def calibration(
     counts = rows.summed(np.ones(rows.pairs.size))
 
     def ratio(above: Floats, below: Floats, n: int = fitted.pairs) -> Measured:
-        return Measured(*ratio_of_sums(above, below, resamples, seed), n=n)
+        return ratio_of_sums(above, below, resamples, seed, n)
 
     def spearman(values: Floats) -> Measured:
         found = _spearman(rows, values)

@@ -10,7 +10,7 @@ each rater, and all see the same resamples of documents.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,7 @@ from .summary import MAX_POOLED
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
+    axis: str = field(default="", kw_only=True)  # empty until the caller names it
     level: Level
     coefficient: Correlation
     value: float | None  # None where undefined for every rater

@@ -11,7 +11,7 @@ such a resample. It is None too where more than MOST_LABELS labels occur: those 
 Intervals resample documents, as everywhere in the package.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -28,6 +28,9 @@ MOST_LABELS = 100  # every two of them are compared
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
+    of: str = field(default="", kw_only=True)  # a scorer, or "human"; these three the caller names
+    axis: str = field(default="", kw_only=True)
+    coefficient: str = field(default="", kw_only=True)
     value: float | None  # None where undefined
     low: float | None  # 95% bootstrap interval over documents
     high: float | None

@@ -20,23 +20,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import on_one_thread, ratio_of_sums
+from .bootstrap import Measured, on_one_thread, ratio_of_sums
 from .folds import Rows, folded
 from .pairs import Codes, Floats
-from .preference import Share
 
 
 @dataclass(frozen=True, slots=True)
 class Precise:
     good: float
     target: float
-    base: Share  # of the pairs: those that are good
+    base: Measured  # of the pairs: those that are good
     threshold: float | None  # chosen on all documents: what a selection uses; None: none reaches it
     best: float  # the highest precision that any threshold reaches on all documents
     thresholds: tuple[float | None, ...]  # of each fold: chosen on the others
-    selected: Share  # of the pairs: by the other folds' thresholds
-    precision: Share  # of the selected pairs: those that are good
-    recall: Share  # of the good pairs: those that are selected
+    selected: Measured  # of the pairs: by the other folds' thresholds
+    precision: Measured  # of the selected pairs: those that are good
+    recall: Measured  # of the good pairs: those that are selected
     documents: int  # with a pair
 
 
@@ -57,9 +56,9 @@ def precise(
     def chosen(on: Rows) -> float | None:
         return lowest_threshold(rows.scores[on], is_good[on], target)
 
-    def share(of: Rows, among: Rows) -> Share:
+    def share(of: Rows, among: Rows) -> Measured:
         some, whole = rows.summed(of), rows.summed(among)
-        return Share(*ratio_of_sums(some, whole, resamples, seed), n=int(whole.sum()))
+        return ratio_of_sums(some, whole, resamples, seed, n=int(whole.sum()))
 
     thresholds = tuple(chosen(rows.elsewhere(fold)) for fold in range(rows.folds))
     selected = _reached(rows.scores, rows.fold[0], thresholds)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
-from .bootstrap import ratio_of_sums
+from .bootstrap import Measured, ratio_of_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,16 @@ class Vote:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    value: float | None  # None where n is 0
-    low: float | None  # 95% bootstrap interval over documents
-    high: float | None
-    n: int  # of how many
-
-
-@dataclass(frozen=True, slots=True)
 class Preference:
     axis: str
     n: int  # votes
     ties: int
-    first_wins: Share  # of the votes that are no tie
+    first_wins: Measured  # of the votes that are no tie
     pairs: int  # asked in both orders
-    flips: Share  # of those pairs: another winner in the other order, a tie being no winner
+    flips: Measured  # of those pairs: another winner in the other order, a tie being no winner
     first_twice: int  # of those pairs: whatever was shown first won
     second_twice: int
-    first_decides: Share  # of those where the same position won twice: the first
+    first_decides: Measured  # of those where the same position won twice: the first
     p: float | None  # two-sided exact binomial (McNemar) of first_twice against second_twice
 
 
@@ -72,7 +64,7 @@ def preferences(votes: Iterable[Vote], *, resamples: int = 1000, seed: int = 0) 
 def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> Preference:
     documents = sorted({vote.document for vote in votes})
 
-    def share(held: Iterable[tuple[int, bool]]) -> Share:
+    def share(held: Iterable[tuple[int, bool]]) -> Measured:
         return _share(held, documents, resamples, seed)
 
     decided = [vote for vote in votes if vote.position]
@@ -105,11 +97,11 @@ def _asked_both_ways(votes: Iterable[Vote]) -> Iterator[tuple[Vote, Vote]]:
 
 def _share(
     held: Iterable[tuple[int, bool]], documents: Sequence[int], resamples: int, seed: int
-) -> Share:
+) -> Measured:
     """Of (document, whether it held), where documents without one are drawn all the same."""
     place = {document: index for index, document in enumerate(documents)}
     true, counted = np.zeros((2, len(place)))
     for document, holds in held:
         true[place[document]] += holds
         counted[place[document]] += 1
-    return Share(*ratio_of_sums(true, counted, resamples, seed), n=int(counted.sum()))
+    return ratio_of_sums(true, counted, resamples, seed, n=int(counted.sum()))

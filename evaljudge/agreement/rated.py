@@ -17,7 +17,6 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.agreement.agree import Agreement
 from evaljudge.records import ANY_AXIS
 
 _REPETITION = re.compile(r"#|\.n\d+$")
@@ -77,17 +76,6 @@ class Rated:
         scores = {key: column[kept] for key, column in self.scores.items()}
         human = {axis: column[kept] for axis, column in self.human.items()}
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
-
-
-@dataclass(frozen=True)
-class _OfScorer:
-    scorer: str
-    axis: str
-
-
-@dataclass(frozen=True)
-class AgreementRow(Agreement, _OfScorer):
-    """One coefficient at one level; the scorer and the axis are the first fields."""
 
 
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:

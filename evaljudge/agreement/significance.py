@@ -7,7 +7,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -25,11 +25,16 @@ FEWEST_SHARED = 2  # documents
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another scorer than the best, which is the comparison's `first`."""
+    """A scorer beside the best one: on what both scored, do they differ by more than chance?"""
 
-    name: str
-    comparison: Comparison
-    p_holm: float | None  # of the permutation test, adjusted for all rivals; None where that is
+    scorer: str
+    value: float | None  # both None where one is undefined on what both scored
+    best_value: float | None
+    p: float | None  # permutation test, two-sided; None where there is too little to test
+    p_holm: float | None  # adjusted for all rivals of this axis and level
+    p_williams: float | None
+    n: int
+    sampled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +50,16 @@ class Challenger:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
+    """The best scorer at one level, and those not significantly worse."""
+
+    axis: str = field(default="", kw_only=True)  # the human axis; empty until the caller names it
     level: Level
     coefficient: Correlation
-    best: str | None  # the highest correlation, each scorer on what it scored; None: all undefined
-    value: float | None
-    rivals: tuple[Rival, ...]  # every other scorer that has a correlation, in the order given
-    indistinguishable: tuple[str, ...]  # rivals whose adjusted p is alpha or more
-    untested: tuple[str, ...]  # rivals without a p: too little scored in common with the best
-    undefined: tuple[str, ...]  # scorers without a correlation
+    best: str  # the highest correlation, each scorer on what it scored
+    value: float
+    rivals: Sequence[Rival]  # every other scorer that has a correlation, in the order given
+    indistinguishable: Sequence[str]  # rivals whose adjusted p is alpha or more
+    undefined: Sequence[str]  # scorers without a correlation
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -70,34 +77,35 @@ def against_best(
     documents: ArrayLike, systems: ArrayLike, scores: Mapping[str, ArrayLike], human: ArrayLike, *,
     level: Level, coefficient: Correlation = "spearman", exchange: Exchange = "both",
     permutations: int = 1000, seed: int = 0, alpha: float = 0.05,
-) -> Standing:  # fmt: skip
-    """The best scorer, and every other one compared with it on the candidates both scored."""
-    values: dict[str, float | None] = {}
+) -> Standing | None:  # fmt: skip
+    """The best scorer, and every other one compared with it on the candidates both scored.
+
+    None where no scorer has a correlation.
+    """
+    values: dict[str, float] = {}
     for name, column in scores.items():
         found = group_correlations(paired(documents, systems, column, human), level, coefficient)
         found = found[np.isfinite(found)]
-        values[name] = float(found.mean()) if found.size else None
-    ranked = {name: value for name, value in values.items() if value is not None}
-    undefined = tuple(name for name in values if name not in ranked)
-    if not ranked:
-        return Standing(level, coefficient, None, None, (), (), (), undefined)
-    best = max(ranked, key=ranked.__getitem__)
+        if found.size:
+            values[name] = float(found.mean())
+    if not values:
+        return None
+    best = max(values, key=values.__getitem__)
     with_best = partial(
         compare, documents, systems, scores[best], human=human, level=level,
         coefficient=coefficient, exchange=exchange, permutations=permutations, seed=seed,
     )  # fmt: skip
-    rivals = _adjusted({name: with_best(scores[name]) for name in ranked if name != best})
+    rivals = _adjusted({name: with_best(scores[name]) for name in values if name != best})
     return Standing(
         level=level,
         coefficient=coefficient,
         best=best,
-        value=ranked[best],
+        value=values[best],
         rivals=rivals,
         indistinguishable=tuple(
-            r.name for r in rivals if r.p_holm is not None and r.p_holm >= alpha
+            r.scorer for r in rivals if r.p_holm is not None and r.p_holm >= alpha
         ),
-        untested=tuple(r.name for r in rivals if r.p_holm is None),
-        undefined=undefined,
+        undefined=tuple(name for name in scores if name not in values),
     )
 
 
@@ -151,10 +159,22 @@ def _ps(shares: Sequence[Floats], permutations: int, seed: int) -> list[float]:
 
 
 def _adjusted(comparisons: Mapping[str, Comparison]) -> tuple[Rival, ...]:
-    tested = {
-        name: comparison.p_permutation
-        for name, comparison in comparisons.items()
-        if comparison.p_permutation is not None
+    ps = {
+        name: two.p_permutation
+        for name, two in comparisons.items()
+        if two.p_permutation is not None
     }
-    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
-    return tuple(Rival(name, found, adjusted.get(name)) for name, found in comparisons.items())
+    adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
+    return tuple(
+        Rival(
+            scorer=name,
+            value=two.second,
+            best_value=two.first,
+            p=two.p_permutation,
+            p_holm=adjusted.get(name),
+            p_williams=two.p_williams,
+            n=two.n,
+            sampled=two.sampled,
+        )
+        for name, two in comparisons.items()
+    )

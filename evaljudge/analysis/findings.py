@@ -1,9 +1,7 @@
 """What a run found, as plain values: all that the report shows, and nothing of how it was counted.
 
-A row that extends a result of evaljudge.agreement says of whom it is: these fields come first.
-
 Coverage("synthetic", "fluency", scored=97, unscored=3, reasons={"empty text": 3})
-AgreementRow("synthetic", "fluency", "sample", "spearman", 0.44, 0.31, 0.55, 100, 2, False)
+Agreement("sample", "spearman", 0.44, 0.31, 0.55, 100, 2, scorer="synthetic", axis="fluency")
 SystemMean("synthetic", "fluency", "BART", mean=3.92, n=100)
 Selected("good", {"name": "good", "all": […]}, considered=1600, selected=412, unscored=3)
 """
@@ -14,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.agreement import AxisPair, Ceiling, Coefficient, LabelAgreement, Level
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement import Agreement, AxisPair, Ceiling, LabelAgreement, Standing
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.text import means_selfsame
 
@@ -33,70 +30,6 @@ class Coverage:
     @property
     def expected(self) -> int:
         return self.scored + self.unscored
-
-
-@dataclass(frozen=True, slots=True)
-class RivalRow:
-    """A scorer beside the best one: on what both scored, do they differ by more than chance?"""
-
-    scorer: str
-    value: float | None  # both None where one is undefined on what both scored
-    best_value: float | None
-    p: float | None  # permutation test, two-sided; None where there is too little to test
-    p_holm: float | None  # adjusted for all rivals of this axis and level
-    p_williams: float | None
-    n: int
-    sampled: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StandingRow:
-    """Of one human axis at one level: the best scorer, and those not significantly worse."""
-
-    axis: str
-    level: Level
-    coefficient: Coefficient
-    best: str
-    value: float
-    rivals: Sequence[RivalRow]
-    indistinguishable: Sequence[str]  # tested, and not significantly different
-    undefined: Sequence[str]  # scorers without a correlation
-
-
-@dataclass(frozen=True)
-class _Of:
-    of: str
-
-
-@dataclass(frozen=True)
-class AxisRow(AxisPair, _Of):
-    """Two axes of the same ratings (`of` is "human") or of one scorer."""
-
-
-@dataclass(frozen=True)
-class _OnAxis:
-    axis: str
-
-
-@dataclass(frozen=True)
-class CeilingRow(Ceiling, _OnAxis):
-    """One rater against the mean of the others, averaged over raters."""
-
-
-@dataclass(frozen=True)
-class _Labels:
-    of: str
-    axis: str
-    coefficient: str
-
-
-@dataclass(frozen=True)
-class LabelRow(LabelAgreement, _Labels):
-    """Agreement in labels, which are whole numbers: a scorer's with people, or of raters ("human").
-
-    `coefficient`: kappa, kappa_linear, kappa_quadratic, alpha_nominal, alpha_ordinal or
-    alpha_interval.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +63,7 @@ class WithoutOutliers:
     unmet: int  # rows that name no rating of the run
     set_aside: int  # ratings
     ratings: int  # that there are in all
-    agreement: Sequence[AgreementRow]
+    agreement: Sequence[Agreement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +101,16 @@ class Findings:
     rated: int
     coverage: Sequence[Coverage]
     coverage_floor: float
-    agreement: Sequence[AgreementRow]
+    agreement: Sequence[Agreement]
     systems: Sequence[SystemMean]
     selections: Sequence[Selected]
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
     warnings: Sequence[str]
-    standings: Sequence[StandingRow] = ()
-    axes: Sequence[AxisRow] = ()
-    ceilings: Sequence[CeilingRow] = ()
-    labels: Sequence[LabelRow] = ()
+    standings: Sequence[Standing] = ()
+    axes: Sequence[AxisPair] = ()
+    ceilings: Sequence[Ceiling] = ()
+    labels: Sequence[LabelAgreement] = ()
     costs: Sequence[CostRow] = ()
     judged: JudgeFindings = JudgeFindings()
     """What the judges say of the run, each of its own."""

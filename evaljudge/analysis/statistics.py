@@ -1,7 +1,7 @@
 """All that the statistics say of scores and ratings, as a report's rows.
 
     with_statistics(rated, AgreementConfig(resample="both"), seed=0)
-    -> {"agreement": [AgreementRow("rouge1", "relevance", "sample", "spearman", 0.256, …), …],
+    -> {"agreement": [Agreement("sample", "spearman", 0.256, …, scorer="rouge1"), …],
         "standings": […], "axes": […], "ceilings": […], "labels": […]}
 
 A scorer's axis meets the human axis of the same name; a scorer without axes meets them all.
@@ -10,14 +10,18 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from evaljudge.agreement import (
     LEVELS,
-    Rival,
+    Agreement,
+    AxisPair,
+    Ceiling,
+    LabelAgreement,
+    Standing,
     against_best,
     agreements,
     among,
@@ -25,8 +29,7 @@ from evaljudge.agreement import (
     cohen_kappa,
     krippendorff_alpha,
 )
-from evaljudge.agreement.rated import AgreementRow, Floats, Rated
-from evaljudge.analysis.findings import AxisRow, CeilingRow, LabelRow, RivalRow, StandingRow
+from evaljudge.agreement.rated import Floats, Rated
 from evaljudge.config import AgreementConfig
 from evaljudge.records import ANY_AXIS, HUMAN
 
@@ -76,16 +79,16 @@ def too_few_permutations(rated: Rated, how: AgreementConfig) -> list[str]:
     return []
 
 
-def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[AgreementRow]:
+def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[Agreement]:
     rows = rated.documents, rated.systems
     for (scorer, axis), column in rated.scores.items():
         for human, ratings in sorted(rated.human.items()):
             if axis in (human, ANY_AXIS):
                 for one in agreements(*rows, column, ratings, resample=how.resample, **drawn):
-                    yield AgreementRow(scorer, human, **asdict(one))
+                    yield replace(one, scorer=scorer, axis=human)
 
 
-def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[StandingRow]:
+def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[Standing]:
     tested, is_sample = rated.sampled(MOST_TESTED, seed)
     for human, ratings in sorted(tested.human.items()):
         scores = tested.against(human)
@@ -101,50 +104,42 @@ def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[Standi
                 seed=seed,
                 alpha=ALPHA,
             )
-            if one.best is not None and one.value is not None:
-                best = human, level, one.coefficient, one.best, one.value
-                rivals = [_rival(rival, is_sample) for rival in one.rivals]
-                yield StandingRow(*best, rivals, one.indistinguishable, one.undefined)
+            if one is not None:
+                rivals = [replace(r, sampled=r.sampled or is_sample) for r in one.rivals]
+                yield replace(one, axis=human, rivals=rivals)
 
 
-def _rival(rival: Rival, is_sample: bool) -> RivalRow:
-    """The best one is the comparison's first."""
-    two = rival.comparison
-    ps = two.p_permutation, rival.p_holm, two.p_williams
-    return RivalRow(rival.name, two.second, two.first, *ps, two.n, two.sampled or is_sample)
-
-
-def _axes(rated: Rated, drawn: Drawn) -> Iterator[AxisRow]:
+def _axes(rated: Rated, drawn: Drawn) -> Iterator[AxisPair]:
     """People's axes among themselves, and those of each scorer that has several."""
     several = {HUMAN: dict(sorted(rated.human.items()))}
     several |= {scorer: rated.axes_of(scorer) for scorer, _ in rated.scores}
     for of, columns in several.items():
         if len(columns) > 1:
             for one in among(rated.documents, rated.systems, columns, **drawn):
-                yield AxisRow(of, **asdict(one))
+                yield replace(one, of=of)
 
 
-def _ceilings(rated: Rated, drawn: Drawn) -> Iterator[CeilingRow]:
+def _ceilings(rated: Rated, drawn: Drawn) -> Iterator[Ceiling]:
     for axis in sorted(rated.raters):
         for one in ceiling(rated.documents, rated.systems, rated.table(axis), **drawn):
-            yield CeilingRow(axis, **asdict(one))
+            yield replace(one, axis=axis)
 
 
-def _alphas(rated: Rated, drawn: Drawn) -> Iterator[LabelRow]:
+def _alphas(rated: Rated, drawn: Drawn) -> Iterator[LabelAgreement]:
     for axis in sorted(rated.raters):
         for name, metric in ALPHAS.items():
             one = krippendorff_alpha(rated.table(axis), rated.documents, metric=metric, **drawn)
-            yield LabelRow(HUMAN, axis, name, **asdict(one))
+            yield replace(one, of=HUMAN, axis=axis, coefficient=name)
 
 
-def _kappas(rated: Rated, drawn: Drawn) -> Iterator[LabelRow]:
+def _kappas(rated: Rated, drawn: Drawn) -> Iterator[LabelAgreement]:
     """Where a scorer gives the labels that people give."""
     for human, ratings in sorted(rated.human.items()):
         for scorer, column in rated.against(human).items():
             if _are_labels(ratings) and _are_labels(column) and _within(column, ratings):
                 for name, weights in KAPPAS.items():
                     one = cohen_kappa(column, ratings, rated.documents, weights=weights, **drawn)
-                    yield LabelRow(scorer, human, name, **asdict(one))
+                    yield replace(one, of=scorer, axis=human, coefficient=name)
 
 
 def _are_labels(values: Floats) -> bool:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, Self
 
-from evaljudge.agreement.rated import AgreementRow, Rated
+from evaljudge.agreement import Agreement
+from evaljudge.agreement.rated import Rated
 from evaljudge.records import Brief, Case, Score, Verdict
 from evaljudge.sections import Section, View, merged
 
@@ -62,7 +63,7 @@ class Found:
     rated: Rated
     documents: Mapping[str, int]
     """The number that each rated document has in `rated`."""
-    agreement: Sequence[AgreementRow]
+    agreement: Sequence[Agreement]
 
 
 @dataclass(frozen=True)

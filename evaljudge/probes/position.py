@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from evaljudge.agreement import Preference, Share, Vote, preferences
+from evaljudge.agreement import Measured, Preference, Vote, preferences
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.rows import Row, accepted, name_in
 from evaljudge.errors import UserError
@@ -103,7 +103,7 @@ def _line(row: Preference) -> list[str]:
     ]
 
 
-def _share(share: Share) -> str:
+def _share(share: Measured) -> str:
     return bracketed(share.value, share.low, share.high)
 
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from evaljudge.analysis.findings import AxisRow, Findings
+from evaljudge.agreement import AxisPair
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.levels import LEVELS, of_documents, sampled_note
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, correlation, estimate
@@ -38,7 +39,7 @@ def axes(findings: Findings, in_short: bool = False) -> Section:
     return Section(TITLE, about, list(_matrices(rows)), sampled_note(rows))
 
 
-def _pairs(rows: Sequence[AxisRow]) -> Table:
+def _pairs(rows: Sequence[AxisPair]) -> Table:
     """A row for each pair, a column each for people and scorers, so that what is to be compared
     stands side by side.
     """
@@ -54,11 +55,11 @@ def _pairs(rows: Sequence[AxisRow]) -> Table:
     return Table("", heads, cells, "ll" + "r" * len(whose), lead)
 
 
-def _whose(rows: Sequence[AxisRow]) -> list[str]:
+def _whose(rows: Sequence[AxisPair]) -> list[str]:
     return list(dict.fromkeys(row.of for row in rows))
 
 
-def _axes_of(rows: Sequence[AxisRow]) -> list[str]:
+def _axes_of(rows: Sequence[AxisPair]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in (row.axis, row.other)))
 
 
@@ -66,7 +67,7 @@ def _shown(of: str) -> str:
     return "people" if of == HUMAN else of
 
 
-def _matrices(rows: Sequence[AxisRow]) -> Iterator[Table]:
+def _matrices(rows: Sequence[AxisPair]) -> Iterator[Table]:
     order = _axes_of(rows)
     for level in LEVELS:
         at_level = [row for row in rows if row.level == level]
@@ -76,7 +77,7 @@ def _matrices(rows: Sequence[AxisRow]) -> Iterator[Table]:
             yield _matrix(title, own, sorted(_axes_of(own), key=order.index))
 
 
-def _matrix(title: str, rows: Sequence[AxisRow], names: Sequence[str]) -> Table:
+def _matrix(title: str, rows: Sequence[AxisPair], names: Sequence[str]) -> Table:
     found = {(row.axis, row.other): estimate(row) for row in rows}
     found |= {(other, axis): value for (axis, other), value in found.items()}
     found |= {(name, name): "1" for name in names}

@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from evaljudge.analysis.findings import Findings, RivalRow, StandingRow
+from evaljudge.agreement import Rival, Standing
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Named, Section, Table, listed
 from evaljudge.sections.figures import SAMPLED, correlation, count, only, probability
@@ -46,7 +47,7 @@ def best(findings: Findings, in_short: bool = False) -> Section:
     )
 
 
-def _is_sampled(row: StandingRow) -> bool:
+def _is_sampled(row: Standing) -> bool:
     return any(rival.sampled for rival in row.rivals)
 
 
@@ -63,11 +64,11 @@ def _summary(findings: Findings, with_lacking: bool) -> Table:
     return Table("The best of each axis and level", heads[:shown], cells, "l" * shown)
 
 
-def _coefficient(row: StandingRow) -> str:
+def _coefficient(row: Standing) -> str:
     return COEFFICIENTS.get(row.coefficient, row.coefficient)
 
 
-def _standing(row: StandingRow, units: int | None) -> list[Cell]:
+def _standing(row: Standing, units: int | None) -> list[Cell]:
     """`units`: behind the best one's value, where known."""
     few = "" if units is None else only(row.level, units)
     close = list(map(Named, row.indistinguishable))
@@ -81,12 +82,12 @@ def _standing(row: StandingRow, units: int | None) -> list[Cell]:
     return [row.axis, level, leader, *map(listed, (close, apart, _not_compared(row)))]
 
 
-def _not_compared(row: StandingRow) -> list[Named]:
+def _not_compared(row: Standing) -> list[Named]:
     untested = [Named(r.scorer, "untested") for r in row.rivals if r.p_holm is None]
     return untested + [Named(scorer, "undefined") for scorer in row.undefined]
 
 
-def _beside(row: StandingRow) -> Table:
+def _beside(row: Standing) -> Table:
     """Each rival on the candidates that the best scored too."""
     heads = ["scorer", _coefficient(row), "the best's", "p", "p (Holm)", "p (Williams)", "n"]
     title = f"{row.level.capitalize()} level, {row.axis}: beside {row.best}"
@@ -104,6 +105,6 @@ def _beside(row: StandingRow) -> Table:
     return Table(title, heads, cells, "lrrrrrr")
 
 
-def _p(p: float | None, rival: RivalRow) -> str:
+def _p(p: float | None, rival: Rival) -> str:
     mark = SAMPLED if rival.sampled and p is not None else ""
     return f"{probability(p)}{mark}"

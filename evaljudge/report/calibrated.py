@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evaljudge.agreement import Measured, Precise, Share
+from evaljudge.agreement import Measured, Precise
 from evaljudge.analysis.calibrated import Calibrated, CalibratedRow
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Table
@@ -102,7 +102,7 @@ def _shortfalls(row: CalibratedRow, found: Precise) -> Iterator[str]:
         yield f"{row.name}: {folds}: no threshold of the others reaches {target}."
 
 
-def _within(found: Measured | Share, documents: int) -> str:
+def _within(found: Measured, documents: int) -> str:
     few = only("sample", documents)
     if few and found.value is not None:
         return f"{correlation(found.value)} ({few})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
@@ -16,7 +16,7 @@ from evaljudge.sections.figures import (
     NONE,
     SAMPLED,
     SAMPLED_NOTE,
-    HasInterval,
+    Estimated,
     count,
     estimate,
     only,
@@ -77,7 +77,7 @@ _MEANINGS = {
 class LevelRow:
     scorer: str
     axis: str
-    estimates: Mapping[str, AgreementRow]  # by coefficient
+    estimates: Mapping[str, Agreement]  # by coefficient
 
     @property
     def n(self) -> str:
@@ -87,7 +87,7 @@ class LevelRow:
     def skipped(self) -> str:
         return self._counted(lambda row: row.skipped)
 
-    def _counted(self, number: Callable[[AgreementRow], int]) -> str:
+    def _counted(self, number: Callable[[Agreement], int]) -> str:
         """Accuracy is apart: it needs no variation, so that it rests on more than the others."""
         numbers = {name: number(row) for name, row in self.estimates.items()}
         accuracy = numbers.pop("accuracy", None)
@@ -165,7 +165,7 @@ def spearman_table(title: str, found: Sequence[Level]) -> Table:
     return Table(title, ["scorer", "axis", *names], rows, "ll" + "r" * len(names), lead=2)
 
 
-def sampled_note(rows: Iterable[HasInterval]) -> list[str]:
+def sampled_note(rows: Iterable[Estimated]) -> list[str]:
     """What the mark of a sampled interval means, where there is one."""
     return [f"{SAMPLED} {SAMPLED_NOTE}"] if any(row.sampled for row in rows) else []
 
@@ -188,7 +188,7 @@ def of_documents(findings: Findings) -> list[str]:
 
 
 def _rows(findings: Findings, level: str) -> list[LevelRow]:
-    grouped: dict[tuple[str, str], dict[str, AgreementRow]] = {}
+    grouped: dict[tuple[str, str], dict[str, Agreement]] = {}
     for row in findings.agreement:
         if row.level == level:
             grouped.setdefault((row.scorer, row.axis), {})[row.coefficient] = row

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evaljudge.analysis.findings import CeilingRow, Findings, LabelRow
+from evaljudge.agreement import Ceiling, LabelAgreement
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.axes import HUMAN
 from evaljudge.report.levels import of_documents, sampled_note
 from evaljudge.sections import Cell, Section, Table
@@ -67,7 +68,7 @@ def scorers_labels(findings: Findings) -> Section:
     return Section(LABELS, [KAPPA, *of_documents(findings)], tables)
 
 
-def _ceilings(rows: Sequence[CeilingRow]) -> Table:
+def _ceilings(rows: Sequence[Ceiling]) -> Table:
     heads = ["axis", "level", "Spearman", "n", "skipped", "raters"]
     cells = [
         [row.axis, row.level, estimate(row), *map(count, (row.n, row.skipped, row.raters))]
@@ -76,9 +77,9 @@ def _ceilings(rows: Sequence[CeilingRow]) -> Table:
     return Table("One rater and the others", heads, cells, "llrrrr")
 
 
-def _labels(title: str, rows: Sequence[LabelRow], names: Sequence[str]) -> Table:
+def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) -> Table:
     """A row for each axis (of each scorer), a column for each coefficient that there is."""
-    grouped: dict[tuple[str, str], dict[str, LabelRow]] = {}
+    grouped: dict[tuple[str, str], dict[str, LabelAgreement]] = {}
     for row in rows:
         grouped.setdefault((row.of, row.axis), {})[row.coefficient] = row
     shown = [name for name in _COEFFICIENTS if any(name in found for found in grouped.values())]
@@ -96,5 +97,5 @@ def _labels(title: str, rows: Sequence[LabelRow], names: Sequence[str]) -> Table
     return Table(title, heads, cells, sides, lead=len(names))
 
 
-def _estimate(row: LabelRow | None) -> str:
+def _estimate(row: LabelAgreement | None) -> str:
     return NONE if row is None else bracketed(row.value, row.low, row.high)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
@@ -58,7 +58,7 @@ def _coverage(findings: Findings) -> Iterator[str]:
             yield f"skipped    {one_line(_skipped(found))}"
 
 
-def _skipped(row: AgreementRow) -> str:
+def _skipped(row: Agreement) -> str:
     of = f"{count(row.skipped)} of {count(row.n + row.skipped)} documents"
     return f"{of} at sample level, for {row.scorer} on {row.axis}: nothing to rank"
 

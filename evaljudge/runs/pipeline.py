@@ -2,7 +2,7 @@
 
 >>> outcome = run("cases.yaml")
 >>> outcome.agreement[0]
-AgreementRow(scorer='synthetic', axis='coherence', level='sample', coefficient='spearman', …)
+Agreement(scorer='synthetic', axis='coherence', level='sample', coefficient='spearman', …)
 
 The same functions stand behind the command line, `jobs/*.py` and notebooks.
 """
@@ -18,7 +18,8 @@ from itertools import accumulate, chain
 from typing import Any, Self
 
 import evaljudge
-from evaljudge.agreement.rated import AgreementRow, nearly_met
+from evaljudge.agreement import Agreement
+from evaljudge.agreement.rated import nearly_met
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
@@ -82,7 +83,7 @@ class Outcome:
         return self.findings.share
 
     @property
-    def agreement(self) -> Sequence[AgreementRow]:
+    def agreement(self) -> Sequence[Agreement]:
         return self.findings.agreement
 
     @property

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Decimal
-from typing import Protocol
+
+from evaljudge.agreement import Agreement, AxisPair, Ceiling
 
 NONE = "–"
 SAMPLED = "†"
@@ -60,24 +61,11 @@ def bracketed(
     return f"{correlation(value)} [{correlation(low)}, {correlation(high)}]{mark}"
 
 
-class HasInterval(Protocol):
-    """A value at a level with its interval, of n units: None where it is undefined."""
-
-    @property
-    def level(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def low(self) -> float | None: ...
-    @property
-    def high(self) -> float | None: ...
-    @property
-    def n(self) -> int: ...
-    @property
-    def sampled(self) -> bool: ...
+Estimated = Agreement | AxisPair | Ceiling
+"""A value at a level with its interval, of n units: None where it is undefined."""
 
 
-def estimate(row: HasInterval | None) -> str:
+def estimate(row: Estimated | None) -> str:
     if row is None:
         return NONE
     few = only(row.level, row.n)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.agreement import Precise, Share, precise
+from evaljudge.agreement import Measured, Precise, precise
 from evaljudge.agreement.bootstrap import interval, multiplicities
 from evaljudge.agreement.folds import folded
 from evaljudge.agreement.precision import lowest_threshold, precisions
@@ -71,7 +71,7 @@ def test_nothing_good_has_no_recall() -> None:
     found = precise(DOCUMENTS, SCORES, RATINGS, good=6, target=0.5)
     assert found is not None
     assert (found.base.value, found.best, found.threshold) == (0, 0, None)
-    assert found.recall == Share(None, None, None, n=0)
+    assert found.recall == Measured(None, None, None, n=0)
 
 
 def test_one_document_alone_has_no_threshold() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaljudge.agreement.bootstrap import interval, multiplicities
-from evaljudge.agreement.preference import Preference, Share, Vote, preferences
+from evaljudge.agreement.bootstrap import Measured, interval, multiplicities
+from evaljudge.agreement.preference import Preference, Vote, preferences
 
 VOTES = Path(__file__).parents[2].parent / "shared" / "data" / "summeval_pairwise_votes.jsonl"
 
@@ -68,7 +68,7 @@ def test_p_is_that_of_a_fair_coin(first: int, second: int) -> None:
 
 def test_of_nothing_there_is_no_share() -> None:
     found = preferences([Vote(0, "x", "A", "B", None)])[0]
-    nothing = Share(None, None, None, 0)
+    nothing = Measured(None, None, None, 0)
     assert (found.first_wins, found.flips, found.first_decides) == (nothing,) * 3
     assert (found.p, found.pairs, found.ties) == (None, 0, 1)
 

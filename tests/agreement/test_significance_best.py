@@ -46,7 +46,13 @@ def stepped_down(ps: Sequence[float], alpha: float) -> set[int]:
 def standing(scores: dict[str, list[float]], human: list[float], **how: object) -> Standing:
     size = len(human)
     documents, systems = [i // 4 for i in range(size)], [i % 4 for i in range(size)]
-    return against_best(documents, systems, scores, human, level="summary", **how)  # type: ignore[arg-type]
+    found = against_best(documents, systems, scores, human, level="summary", **how)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def untested(found: Standing) -> list[str]:
+    return [rival.scorer for rival in found.rivals if rival.p_holm is None]
 
 
 def test_who_is_told_from_the_best() -> None:
@@ -61,10 +67,10 @@ def test_who_is_told_from_the_best() -> None:
         "backwards": -human,
     }
     found = standing({name: list(values) for name, values in scores.items()}, list(human))
-    assert (found.best, found.undefined, found.untested) == ("best", ("constant",), ())
-    assert [rival.name for rival in found.rivals] == ["good", "blind", "backwards"]
+    assert (found.best, found.undefined, untested(found)) == ("best", ("constant",), [])
+    assert [rival.scorer for rival in found.rivals] == ["good", "blind", "backwards"]
     assert found.indistinguishable == ("good",)
-    assert found.value == found.rivals[0].comparison.first
+    assert found.value == found.rivals[0].best_value
 
 
 def test_every_rival_is_compared_with_the_best_and_adjusted() -> None:
@@ -72,16 +78,17 @@ def test_every_rival_is_compared_with_the_best_and_adjusted() -> None:
     human = list(stream.normal(size=40))
     scores = {name: [h + stream.normal() for h in human] for name in "abcd"}
     found = standing(scores, human, permutations=200, seed=3)
-    assert found.best is not None
     expected = [
         compare(
             [i // 4 for i in range(40)], [i % 4 for i in range(40)],
-            scores[found.best], scores[rival.name], human,
+            scores[found.best], scores[rival.scorer], human,
             level="summary", permutations=200, seed=3,
         )
         for rival in found.rivals
     ]  # fmt: skip
-    assert [rival.comparison for rival in found.rivals] == expected
+    assert [(r.best_value, r.value, r.p, r.p_williams, r.n, r.sampled) for r in found.rivals] == [
+        (c.first, c.second, c.p_permutation, c.p_williams, c.n, c.sampled) for c in expected
+    ]
     ps = [one.p_permutation for one in expected]
     assert [rival.p_holm for rival in found.rivals] == holm([p for p in ps if p is not None])
 
@@ -90,7 +97,7 @@ def test_alpha_is_the_line() -> None:
     stream = np.random.default_rng(2)
     human = list(stream.normal(size=40))
     scores = {name: [h + stream.normal() for h in human] for name in "abc"}
-    ps = {rival.name: rival.p_holm for rival in standing(scores, human).rivals}
+    ps = {rival.scorer: rival.p_holm for rival in standing(scores, human).rivals}
     for alpha in (0.0, *ps.values(), 1.1):
         assert alpha is not None
         expected = tuple(name for name, p in ps.items() if p is not None and p >= alpha)
@@ -104,12 +111,12 @@ def test_one_scorer_is_the_best_of_one() -> None:
 
 
 def test_nobody_is_the_best_where_nothing_varies() -> None:
-    found = standing({"flat": [1.0] * 4}, [1.0, 2.0, 4.0, 3.0])
-    assert (found.best, found.value, found.undefined) == (None, None, ("flat",))
+    human = [1.0, 2.0, 4.0, 3.0]
+    assert against_best([0] * 4, range(4), {"flat": [1.0] * 4}, human, level="summary") is None
 
 
 def test_scorers_that_share_no_candidate_with_the_best_are_untested() -> None:
     scores = {"first": [1.0, 2.0, 3.0, *[nan] * 3], "second": [*[nan] * 3, 1.0, 3.0, 2.0]}
     found = standing(scores, [1.0, 2.0, 3.0] * 2)
-    assert (found.best, found.untested, found.indistinguishable) == ("first", ("second",), ())
+    assert (found.best, untested(found), found.indistinguishable) == ("first", ["second"], ())
     assert found.rivals[0].p_holm is None

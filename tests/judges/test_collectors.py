@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement import Agreement
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.bundled.world import graded, make_report, spelt
@@ -192,7 +192,7 @@ def found_of(judge: Judge, shards: Sequence[SeenShard]) -> Found:
         by = by_document(shard.scores)
         for case in shard.cases:
             tables.add(case, by[case.document.doc_id])
-    rows = [AgreementRow("mine", "fluency", "sample", "pearson", 0.2, 0.1, 0.3, 9, 0, False)]
+    rows = [Agreement("sample", "pearson", 0.2, 0.1, 0.3, 9, 0, scorer="mine", axis="fluency")]
     return Found(tables.as_rated(), tables.documents, rows)
 
 

@@ -6,18 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from evaljudge.agreement.rated import AgreementRow
-from evaljudge.analysis.findings import (
-    AxisRow,
-    CeilingRow,
-    Coverage,
-    Findings,
-    LabelRow,
-    RivalRow,
-    Selected,
-    StandingRow,
-    SystemMean,
-)
+from evaljudge.agreement import Agreement, AxisPair, Ceiling, LabelAgreement, Rival, Standing
+from evaljudge.analysis.findings import Coverage, Findings, Selected, SystemMean
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -40,9 +30,10 @@ def agreement(
     scorer: str = "synthetic",
     axis: str = "fluency",
     sampled: bool = False,
-) -> AgreementRow:
+) -> Agreement:
     low, high = (None, None) if value is None else (value - 0.13, value + 0.11)
-    return AgreementRow(scorer, axis, level, coefficient, value, low, high, n, 2, sampled)
+    found = level, coefficient, value, low, high, n, 2, sampled
+    return Agreement(*found, scorer=scorer, axis=axis)
 
 
 def made(**more: Any) -> Findings:
@@ -116,23 +107,24 @@ def made(**more: Any) -> Findings:
     return Findings(**ordinary | more)
 
 
-def standing(level: str, best: str, rivals: list[RivalRow], **more: Any) -> StandingRow:
+def standing(level: str, best: str, rivals: list[Rival], **more: Any) -> Standing:
     ordinary: dict[str, Any] = {"axis": "fluency", "coefficient": "spearman", "value": 0.441}
     lists: dict[str, Any] = {"indistinguishable": (), "undefined": ()}
-    return StandingRow(level=level, best=best, rivals=rivals, **ordinary | lists | more)
+    return Standing(level=level, best=best, rivals=rivals, **ordinary | lists | more)
 
 
-def pair(of: str, level: str, axis: str, other: str, value: float | None) -> AxisRow:
+def pair(of: str, level: str, axis: str, other: str, value: float | None) -> AxisPair:
     low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
-    return AxisRow(of, axis, other, level, "spearman", value, low, high, 100, level == "summary")
+    found = axis, other, level, "spearman", value, low, high, 100, level == "summary"
+    return AxisPair(*found, of=of)
 
 
 def made_with_statistics() -> Findings:
     """An ordinary run with every statistic, among them what is undefined."""
-    words = RivalRow("words", 0.402, 0.438, 0.206, 0.412, 0.1, 100, False)
-    chrf = RivalRow("chrf", 0.127, 0.441, 0.000999, 0.003996, None, 100, False)
-    bleu = RivalRow("bleu", 0.3, 0.4, 0.0249, 0.04996, 1e-9, 1597, True)
-    few = RivalRow("few", None, None, None, None, None, 1, False)
+    words = Rival("words", 0.402, 0.438, 0.206, 0.412, 0.1, 100, False)
+    chrf = Rival("chrf", 0.127, 0.441, 0.000999, 0.003996, None, 100, False)
+    bleu = Rival("bleu", 0.3, 0.4, 0.0249, 0.04996, 1e-9, 1597, True)
+    few = Rival("few", None, None, None, None, None, 1, False)
     close: dict[str, Any] = {"indistinguishable": ["words"], "undefined": ["flat"]}
     return made(
         standings=[
@@ -146,19 +138,27 @@ def made_with_statistics() -> Findings:
             pair("human", "summary", "coherence", "fluency", 0.4),
             pair("human", "summary", "coherence", "relevance", None),
             pair("human", "summary", "fluency", "relevance", -0.0001),
-            AxisRow("human", "coherence", "fluency", "summary", "pearson", 0.9, 0, 1, 9, False),
+            AxisPair("coherence", "fluency", "summary", "pearson", 0.9, 0, 1, 9, False, of="human"),
         ],
         ceilings=[
-            CeilingRow("fluency", "sample", "spearman", 0.612, 0.5531, 0.664, 100, 2, 3, False),
-            CeilingRow("fluency", "summary", "spearman", 0.5, 0.4, 0.6, 1598, 2, 3, True),
-            CeilingRow("fluency", "summary", "pearson", 0.77, 0.7, 0.8, 1598, 2, 3, False),
-            CeilingRow("coherence", "sample", "spearman", None, None, None, 0, 9, 0, False),
+            Ceiling("sample", "spearman", 0.612, 0.5531, 0.664, 100, 2, 3, False, axis="fluency"),
+            Ceiling("summary", "spearman", 0.5, 0.4, 0.6, 1598, 2, 3, True, axis="fluency"),
+            Ceiling("summary", "pearson", 0.77, 0.7, 0.8, 1598, 2, 3, False, axis="fluency"),
+            Ceiling("sample", "spearman", None, None, None, 0, 9, 0, False, axis="coherence"),
         ],
         labels=[
-            LabelRow("human", "fluency", "alpha_nominal", 0.2, 0.1, 0.3, 1598, 2),
-            LabelRow("human", "fluency", "alpha_interval", 0.55, 0.4, 0.65, 1598, 2),
-            LabelRow("geval", "fluency", "kappa", 0.25, 0.15, 0.3501, 1000, 600),
-            LabelRow("geval", "fluency", "kappa_linear", None, None, None, 1000, 600),
+            LabelAgreement(
+                0.2, 0.1, 0.3, 1598, 2, of="human", axis="fluency", coefficient="alpha_nominal"
+            ),
+            LabelAgreement(
+                0.55, 0.4, 0.65, 1598, 2, of="human", axis="fluency", coefficient="alpha_interval"
+            ),
+            LabelAgreement(
+                0.25, 0.15, 0.3501, 1000, 600, of="geval", axis="fluency", coefficient="kappa"
+            ),
+            LabelAgreement(
+                None, None, None, 1000, 600, of="geval", axis="fluency", coefficient="kappa_linear"
+            ),
         ],
     )
 
@@ -166,7 +166,7 @@ def made_with_statistics() -> Findings:
 def hostile_statistics() -> dict[str, Any]:
     """Every statistic of axes and scorers named so."""
     words = list(HOSTILE.values())
-    rivals = [RivalRow(word, 0.1, 0.4, 0.001, 0.002, 0.1, 9, True) for word in words]
+    rivals = [Rival(word, 0.1, 0.4, 0.001, 0.002, 0.1, 9, True) for word in words]
     return {
         "standings": [
             standing("sample", word, rivals, axis=word, indistinguishable=words[:4])
@@ -179,10 +179,11 @@ def hostile_statistics() -> dict[str, Any]:
             for axis, other in pairwise(words)
         ],
         "ceilings": [
-            CeilingRow(word, "sample", "spearman", 0.6, 0.5, 0.7, 9, 2, 3, False) for word in words
+            Ceiling("sample", "spearman", 0.6, 0.5, 0.7, 9, 2, 3, False, axis=word)
+            for word in words
         ],
         "labels": [
-            LabelRow(of, word, name, 0.2, 0.1, 0.3, 9, 2)
+            LabelAgreement(0.2, 0.1, 0.3, 9, 2, of=of, axis=word, coefficient=name)
             for word in words
             for of, name in (("human", "alpha_ordinal"), (word, "kappa"))
         ],

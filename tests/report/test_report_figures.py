@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement import Agreement
 from evaljudge.sections.figures import bracketed, correlation, estimate, probability
 
 
@@ -55,10 +55,10 @@ def test_a_p_under_five_percent_looks_so(p: float | None, shown: str) -> None:
     ],
 )
 def test_of_few_units_a_coefficient_says_so(level: str, n: int, shown: str) -> None:
-    row = AgreementRow("a", "fluency", level, "spearman", 1.0, 0.5, 1.0, n, 0, False)
+    row = Agreement(level, "spearman", 1.0, 0.5, 1.0, n, 0)
     assert estimate(row) == shown
 
 
 def test_of_few_units_what_is_undefined_stays_so() -> None:
-    row = AgreementRow("a", "fluency", "system", "spearman", None, None, None, 2, 0, False)
+    row = Agreement("system", "spearman", None, None, None, 2, 0)
     assert estimate(row) == "–"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaljudge.agreement.rated import AgreementRow
-from evaljudge.analysis.findings import Findings, StandingRow
+from evaljudge.agreement import Agreement, Standing
+from evaljudge.analysis.findings import Findings
 from evaljudge.report import agreement_text
 from evaljudge.text import columns
 
@@ -80,8 +80,10 @@ def test_every_statistic(with_statistics: Findings) -> None:
 
 def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
     """Neither in the table nor where the best scorer is named."""
-    three = [AgreementRow("synthetic", "fluency", "system", "spearman", 1.0, 0.5, 1.0, 3, 0, False)]
-    best = StandingRow("fluency", "system", "spearman", "synthetic", 1.0, [], [], [])
+    three = [
+        Agreement("system", "spearman", 1.0, 0.5, 1.0, 3, 0, scorer="synthetic", axis="fluency")
+    ]
+    best = Standing("system", "spearman", "synthetic", 1.0, [], [], [], axis="fluency")
     said = agreement_text(replace(with_statistics, agreement=three, standings=[best]))
     assert "synthetic  fluency  1.000 (only 3 systems)\n" in said
     assert "[0.500, 1.000]" not in said

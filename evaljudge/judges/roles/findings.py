@@ -27,8 +27,7 @@ from typing import Self
 
 import yaml
 
-from evaljudge.agreement import LEVELS
-from evaljudge.agreement.rated import AgreementRow
+from evaljudge.agreement import LEVELS, Agreement
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.roles.evidence import ORDERS, Choice, Order, Polled, read_polled
 from evaljudge.judges.roles.view import ShownPolled, shown_polled
@@ -86,7 +85,7 @@ class RoleRow:
     fewer: int  # documents that have fewer roles than those with the most
 
 
-def roles(row: RoleRow, agreement: Sequence[AgreementRow], with_texts: bool) -> Section:
+def roles(row: RoleRow, agreement: Sequence[Agreement], with_texts: bool) -> Section:
     """`agreement`: of this judge's scorers."""
     pearson = [one for one in agreement if one.coefficient == "pearson"]
     people = absolute_pearson(pearson)
@@ -113,7 +112,7 @@ def roles(row: RoleRow, agreement: Sequence[AgreementRow], with_texts: bool) -> 
     return Section(ROLES, [], [table for _, table in present], notes)
 
 
-def absolute_pearson(rows: Sequence[AgreementRow]) -> Table:
+def absolute_pearson(rows: Sequence[Agreement]) -> Table:
     """A row for each scorer and axis, a column for each level."""
     found = {(row.scorer, row.axis, row.level): row for row in rows}
     there = [level for level in LEVELS if any(level == known for _, _, known in found)]
@@ -126,7 +125,7 @@ def absolute_pearson(rows: Sequence[AgreementRow]) -> Table:
     return Table(title, heads, cells, "ll" + "r" * (len(heads) - 2), lead=2)
 
 
-def _absolute(row: AgreementRow | None) -> str:
+def _absolute(row: Agreement | None) -> str:
     if row is None or row.value is None:
         return NONE
     size = bracketed(abs(row.value), *folded(row.low, row.high), row.sampled)

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evaljudge.agreement.rated import AgreementRow, Rated
+from evaljudge.agreement import Agreement
+from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
@@ -445,7 +446,7 @@ def test_votes_are_those_that_the_judge_scores() -> None:
 
 
 def found_in(
-    shown: Sequence[int], judge: str = "roles", agreement: Sequence[AgreementRow] = ()
+    shown: Sequence[int], judge: str = "roles", agreement: Sequence[Agreement] = ()
 ) -> JudgeFindings:
     """Of shards with two candidates of one document, all with the same evidence."""
     (one,) = make_judges(
@@ -497,16 +498,15 @@ def test_rows_are_plain_enough_for_json() -> None:
 
 def agreed(
     level: str, value: float | None, low: float | None, high: float | None, **more: Any
-) -> AgreementRow:
+) -> Agreement:
     scorer, axis = more.get("scorer", "roles"), more.get("axis", "fluency")
     coefficient, n = more.get("coefficient", "pearson"), more.get("n", 100)
     sampled = more.get("sampled", False)
-    return AgreementRow(scorer, axis, level, coefficient, value, low, high, n, 0, sampled)
+    found = level, coefficient, value, low, high, n, 0, sampled
+    return Agreement(*found, scorer=scorer, axis=axis)
 
 
-def section(
-    *agreement: AgreementRow, row: RoleRow | None = None, with_texts: bool = False
-) -> Section:
+def section(*agreement: Agreement, row: RoleRow | None = None, with_texts: bool = False) -> Section:
     return roles(row or role_row("roles", sums()), agreement, with_texts)
 
 
