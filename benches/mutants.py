@@ -128,7 +128,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "runs/stages.py": ("test_journey.py", "execution/test_local.py"),
     "runs/binding.py": ("test_journey.py", "test_cli.py"),
     "analysis/selection.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
-    "analysis/highest.py": ("report/test_report_highest.py", "report/test_report_selecting.py"),
 }
 """Modules, and the tests that are to notice a fault in them, the quickest first."""
 
@@ -161,8 +160,6 @@ EXPLAINED: dict[str, str] = {
         "how many pieces a worker gets is a matter of speed",
     "analysis/selection.py _by_shard: condition dropped: if not scales -> if False":
         "without a scale nothing is selected by one: this saves the reading",
-    "analysis/highest.py : off by one: 1 -> 2 (4)":
-        "the integer that is lost is of no number",
     "judges/entities/voting.py : off by one: 600 -> 601":
         "how long a reason may be is a limit on cost; no number depends on it",
     "agreement/coefficients.py _distinct: off by one: 1 -> 2 (2)":

@@ -15,8 +15,9 @@ candidates are tied at the threshold, all of them are kept, so that order never 
 `precision` keeps what reaches the lowest score that has that precision among rated candidates (see
 thresholds.py, where it is found beforehand): nothing, where no score has it.
 
-Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds
-(see highest.py), then to write. Memory does not grow with the corpus.
+Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds, then
+to write. The values that a threshold is found among lie in an index on disk: memory does not grow
+with the corpus.
 """
 
 from __future__ import annotations
@@ -26,20 +27,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import IO, Any
 
 from evaljudge.agreement import Precise
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.highest import Highest
 from evaljudge.analysis.thresholds import Found, Scale, scale_of, target_of
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Score
 from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage.index import Index, index_on_disk
 
 Tops = Mapping[tuple[Scale, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
+SCORED = "CREATE TABLE scored (scorer TEXT, axis TEXT, value REAL);"
 NONE_FOUND: Found = MappingProxyType({})
 
 
@@ -149,21 +152,34 @@ def _precise_json(found: Precise | None) -> dict[str, Any]:
 
 def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selection]) -> Tops:
     sought = {
-        (scale_of(condition), condition.top_fraction): Highest(condition.top_fraction)
+        (scale_of(condition), condition.top_fraction)
         for selection in selections
         for condition in selection.all
         if condition.top_fraction is not None
     }
-    while still := {key: highest for key, highest in sought.items() if not highest.found}:
+    if not sought:
+        return {}
+    scales = {scale for scale, _ in sought}
+    with index_on_disk(SCORED) as index:
         for scores in ahead(lambda shard: list(output.scores(shard)), shards):
-            for score in scores:
-                if score.value is not None and math.isfinite(score.value):
-                    for (scale, _), highest in still.items():
-                        if scale == (score.scorer, score.axis):
-                            highest.see(score.value)
-        for highest in still.values():
-            highest.narrow()
-    return {key: highest.value for key, highest in sought.items()}
+            rows = [(score.scorer, score.axis, value) for score, value in _numbers(scores, scales)]
+            index.executemany("INSERT INTO scored VALUES (?, ?, ?)", rows)
+        return {(scale, part): highest(index, scale, part) for scale, part in sought}
+
+
+def highest(index: Index, scale: Scale, fraction: float) -> float | None:
+    """The lowest of the highest ceil(fraction * n) of a scale's n values."""
+    values = "FROM scored WHERE scorer = ? AND axis = ?"
+    (number,) = index.execute(f"SELECT count(*) {values}", scale).fetchone()
+    place = share_of(fraction, number) - 1
+    ranked = f"SELECT value {values} ORDER BY value DESC LIMIT 1 OFFSET ?"
+    found: tuple[float] | None = index.execute(ranked, (*scale, place)).fetchone()
+    return found[0] if found else None
+
+
+def share_of(fraction: float, number: int) -> int:
+    """ceil(fraction * number) of the decimal as it is written: 0.07 of 100 is 7, never 8."""
+    return math.ceil(Fraction(repr(fraction)) * number)
 
 
 def _by_shard(
@@ -179,12 +195,19 @@ def _by_shard(
 
     for cases, scores in ahead(read, shards):
         values: dict[tuple[str, str], dict[Scale, float]] = {}
-        for score in scores:
-            scale = score.scorer, score.axis
-            if scale in scales and score.value is not None and math.isfinite(score.value):
-                values.setdefault((score.doc_id, score.system), {})[scale] = score.value
+        for score, value in _numbers(scores, scales):
+            own = values.setdefault((score.doc_id, score.system), {})
+            own[score.scorer, score.axis] = value
         yield [
             (case.document.doc_id, one, values.get((case.document.doc_id, one.system), {}))
             for case in cases
             for one in case.candidates
         ]
+
+
+def _numbers(scores: Sequence[Score], scales: set[Scale]) -> Iterator[tuple[Score, float]]:
+    """The scores on these scales that are finite numbers."""
+    for score in scores:
+        value = score.value
+        if (score.scorer, score.axis) in scales and value is not None and math.isfinite(value):
+            yield score, value

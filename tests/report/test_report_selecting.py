@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.highest import share_of
-from evaljudge.analysis.selection import select
+from evaljudge.analysis.selection import select, share_of
 from evaljudge.analysis.thresholds import Target
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Document, Score
