@@ -90,7 +90,6 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "agreement/test_significance_best.py",
         "agreement/test_significance_exchange.py",
     ),
-    "agreement/krippendorff.py": ("agreement/test_labels_by_definition.py",),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
     "agreement/precision.py": ("agreement/test_calibration_precision.py",),
     "agreement/preference.py": ("agreement/test_preference_votes.py",),
@@ -150,7 +149,7 @@ EXPLAINED: dict[str, str] = {
         "from how many columns on the other way of counting is quicker; both give the same",
     "agreement/system.py : off by one: 40 -> 41":
         "in how many bits means are equal: both are far from any two that differ",
-    "agreement/krippendorff.py _alphas: operands swapped: places - middles -> middles - places":
+    "agreement/labels.py _alphas: operands swapped: places - middles -> middles - places":
         "the difference is squared",
     "execution/crashes.py _out_of_memory: off by one: 0 -> 1 (2)":
         "of a kernel that counts nothing, the count before and after are equal, whatever they are",
@@ -166,13 +165,11 @@ EXPLAINED: dict[str, str] = {
         "each value is counted where it comes last instead of first: equally often",
     "agreement/compare.py _sampled: off by one: 0 -> 1 (2)":
         "both sides are of the same documents",
-    "agreement/krippendorff.py _alphas: operands swapped: places[:, met.one] - "
+    "agreement/labels.py _alphas: operands swapped: places[:, met.one] - "
     "places[:, met.other] -> places[:, met.other] - places[:, met.one]":
         "the difference is squared",
     "agreement/accuracy.py row_accuracies: off by one: 1 -> 2 (2)":
         "how many rows are done at once is a matter of memory",
-    "agreement/accuracy.py _within: condition dropped: if len(set(weights)) == 1 -> if False":
-        "the way for different weights gives the same for equal ones, more slowly",
     "agreement/coefficients.py correlations: off by one: 1 -> 2":
         "the weights of a second resample, which is not looked at",
     "agreement/compare.py _p: off by one: np.abs(by_chance) > difference - EQUAL -> "

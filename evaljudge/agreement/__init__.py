@@ -57,8 +57,7 @@ from .calibration import (
 from .ceiling import Ceiling, ceiling
 from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
 from .compare import Comparison, compare
-from .krippendorff import krippendorff_alpha
-from .labels import LabelAgreement, cohen_kappa
+from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha
 from .precision import Precise, precise
 from .preference import Preference, Vote, preferences
 from .significance import Challenger, Rival, Standing, against_best, holm

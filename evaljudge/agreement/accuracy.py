@@ -114,9 +114,6 @@ def _within(epsilons: Singles, apart: Sequence[Singles], weights: Sequence[float
     if not apart:
         return np.zeros(epsilons.size)
     distances = np.concatenate(apart)
-    if len(set(weights)) == 1:
-        ranked = np.sort(distances)
-        return weights[0] * np.searchsorted(ranked, epsilons, side="right").astype(np.float64)
     order = np.argsort(distances, kind="stable")
     sums = np.cumsum(np.repeat(weights, [part.size for part in apart])[order])
     reached = np.searchsorted(distances[order], epsilons, side="right")

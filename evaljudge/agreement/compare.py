@@ -8,7 +8,14 @@ Correlations are compared as they are, not their magnitudes. Both are of the sam
 at sample level, of the same documents: one where either is undefined is left out for both.
 
 p_permutation: how often exchanging the scorers' standard scores at random makes a difference at
-least as large, either way: (1 + times) / (1 + permutations). Permutations that leave the difference
+least as large, either way: (1 + times) / (1 + permutations). If the scorers were alike, it would
+not matter which of them gave which score. PERM-BOTH, PERM-SYSTEMS and PERM-INPUTS (Deutsch, Dror
+and Roth, TACL 2021) exchange every candidate's by itself (`both`), all of a system's together, or
+all of a document's:
+
+first [1 2 3], second [9 8 7], swapped [no yes no] -> lists [1 8 3] and [9 2 7]
+
+Permutations that leave the difference
 undefined are not counted; where that is more than half, or there are no permutations, there is no
 p. On more than MAX_POOLED candidates pooled it is the p of a seeded sample of documents, and
 `sampled` says so.
@@ -17,20 +24,31 @@ p_williams: Williams' test of the systems' means or of the candidates pooled, Pe
 usual) Spearman. It takes candidates for independent, which those of a document are not.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from .bootstrap import Level
-from .coefficients import COEFFICIENTS, Correlation, correlations
-from .exchange import Exchange, exchanged, random_swaps
-from .levels import group_correlations, level_values
-from .pairs import Floats, Pairs, paired
+from .coefficients import (
+    BUDGET,
+    COEFFICIENTS,
+    Correlation,
+    correlations,
+    cosine,
+    quotient,
+    row_correlations,
+)
+from .levels import ROUNDING, group_correlations, level_values, settled, standard, system_means
+from .pairs import Floats, Pairs, paired, stacked
 from .summary import sampled_documents
 
+Exchange = Literal["both", "systems", "documents"]
+Swapped = NDArray[np.bool_]  # (exchanges, candidates)
 EQUAL = 1e-9  # differences of correlations that differ by less do so by rounding
 NOTHING = 1e-12  # a divisor no larger is rounding
 
@@ -154,3 +172,69 @@ def williams(first: float, second: float, between: float, n: int) -> float | Non
         return None
     t = (first - second) * sqrt((n - 1) * (1 + between) / below)
     return float(2 * stats.t.sf(abs(t), n - 3))
+
+
+def exchanged(
+    one: Pairs, other: Pairs, level: Level, coefficient: Correlation, swaps: Iterator[Swapped]
+) -> Floats:
+    """The difference after each swap; `one` and `other` are alike but for their scores.
+
+    It is the mean over the groups (documents, or all) where both have a correlation.
+    """
+    first, second, human = (
+        settled(standard(side)) for side in (one.scores, other.scores, one.human)
+    )
+    if level == "sample":
+        groups = [cells for _, cells in stacked(one)]
+    else:
+        groups = [np.arange(one.system_count if level == "system" else human.size)[None]]
+
+    def correlate(values: Floats) -> Floats:
+        """(exchanges, groups)"""
+        both = values, human[None]
+        lists, ratings = (system_means(one, x) for x in both) if level == "system" else both
+        found = [_correlations(lists[:, at], ratings[0, at], coefficient) for at in groups]
+        return np.concatenate(found, axis=1)
+
+    def differences(swapped: Swapped) -> Floats:
+        gaps = correlate(np.where(swapped, second, first))
+        gaps -= correlate(np.where(swapped, first, second))
+        defined = np.isfinite(gaps)
+        return quotient(np.where(defined, gaps, 0.0).sum(axis=1), defined.sum(axis=1))
+
+    return np.concatenate([np.empty(0), *map(differences, swaps)])
+
+
+def random_swaps(
+    pairs: Pairs, exchange: Exchange, permutations: int, seed: int
+) -> Iterator[Swapped]:
+    """(at most a block, candidates) at a time; the draws do not depend on the block."""
+    stream = np.random.default_rng(seed)
+    unit = {
+        "both": np.arange(pairs.documents.size),
+        "systems": pairs.systems,
+        "documents": pairs.documents,
+    }[exchange]
+    block = max(1, BUDGET // (4 * unit.size))
+    for start in range(0, permutations, block):
+        draws = stream.random((min(block, permutations - start), unit.max() + 1), np.float32)
+        yield (draws < 0.5)[:, unit]
+
+
+def _correlations(lists: Floats, human: Floats, coefficient: Correlation) -> Floats:
+    """(exchanges, groups) from (exchanges, groups, candidates) and (groups, candidates)."""
+    if coefficient == "kendall":
+        rows, size = lists.shape[:-1], lists.shape[-1]
+        ratings = np.broadcast_to(human, lists.shape).reshape(-1, size)
+        found = row_correlations(lists.reshape(-1, size), ratings)
+        taus: Floats = found[COEFFICIENTS.index(coefficient)].reshape(rows)
+        return taus
+    if coefficient == "spearman":
+        lists, human = stats.rankdata(lists, axis=-1), stats.rankdata(human, axis=-1)
+    return cosine(_centred(lists), _centred(human))
+
+
+def _centred(values: Floats) -> Floats:
+    """Exactly zero where nothing varies."""
+    moved: Floats = values - values.mean(axis=-1, keepdims=True)
+    return np.where(np.abs(moved) < ROUNDING, 0.0, moved)

@@ -10,8 +10,7 @@ from scipy import stats
 from evaljudge.agreement import MAX_COMPARED, MAX_POOLED, Resampled, agreements
 from evaljudge.agreement.bootstrap import Draws, drawn, interval, multiplicities
 from evaljudge.agreement.pairs import Floats, paired
-from evaljudge.agreement.pooled import pool, pooled_coefficients
-from evaljudge.agreement.summary import sampled_documents
+from evaljudge.agreement.summary import pool, pooled_coefficients, sampled_documents
 
 
 def long_form(documents: int, systems: int, apart: float = 0.0) -> tuple[Floats, ...]:

@@ -11,8 +11,14 @@ from sklearn.metrics import cohen_kappa_score
 
 from evaljudge.agreement.bootstrap import interval, multiplicities
 from evaljudge.agreement.coefficients import BUDGET
-from evaljudge.agreement.krippendorff import Metric, krippendorff_alpha
-from evaljudge.agreement.labels import MOST_LABELS, LabelAgreement, Weights, cohen_kappa
+from evaljudge.agreement.labels import (
+    MOST_LABELS,
+    LabelAgreement,
+    Metric,
+    Weights,
+    cohen_kappa,
+    krippendorff_alpha,
+)
 
 WEIGHTS: tuple[Weights | None, ...] = (None, "linear", "quadratic")
 METRICS: tuple[Metric, ...] = ("nominal", "ordinal", "interval")

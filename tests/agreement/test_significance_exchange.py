@@ -13,8 +13,14 @@ from scipy import stats
 from evaljudge.agreement import MAX_POOLED, agreements
 from evaljudge.agreement.bootstrap import LEVELS, Level
 from evaljudge.agreement.coefficients import CORRELATIONS, WIDE, Correlation
-from evaljudge.agreement.compare import both_scored, compare, williams
-from evaljudge.agreement.exchange import Exchange, exchanged, random_swaps
+from evaljudge.agreement.compare import (
+    Exchange,
+    both_scored,
+    compare,
+    exchanged,
+    random_swaps,
+    williams,
+)
 
 Row = tuple[int, int, float, float, float]  # document, system, first, second, human
 COLUMNS = ("documents", "systems", "first", "second", "human")
