@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings, WithoutOutliers
 from evaljudge.analysis.outliers import (
     Outlier,
-    rated_candidates,
     read_outliers,
     set_aside,
     with_outliers,
@@ -28,7 +26,6 @@ from evaljudge.config import AgreementConfig, Config, load_config
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.storage import Output
 
 SCORES = [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]]
 FLUENCY = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
@@ -36,15 +33,13 @@ FLUENCY = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
 NAMES = [(f"d{d}", system) for d in range(2) for system in "ABC"]
 
 
-def a_run(folder: Path) -> tuple[Output, Rated]:
-    """Two shards of one document, and what scoring makes of them; `tone` is rated of d0 alone."""
-    output, tables = Output(str(folder)), Tables([("s", "fluency"), ("s", "tone")])
-    output.write_listing({"shards": [[n, 1, 4] for n in range(2)]})
-    for d, shard in enumerate(output.shards()):
+def a_run() -> Tables:
+    """What scoring makes of two documents; `tone` is rated of d0 alone."""
+    tables = Tables([("s", "fluency"), ("s", "tone")])
+    for d in range(2):
         told = [{"fluency": f} | ({"tone": 4 - f} if d == 0 else {}) for f in FLUENCY[d]]
         texts = [Candidate(s, "text", own) for s, own in zip("ABC", told, strict=True)]
         case = Case(Document(f"d{d}", "source"), (Candidate("unrated", "text"), *texts))
-        output.write_cases(shard, [case])
         values = dict(zip("ABC", SCORES[d], strict=True))
         found = {
             (c.system, "s", axis): Score(f"d{d}", c.system, "s", axis, values.get(c.system))
@@ -52,7 +47,7 @@ def a_run(folder: Path) -> tuple[Output, Rated]:
             for axis in ("fluency", "tone")
         }
         tables.add(case, found)
-    return output, tables.as_rated()
+    return tables
 
 
 def config(file: str | None) -> Config:
@@ -72,10 +67,10 @@ def spearman(rows: Sequence[Any], axis: str = "fluency") -> dict[str, float | No
     return {row.level: row.value for row in found}
 
 
-def test_rows_are_in_the_order_of_the_ratings(tmp_path: Path) -> None:
-    output, rated = a_run(tmp_path)
-    assert rated_candidates(output, output.shards()) == NAMES
-    assert rated.human["fluency"].tolist() == [*FLUENCY[0], *FLUENCY[1]]
+def test_rows_are_in_the_order_of_the_ratings() -> None:
+    tables = a_run()
+    assert [(row.doc_id, row.system) for row in tables.rows] == NAMES
+    assert tables.as_rated().human["fluency"].tolist() == [*FLUENCY[0], *FLUENCY[1]]
 
 
 @pytest.mark.parametrize(
@@ -87,10 +82,8 @@ def test_rows_are_in_the_order_of_the_ratings(tmp_path: Path) -> None:
         (Outlier("d1", "C", "fluency"), [1, 2, 3, 1, 2, nan], [3, 2, 1, nan, nan, nan]),
     ],
 )
-def test_what_a_row_sets_aside(
-    tmp_path: Path, outlier: Outlier, fluency: list[float], tone: list[float]
-) -> None:
-    _, rated = a_run(tmp_path)
+def test_what_a_row_sets_aside(outlier: Outlier, fluency: list[float], tone: list[float]) -> None:
+    rated = a_run().as_rated()
     before = {axis: column.copy() for axis, column in rated.human.items()}
     left, met = set_aside(rated, NAMES, [outlier])
     assert met == {0}
@@ -109,21 +102,21 @@ def test_what_a_row_sets_aside(
         Outlier("d1", "A", "tone"),
     ],
 )
-def test_a_row_that_names_no_rating_meets_none(tmp_path: Path, outlier: Outlier) -> None:
-    _, rated = a_run(tmp_path)
+def test_a_row_that_names_no_rating_meets_none(outlier: Outlier) -> None:
+    rated = a_run().as_rated()
     left, met = set_aside(rated, NAMES, [outlier])
     assert met == set()
     np.testing.assert_equal(dict(left.human), dict(rated.human))
 
 
 def test_agreement_by_hand(tmp_path: Path) -> None:
-    output, rated = a_run(tmp_path / "run")
+    tables = a_run()
     rows = [{"doc_id": "d1", "system": "C", "axis": "fluency", "why": "a slip"},
             {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"}]  # fmt: skip
     file = written(tmp_path, *rows)
-    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    (one,) = with_outliers(config(file), tables)["without_outliers"]
     assert (one.file, one.rows, one.unmet, one.set_aside, one.ratings) == (file, 3, 1, 1, 9)
-    everything = with_statistics(rated, AgreementConfig(resamples=0, permutations=0), 0)
+    everything = with_statistics(tables.as_rated(), AgreementConfig(resamples=0, permutations=0), 0)
     assert spearman(everything["agreement"])["sample"] == pytest.approx((1 - 0.5) / 2)
     assert spearman(one.agreement)["sample"] == pytest.approx((1 - 1) / 2)
     assert spearman(one.agreement, "tone") == spearman(everything["agreement"], "tone")
@@ -133,18 +126,18 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
 
 
 def test_an_axis_that_is_set_aside_whole_has_no_correlation(tmp_path: Path) -> None:
-    output, rated = a_run(tmp_path / "run")
+    tables = a_run()
     file = written(tmp_path, {"doc_id": "d0", "axis": "tone"})
-    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    (one,) = with_outliers(config(file), tables)["without_outliers"]
     assert spearman(one.agreement, "tone") == dict.fromkeys(("sample", "system", "summary"))
     assert one.set_aside == 3
 
 
 def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path: Path) -> None:
-    output, rated = a_run(tmp_path / "run")
-    assert with_outliers(config(None), output, output.shards(), rated) == {}
+    tables = a_run()
+    assert with_outliers(config(None), tables) == {}
     file = written(tmp_path, {"doc_id": "d9"})
-    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    (one,) = with_outliers(config(file), tables)["without_outliers"]
     assert (one.set_aside, one.unmet, one.agreement) == (0, 1, [])
     assert json.loads(json.dumps(asdict(one)))["ratings"] == 9
 
@@ -184,9 +177,9 @@ def made(one: WithoutOutliers) -> Findings:
 
 
 def test_all_three_outputs_say_what_is_set_aside(tmp_path: Path) -> None:
-    output, rated = a_run(tmp_path / "run")
+    tables = a_run()
     file = written(tmp_path, {"doc_id": "d1", "system": "C"}, {"doc_id": "d9"})
-    (one,) = with_outliers(config(file), output, output.shards(), rated)["without_outliers"]
+    (one,) = with_outliers(config(file), tables)["without_outliers"]
     one = replace(one, file="<b>o|x</b>")
     told = made(one)
     title = "Without 1 rating that a file sets aside"

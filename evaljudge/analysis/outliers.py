@@ -20,11 +20,11 @@ import numpy as np
 from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import WithoutOutliers
 from evaljudge.analysis.statistics import with_statistics
+from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config
 from evaljudge.corpora.files import rows_of
 from evaljudge.corpora.rows import Row
 from evaljudge.errors import UserError, unknown
-from evaljudge.storage import Output, Shard, ahead
 
 KEYS = ("doc_id", "system", "axis", "why")
 Candidate = tuple[str, str]
@@ -40,14 +40,12 @@ class Outlier:
     axis: str | None = None
 
 
-def with_outliers(
-    config: Config, output: Output, shards: Sequence[Shard], rated: Rated
-) -> dict[str, Any]:
+def with_outliers(config: Config, tables: Tables) -> dict[str, Any]:
     """What Findings holds of them; nothing, where no file is given."""
     if config.outliers is None:
         return {}
-    outliers = read_outliers(config.outliers)
-    left, met = set_aside(rated, rated_candidates(output, shards), outliers)
+    outliers, rated = read_outliers(config.outliers), tables.as_rated()
+    left, met = set_aside(rated, [(row.doc_id, row.system) for row in tables.rows], outliers)
     ratings, kept = _ratings(rated), _ratings(left)
     how = config.agreement.model_copy(update={"permutations": 0})
     agreement = with_statistics(left, how, config.seed)["agreement"] if kept < ratings else []
@@ -80,17 +78,6 @@ def _outlier(row: Row) -> Outlier:
     if "doc_id" not in row.fields:
         raise UserError(f"{row.place}: needs `doc_id`, a text")
     return Outlier(row.fields["doc_id"], row.fields.get("system"), row.fields.get("axis"))
-
-
-def rated_candidates(output: Output, shards: Sequence[Shard]) -> list[Candidate]:
-    """In the order of the rows of `Rated`, which scoring makes of the same shards."""
-    return [
-        (case.document.doc_id, candidate.system)
-        for cases in ahead(output.cases, shards)
-        for case in cases
-        for candidate in case.candidates
-        if candidate.ratings
-    ]
 
 
 def set_aside(

@@ -1,24 +1,25 @@
 """What scoring leaves for the statistics: counts, sums per system, and the rated candidates.
 
-What stays in memory is one number per *rated* candidate and scorer: unrated candidates leave
-nothing behind. Tables of different shards add up, in the order of the shards.
+What stays in memory are the ratings of rated candidates, and one number for each of them and each
+scorer: unrated candidates leave nothing behind. Tables of different shards add up, in the order of
+the shards.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, nan
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Ids, Key, Rated
 from evaljudge.analysis.findings import Coverage, SystemMean
-from evaljudge.records import Candidate, Case, Score
+from evaljudge.records import Case, Score
 
 ByScale = Mapping[tuple[str, str, str], Score]
 """The scores of one document by system, scorer and axis."""
@@ -63,40 +64,43 @@ class Column:
         total[1] += count
 
 
+class RatedCandidate(NamedTuple):
+    doc_id: str
+    system: str
+    ratings: Mapping[str, float]
+    raters: Mapping[str, tuple[float, ...]]
+
+
 class Tables:
     """What a pass over shards leaves for the report."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.columns: dict[Key, Column] = {key: Column() for key in keys}
         self.cases = self.candidates = 0
-        self._documents: dict[str, int] = {}
-        self._systems: dict[str, int] = {}
-        self._document_of, self._system_of = array("q"), array("q")
-        self._human: dict[str, array[float]] = {}
-        self._raters: dict[str, list[tuple[float, ...]]] = {}
+        self.rows: list[RatedCandidate] = []
 
     @property
     def rated(self) -> int:
-        return len(self._document_of)
+        return len(self.rows)
 
     @property
     def documents(self) -> Mapping[str, int]:
         """The number that a rated document has among those of `as_rated`: by doc_id, sorted, so
         that resampling does not depend on the order of the rows."""
-        return {doc_id: number for number, doc_id in enumerate(sorted(self._documents))}
+        return _numbered([row.doc_id for row in self.rows])
 
     def doc_ids(self) -> Ids:
         """The document of each row of `as_rated`."""
-        known = np.array(list(self._documents), dtype=object)
-        ids: Ids = known[np.array(self._document_of)]
-        return ids
+        return np.array([row.doc_id for row in self.rows], dtype=object)
 
     def add(self, case: Case, scores: ByScale) -> None:
         self.cases += 1
-        for candidate in case.candidates:
-            self.candidates += 1
-            if candidate.ratings:
-                self._add_rated(case.document.doc_id, candidate)
+        self.candidates += len(case.candidates)
+        self.rows += [
+            RatedCandidate(case.document.doc_id, one.system, one.ratings, one.raters)
+            for one in case.candidates
+            if one.ratings
+        ]
         self.add_scores(case, scores, self.columns)
 
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
@@ -112,27 +116,8 @@ class Tables:
             self.columns[key] += column
         self.cases += other.cases
         self.candidates += other.candidates
-        before, more = self.rated, other.rated
-        _extend(self._documents, self._document_of, other._documents, other._document_of)
-        _extend(self._systems, self._system_of, other._systems, other._system_of)
-        for axis in {**self._human, **other._human}:
-            known = self._human.setdefault(axis, array("d", [nan] * before))
-            known.extend(other._human.get(axis, array("d", [nan] * more)))
-        for axis in {**self._raters, **other._raters}:
-            given = self._raters.setdefault(axis, [()] * before)
-            given.extend(other._raters.get(axis, [()] * more))
+        self.rows += other.rows
         return self
-
-    def _add_rated(self, doc_id: str, candidate: Candidate) -> None:
-        before = self.rated
-        self._document_of.append(self._documents.setdefault(doc_id, len(self._documents)))
-        self._system_of.append(self._systems.setdefault(candidate.system, len(self._systems)))
-        for axis in {**self._human, **candidate.ratings}:
-            known = self._human.setdefault(axis, array("d", [nan] * before))
-            known.append(candidate.ratings.get(axis, nan))
-        for axis in {**self._raters, **candidate.raters}:
-            given = self._raters.setdefault(axis, [()] * before)
-            given.append(candidate.raters.get(axis, ()))
 
     def coverage(self) -> list[Coverage]:
         return [
@@ -149,25 +134,21 @@ class Tables:
 
     def as_rated(self) -> Rated:
         """The rated candidates as arrays."""
+        axes = dict.fromkeys(axis for row in self.rows for axis in row.ratings)
+        by_raters = dict.fromkeys(axis for row in self.rows for axis in row.raters)
         return Rated(
-            documents=_sorted_codes(self._documents, self._document_of),
-            systems=_sorted_codes(self._systems, self._system_of),
+            documents=_codes([row.doc_id for row in self.rows]),
+            systems=_codes([row.system for row in self.rows]),
             scores={key: np.array(column.rated) for key, column in self.columns.items()},
-            human={axis: np.array(values) for axis, values in self._human.items()},
-            raters=self._raters,
+            human={axis: np.array([r.ratings.get(axis, nan) for r in self.rows]) for axis in axes},
+            raters={axis: [r.raters.get(axis, ()) for r in self.rows] for axis in by_raters},
         )
 
 
-def _extend(
-    known: dict[str, int], codes: array[int], more: Mapping[str, int], more_codes: array[int]
-) -> None:
-    """Add rows whose names have numbers of their own."""
-    number_of = [known.setdefault(name, len(known)) for name in more]
-    codes.extend(number_of[code] for code in more_codes)
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(sorted(set(names)))}
 
 
-def _sorted_codes(known: Mapping[str, int], codes: array[int]) -> NDArray[np.int64]:
-    """Numbered by their names' order in place of that of first appearance."""
-    rank = {name: number for number, name in enumerate(sorted(known))}
-    found: NDArray[np.int64] = np.array([rank[name] for name in known], np.int64)[np.array(codes)]
-    return found
+def _codes(names: Sequence[str]) -> NDArray[np.int64]:
+    number_of = _numbered(names)
+    return np.array([number_of[name] for name in names], np.int64)

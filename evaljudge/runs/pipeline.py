@@ -359,7 +359,7 @@ def _findings(
         costs=_costs(job, tables, accounts),
         judged=all_judges(by_judge),
         **statistics,
-        **with_outliers(job.config, output, shards, rated),
+        **with_outliers(job.config, tables),
     )
 
 

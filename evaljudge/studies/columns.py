@@ -38,28 +38,24 @@ class Columns:
         self.readings: Trials = {}
         """Other aggregations of what a method's judge had asked."""
         self._values: dict[str, dict[str, dict[Candidate, float]]] = {}
-        self._rated: Tables | None = None
-        self._order: list[Candidate] = []
+        self._rated = Tables(())
 
     def add(
         self, output: Output, judges: Sequence[Judge], metrics: Sequence[str], label: str
     ) -> None:
         """A run's: `label` tells its columns from those of other runs."""
         self._list(judges, metrics, label)
-        rated, order, shards = Tables(()), list[Candidate](), output.shards()
-        found = ahead(lambda s: (output.cases(s), list(output.scores(s))), shards)
-        for cases, scores in found:
-            wanted: set[Candidate] = set()
+        rated, shards = Tables(()), output.shards()
+        for cases, scores in ahead(lambda s: (output.cases(s), list(output.scores(s))), shards):
+            before = rated.rated
             for case in cases:
                 rated.add(case, {})
-                mine = [(case.document.doc_id, c.system) for c in case.candidates if c.ratings]
-                wanted.update(mine)
-                order += mine
+            wanted = {(row.doc_id, row.system) for row in rated.rows[before:]}
             for score in scores:
                 if (score.doc_id, score.system) in wanted:
                     self._add(score.scorer + label, score)
-        if self._rated is None:
-            self._rated, self._order = rated, order
+        if not self._rated.cases:
+            self._rated = rated
 
     def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str) -> None:
         """Fewer draws stand before all, and a method's trials in their order."""
@@ -84,7 +80,7 @@ class Columns:
 
     def compared(self, wanted: Trials, how: AgreementConfig, seed: int) -> Averaged | None:
         """None where there is no rating to compare with."""
-        if self._rated is None or not self._order or not wanted:
+        if not self._rated.rated or not wanted:
             return None
         rated = self._rated.as_rated()
         scored = {a for trials in wanted.values() for t in trials for a in self._values.get(t, ())}
@@ -107,11 +103,11 @@ class Columns:
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
+        candidates = [(row.doc_id, row.system) for row in self._rated.rows]
+        found = {axis: columns.get(axis, columns.get(ANY_AXIS, {})) for axis in axes}
         return {
-            axis: np.array(
-                [columns.get(axis, columns.get(ANY_AXIS, {})).get(at, np.nan) for at in self._order]
-            )
-            for axis in axes
+            axis: np.array([values.get(at, np.nan) for at in candidates])
+            for axis, values in found.items()
         }
 
 
