@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from evaljudge.analysis.selection import out_of_reach
 from evaljudge.analysis.tables import Column
-from evaljudge.analysis.thresholds import out_of_reach
 from evaljudge.commands.demo import demo_config
 from evaljudge.config import Selection, load_config
 from evaljudge.engines.scripted import ScriptedEngines

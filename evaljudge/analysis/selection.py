@@ -12,8 +12,15 @@ any of them is `unscored`. `top_fraction` f of a condition keeps the ceil(f * sc
 of that scorer and axis, over all shards and whatever the other conditions say; where several
 candidates are tied at the threshold, all of them are kept, so that order never decides.
 
-`precision` keeps what reaches the lowest score that has that precision among rated candidates (see
-thresholds.py, where it is found beforehand): nothing, where no score has it.
+`precision` keeps what reaches the lowest score that has that precision among rated candidates, and
+nothing where no score has it or too little is rated to tell; a warning then says why:
+
+    {scorer: synthetic, axis: fluency, precision: 0.9, good: 4}
+
+    synthetic  4.1  3.0  2.3  1.2      from the top, the share rated 4 or higher: 1/1 2/2 2/3 3/4
+    rated        5    4    2    4      so: at least 3.0
+
+agreement/precision.py says how it is chosen, and how it is tested on other documents.
 
 Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds, then
 to write. The values that a threshold is found among lie in an index on disk: memory does not grow
@@ -32,34 +39,70 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import IO, Any
 
-from evaljudge.agreement import Precise
+from evaljudge.agreement import Precise, precise
+from evaljudge.agreement.rated import Ids, Rated
+from evaljudge.analysis.calibrated import FEW
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.thresholds import Found, Scale, scale_of, target_of
+from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Score
+from evaljudge.sections.figures import short
 from evaljudge.storage import Output, Shard, ahead
 from evaljudge.storage.index import Index, index_on_disk
 
+Scale = tuple[str, str]
+"""A scorer and an axis."""
+Target = tuple[Scale, float, float]
+"""A precision on a scale, and from which rating on a candidate is good."""
+Found = Mapping[Target, Precise | None]
+"""The threshold for each target; None where too few documents are rated."""
 Tops = Mapping[tuple[Scale, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
 SCORED = "CREATE TABLE scored (scorer TEXT, axis TEXT, value REAL);"
 NONE_FOUND: Found = MappingProxyType({})
 
 
+def scale_of(condition: Condition) -> Scale:
+    return condition.scorer, condition.axis
+
+
+def target_of(condition: Condition) -> Target | None:
+    if condition.precision is None or condition.good is None:
+        return None
+    return scale_of(condition), condition.precision, condition.good
+
+
+def targets(
+    selections: Sequence[Selection], rated: Rated, documents: Ids, resamples: int, seed: int
+) -> Found:
+    """The threshold for each precision that a condition asks for."""
+    found = dict[Target, Precise | None]()
+    for condition in (one for rule in selections for one in rule.all):
+        if (target := target_of(condition)) is not None:
+            (scorer, axis), precision, good = target
+            scores, ratings = rated.scores.get((scorer, axis)), rated.human.get(axis)
+            if scores is None or ratings is None:
+                found[target] = None
+            elif target not in found:
+                drawn = {"resamples": resamples, "seed": seed}
+                rows = documents, scores, ratings
+                found[target] = precise(*rows, good=good, target=precision, **drawn)
+    return found
+
+
 def select(
     output: Output, shards: Sequence[Shard], selections: Sequence[Selection],
-    precise: Found = NONE_FOUND,
+    found: Found = NONE_FOUND,
 ) -> list[Selected]:  # fmt: skip
     """Write every selection's two files, and remove those of selections no longer configured.
 
-    `precise`: the threshold found for each precision that a condition asks for.
+    `found`: the threshold of each precision that a condition asks for.
     """
     tops, names = _tops(output, shards, selections), [rule.name for rule in selections]
     with ExitStack() as files:
         opened = [files.enter_context(output.place.writing(f"selected/{n}.jsonl")) for n in names]
         filters = [
-            _Filter(rule, tops, precise, file)
-            for rule, file in zip(selections, opened, strict=True)
+            _Filter(rule, tops, found, file) for rule, file in zip(selections, opened, strict=True)
         ]
         for candidates in _by_shard(output, shards, {s for one in filters for s in one.scales}):
             for one in filters:
@@ -211,3 +254,52 @@ def _numbers(scores: Sequence[Score], scales: set[Scale]) -> Iterator[tuple[Scor
         value = score.value
         if (score.scorer, score.axis) in scales and value is not None and math.isfinite(value):
             yield score, value
+
+
+def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[str]:
+    """Why a selection selects nothing, whatever the candidates."""
+    return [
+        f"{_named(rule, condition)}: {why}: nothing is selected"
+        for rule in selections
+        for condition in rule.all
+        if (why := _hindrance(condition, rated, found))
+    ]
+
+
+def out_of_reach(selections: Sequence[Selection], columns: Mapping[Scale, Column]) -> Iterator[str]:
+    """Thresholds that no score of the run reaches: as a rule they are of another scale."""
+    for rule in selections:
+        for condition in rule.all:
+            column = columns.get(scale_of(condition))
+            if column is None or not column.scored:
+                continue
+            where, least, most = _named(rule, condition), condition.at_least, condition.at_most
+            if least is not None and least > column.highest:
+                highest = f"the highest is {short(column.highest)}"
+                yield f"{where}: no score reaches {short(least)} ({highest}): nothing is selected"
+            if most is not None and most < column.lowest:
+                lowest = f"the lowest is {short(column.lowest)}"
+                yield f"{where}: no score is down to {short(most)} ({lowest}): nothing is selected"
+
+
+def _named(rule: Selection, condition: Condition) -> str:
+    return f"select.{rule.name}: {condition.scorer} on {condition.axis}"
+
+
+def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
+    """Empty where there is none."""
+    target = target_of(condition)
+    if scale_of(condition) not in rated.scores:
+        axes = ", ".join(rated.axes_of(condition.scorer)) or "no axis"
+        return f"no scores there (calibrated on: {axes})"
+    if target is None:
+        return ""
+    found, (_, precision, good) = thresholds[target], target
+    if found is None:
+        return FEW
+    if not found.base.value:
+        return f"no candidate is rated {short(good)} or higher"
+    if found.threshold is None:
+        best = f"the best precision is {short(found.best)}"
+        return f"no threshold reaches {short(precision)}; {best}"
+    return ""

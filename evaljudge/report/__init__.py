@@ -4,19 +4,46 @@ same findings is the same to the byte. Text of the corpus is shown as text: it n
 markup, a terminal's command or a table's border.
 """
 
-from evaljudge.report.files import write_report
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from evaljudge.analysis.findings import Findings
 from evaljudge.report.lines import asked_line, floor_line
 from evaljudge.report.markdown import agreement_markdown
 from evaljudge.report.page import page
 from evaljudge.report.terminal import agreement_text, coverage_text, unscored_text
+from evaljudge.storage import Place
 
 __all__ = [
-    "agreement_markdown",
-    "agreement_text",
-    "asked_line",
-    "coverage_text",
-    "floor_line",
-    "page",
-    "unscored_text",
-    "write_report",
-]
+    "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line", "page",
+    "unscored_text", "write_report",
+]  # fmt: skip
+
+
+def write_report(
+    place: Place, findings: Findings, folder: str = "", others: Sequence[str] = ()
+) -> None:
+    """agreement.json and agreement.md, and the other statistics as far as there are any.
+
+    `others`: names of files that a judge may have written for an earlier report.
+    """
+    files: dict[str, Sequence[Any]] = {
+        "significance": findings.standings,
+        "axes": findings.axes,
+        "ceiling": findings.ceilings,
+        "labels": findings.labels,
+        "costs": findings.costs,
+        "without_outliers": findings.without_outliers,
+        **dict.fromkeys(others, ()),
+        **findings.judged.files,
+    }
+    place.write_json(f"{folder}agreement.json", [asdict(row) for row in findings.agreement])
+    for name, rows in files.items():
+        if rows:
+            place.write_json(f"{folder}{name}.json", [asdict(row) for row in rows])
+        else:
+            place.remove(f"{folder}{name}.json")
+    place.write(f"{folder}agreement.md", agreement_markdown(findings))

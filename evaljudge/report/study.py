@@ -1,7 +1,16 @@
-"""A study's sections in three media: study.md, a terminal's text, one HTML page.
+"""A study's tables, and their three media: study.md, a terminal's text, one HTML page.
 
-    study_markdown([methods_section("SummEval", [], table)], ["100 documents"])
-    ->  "# Methods compared\\n\\n100 documents\\n\\n## SummEval\\n…"
+| method  |                    fluency |                    average |
+| ------- | -------------------------: | -------------------------: |
+| ours    |   **0.437** [0.380, 0.490] |   **0.402** [0.350, 0.450] |
+| sampled | <ins>0.310</ins> ± 0.012 … | <ins>0.288</ins> ± 0.010 … |
+
+Methods may be defined on different documents; where they are, a second table has the documents
+behind each value, and the value on those that all methods have in common:
+
+| method | fluency: n | fluency: on all 96 |
+| ------ | ---------: | -----------------: |
+| ours   |        100 |              0.441 |
 
 The best of a column is bold and the second underlined; a terminal shows 0.437¹ and 0.310². Names
 of methods and axes come from configurations: strangers' words, as are, here, titles and sentences.
@@ -9,14 +18,18 @@ of methods and axes come from configurations: strangers' words, as are, here, ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
+from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue
+from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import template
 from evaljudge.report.screen import on_screen, wrapped
-from evaljudge.sections import Place, Placed, Section, Table
+from evaljudge.sections import Cell, Place, Placed, Section, Table
+from evaljudge.sections.figures import FEW, NONE, correlation, count, only
 from evaljudge.text import LONG, SHORT, markdown, one_line
 
 TITLE = "Methods compared"
@@ -25,6 +38,31 @@ PLACES_ON_SCREEN = "¹ The best of its column; ² the second."
 
 _RAISED: dict[Place, str] = {"best": "¹", "second": "²"}
 _STUDY = Path(__file__).with_name("study.html.j2")
+AVERAGE = "average"
+LEVEL = "sample"
+APART, UNTESTED = "‡", "°"
+ALPHA = 0.05
+INTERVALS = (
+    "In brackets: 95% percentile bootstrap intervals; whole documents are resampled, "
+    "the same for all methods and axes."
+)
+SPREAD = "±: the sample standard deviation over a method's trials, whose mean is given."
+TESTED = (
+    f"{APART} Told from the best of its column: a two-sided permutation test that turns the sign "
+    "of whole documents' differences, at 5% after Holm's correction over the column's methods. "
+    "Without the mark a method may still be worse: there is too little here to say so."
+)
+LACKING = (
+    f"{UNTESTED} Not tested against the best of its column, "
+    "as where fewer than two documents are common to both."
+)
+DOCUMENTS = "Documents behind each value, and the value on those of all methods"
+COMMON = (
+    "n: the documents where a method is defined. On all: its value on the documents where every "
+    "method with a value in the column is defined. Methods are to be compared by the latter: "
+    "other documents may be easier."
+)
+UNDEFINED = f"{NONE} No value: an average needs one on every axis, and a method one in every trial."
 
 
 def study_markdown(sections: Sequence[Section], lead: Sequence[str]) -> str:
@@ -72,3 +110,124 @@ def _raised(table: Table) -> Table:
         for row in table.rows
     ]
     return replace(table, rows=rows)
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """A method in one column."""
+
+    one: AveragedValue
+    place: Place | None
+    p_holm: float | None
+    """Beside the column's best; None for the best itself."""
+
+    @property
+    def few(self) -> str:
+        """What stands in place of all else where the documents are too few."""
+        return "" if self.one.value is None else only(LEVEL, self.one.n)
+
+    @property
+    def mark(self) -> str:
+        if self.few or self.one.value is None or self.place == "best":
+            return ""
+        if self.p_holm is None:
+            return UNTESTED
+        return APART if self.p_holm < ALPHA else ""
+
+    @property
+    def cell(self) -> Cell:
+        one, shown = self.one, correlation(self.one.value)
+        if self.few:
+            return f"{shown} ({self.few})"
+        spread = "" if one.spread is None else f" ± {correlation(one.spread)}"
+        interval = ""
+        if one.low is not None and one.high is not None:
+            interval = f" [{_bound(one.low)}, {_bound(one.high)}]"
+        beside = spread + interval + self.mark
+        return Placed(shown, self.place, beside) if self.place else shown + beside
+
+
+def methods_section(title: str, about: Sequence[str], found: Averaged) -> Section:
+    """An average of a single axis would say it again, and is left out."""
+    names = [*found.axes, *([AVERAGE] if len(found.axes) > 1 else [])]
+    columns = dict(zip(names, found.columns, strict=False))
+    rows = {
+        method.name: [
+            _figure(method.name, one, column)
+            for one, column in zip(method.columns, columns.values(), strict=False)
+        ]
+        for method in found.methods
+    }
+    cells: list[list[Cell]] = [
+        [name, *(figure.cell for figure in row)] for name, row in rows.items()
+    ]
+    caption = f"{COEFFICIENTS.get(found.coefficient, found.coefficient)}, sample level"
+    tables = [Table(caption, ["method", *columns], cells, "l" + "r" * len(columns))]
+    if not _share_documents(found):
+        tables.append(_documents(rows, columns))
+    figures = list(chain(*rows.values()))
+    return Section(title, about, tables, list(_notes(figures, columns, _share_documents(found))))
+
+
+def _figure(method: str, one: AveragedValue, column: AveragedColumn) -> _Figure:
+    """Of too few documents no value has a place."""
+    p_holm = {rival.name: rival.p_holm for rival in column.challengers}.get(method)
+    place: Place | None = None
+    if not only(LEVEL, one.n):
+        if method in column.best:
+            place = "best"
+        elif method in column.second:
+            place = "second"
+    return _Figure(one, place, p_holm)
+
+
+def _share_documents(found: Averaged) -> bool:
+    """Whether all values of a column, the average's too, rest on the same documents."""
+    return all(
+        one.n == column.common
+        for method in found.methods
+        for one, column in zip(method.columns, found.columns, strict=True)
+        if one.value is not None
+    )
+
+
+def _documents(
+    rows: Mapping[str, Sequence[_Figure]], columns: Mapping[str, AveragedColumn]
+) -> Table:
+    heads = [
+        head
+        for name, column in columns.items()
+        for head in (f"{name}: n", f"{name}: on all {count(column.common)}")
+    ]
+    cells = [
+        [name, *(cell for f in row for cell in (count(f.one.n), correlation(f.one.common)))]
+        for name, row in rows.items()
+    ]
+    return Table(DOCUMENTS, ["method", *heads], cells, "l" + "r" * len(heads))
+
+
+def _bound(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # + 0.0: no minus before 0
+
+
+def _notes(
+    all_figures: Sequence[_Figure], columns: Mapping[str, AveragedColumn], share_documents: bool
+) -> Iterator[str]:
+    figures = [figure for figure in all_figures if not figure.few]
+    if any(figure.one.low is not None for figure in figures):
+        yield INTERVALS
+    if any(figure.one.spread is not None for figure in figures):
+        yield SPREAD
+    if any(figure.p_holm is not None for figure in figures):
+        yield TESTED
+    if any(figure.mark == UNTESTED for figure in figures):
+        yield LACKING
+    if any(figure.one.value is None for figure in figures):
+        yield UNDEFINED
+    if len(figures) < len(all_figures):
+        yield FEW
+    if share_documents:
+        shared = (f"{name} {count(column.common)}" for name, column in columns.items())
+        yield f"n: all values of a column rest on the same documents: {', '.join(shared)}."
+    else:
+        yield COMMON

@@ -25,10 +25,9 @@ from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.analysis.outliers import read_outliers, with_outliers
 from evaljudge.analysis.scoring import Scored, Scoring, fit
-from evaljudge.analysis.selection import select
+from evaljudge.analysis.selection import out_of_reach, select, targets, unmet
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
-from evaljudge.analysis.thresholds import out_of_reach, targets, unmet
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError

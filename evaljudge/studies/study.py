@@ -24,8 +24,12 @@ from evaljudge.errors import UserError
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.report import asked_line, floor_line
-from evaljudge.report.methods import methods_section
-from evaljudge.report.study import study_markdown, study_page, study_text
+from evaljudge.report.study import (
+    methods_section,
+    study_markdown,
+    study_page,
+    study_text,
+)
 from evaljudge.runs.job import make_job
 from evaljudge.runs.pipeline import DONE, Outcome, Watcher, run
 from evaljudge.runs.planning import Plan, known_briefs, make_plan

@@ -18,17 +18,15 @@ from evaljudge.agreement import (
     averaged,
 )
 from evaljudge.analysis.findings import Findings
-from evaljudge.report.methods import (
+from evaljudge.report.study import (
     COMMON,
     LACKING,
+    PLACES,
+    PLACES_ON_SCREEN,
     SPREAD,
     TESTED,
     UNDEFINED,
     methods_section,
-)
-from evaljudge.report.study import (
-    PLACES,
-    PLACES_ON_SCREEN,
     study_markdown,
     study_page,
     study_text,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.selection import select, share_of
-from evaljudge.analysis.thresholds import Target
+from evaljudge.analysis.selection import Target, select, share_of
 from evaljudge.config import Condition, Selection
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import lines as report_lines
