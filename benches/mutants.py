@@ -80,7 +80,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "agreement/averaged.py": ("agreement/test_averaged.py",),
     "agreement/calibration.py": ("agreement/test_calibration.py",),
-    "agreement/ceiling.py": ("agreement/test_ceiling_by_definition.py",),
+    "agreement/agree.py": ("agreement/test_ceiling_by_definition.py",),
     "agreement/coefficients.py": (
         "agreement/test_agreement_literals.py",
         "agreement/test_significance_exchange.py",

@@ -43,7 +43,7 @@ summary.py for what they then mean).
 """
 
 from .accuracy import MAX_COMPARED
-from .agree import Agreement, AxisPair, agreements, among
+from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from .bootstrap import LEVELS, Level, Measured, Resampled
 from .calibration import (
@@ -54,7 +54,6 @@ from .calibration import (
     cross_fitted,
     fit_isotonic,
 )
-from .ceiling import Ceiling, ceiling
 from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
 from .compare import Comparison, compare
 from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha

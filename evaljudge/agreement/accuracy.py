@@ -2,10 +2,9 @@
 
 scores [1 2 2.1], human [1 2 2] -> epsilon 0.1: 2 and 2.1 are tied for both -> accuracy 3 of 3
 
-A scorer rarely gives two texts the same number, people often do. So scores are tied where they
-differ by at most epsilon, and epsilon is the smallest that makes most pairs agree in order or in
-being tied. An epsilon of NaN says that accuracy was not asked for, or that there were too many
-pairs to look at: then accuracy is NaN and costs nothing.
+A scorer rarely gives two texts the same number, but people often do. So scores are tied where they
+differ by at most epsilon: the smallest with which most pairs agree in order or in being tied. An
+epsilon of NaN means that accuracy was not asked for, or that there are too many pairs: it is NaN.
 """
 
 from collections.abc import Sequence
@@ -60,18 +59,13 @@ class PairOrders:
 
 
 def pair_orders(x: Floats, y: Floats) -> PairOrders:
-    shape = *x.shape, x.shape[-1]
-    found = PairOrders(
-        np.empty(shape, np.int8), np.empty(shape, np.int8), np.empty(shape, np.float32)
+    apart = np.empty((*x.shape, x.shape[-1]), np.float32)
+    np.subtract(x[..., None], x[..., None, :], out=apart)
+    return PairOrders(
+        scores=signs(x[..., None], x[..., None, :]),
+        human=signs(y[..., None], y[..., None, :]),
+        apart=np.abs(apart, out=apart),
     )
-    step = max(1, BUDGET // max(1, x.size))
-    for start in range(0, x.shape[-1], step):
-        rows = slice(start, start + step)
-        some_x, all_x = x[..., rows, None], x[..., None, :]
-        found.scores[..., rows, :] = signs(some_x, all_x)
-        found.human[..., rows, :] = signs(y[..., rows, None], y[..., None, :])
-        found.apart[..., rows, :] = np.abs(some_x - all_x)
-    return found
 
 
 def calibrated(parts: Sequence[Gaps]) -> float:

@@ -10,21 +10,20 @@
 Columns are the axes of `human` in its order, and then the average: the mean of the axes' values,
 undefined where any of them is.
 
-A method of several trials has the mean of its trials' values, undefined where any trial's is, and
-`spread`, their sample standard deviation. Its interval is of that mean.
+A method of several trials has the mean of its trials' values (undefined where any trial's is), an
+interval of that mean, and `spread`, the sample standard deviation of the trials.
 
-A method's value is over the documents where it is defined, which may be others than another
-method's. So `common` is given too: its value over the documents of an axis where all methods that
-have a value there are defined, in every trial; the column counts these documents.
+Methods may be defined on different documents. So `common` is a method's value on the documents of
+an axis where all methods with a value there are defined, in every trial; the column counts these.
 
-Intervals resample whole documents, the same for all methods and axes. A tie holds up to rounding:
-all that are tied share the place.
+Intervals resample whole documents, the same for all methods and axes. Methods that are equal but
+for rounding share their place.
 
 The test: if two methods were alike, a document's difference between their correlations could as
 well have the other sign. Signs are drawn for whole documents, on all axes together; the statistic
 is the mean (over axes) of the mean difference over documents where both methods have a correlation,
-each the mean of the trials that have one. So the tests of single axes too exchange whole documents.
-`against_best` exchanges candidates' scores, and its p may differ.
+each the mean of the trials that have one. `against_best` exchanges candidates' scores instead, so
+its p may differ.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,8 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .bootstrap import estimated, on_one_thread, replicated
 from .coefficients import Correlation
-from .compare import EQUAL
-from .levels import group_correlations
+from .compare import EQUAL, group_correlations
 from .pairs import Codes, Floats, paired
 from .sample import weighted_means
 from .significance import Challenger, challengers

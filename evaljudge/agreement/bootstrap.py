@@ -6,7 +6,6 @@ ratio_of_sums([3, 1], [4, 4], …) -> 0.5, from 0.25 to 0.75
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, wraps
 from typing import Literal, ParamSpec, TypeVar, get_args
 
 import numpy as np
@@ -20,6 +19,7 @@ Resampled = Literal["documents", "systems", "both"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 TAILS = (2.5, 97.5)
 SYSTEMS = 2  # systems are drawn from a stream of their own: documents, from the bare seed
+_LIBRARIES = ThreadpoolController()  # those loaded by now: numpy's and scipy's
 P = ParamSpec("P")
 R = TypeVar("R")
 Spread = tuple[float | None, float | None, float | None]  # a value and its 95% interval
@@ -134,16 +134,5 @@ def on_one_thread(statistic: Callable[P, R]) -> Callable[P, R]:
 
     On two cores, 1,000 resamples of documents and systems take three times as long with two.
     """
-
-    @wraps(statistic)
-    def limited(*given: P.args, **named: P.kwargs) -> R:
-        with _libraries().limit(limits=1, user_api="blas"):
-            return statistic(*given, **named)
-
+    limited: Callable[P, R] = _LIBRARIES.wrap(limits=1, user_api="blas")(statistic)
     return limited
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Those loaded by now; numpy's and scipy's are."""
-    return ThreadpoolController()

@@ -3,23 +3,21 @@
     >>> calibration(documents, scores, ratings).error_after
     Measured(value=0.41, low=0.37, high=0.45, n=360)
 
-The map is an isotonic regression, which pools what falls:
+The map is an isotonic regression, so it never falls:
 scores [1 2 2 3], ratings [1 4 2 2] -> knots 1: 1, 2: 8/3, 3: 8/3; a score of 1.5 becomes 11/6, one
-of 0 becomes 1, one of 9 becomes 8/3. Equal scores are one point, with their ratings' mean. A score
-between two knots lies on the line between them; one beyond the last knot gets its rating. The map
-only rises: of scores that fall where ratings rise, only the mean rating is left.
+of 0 becomes 1, one of 9 becomes 8/3. Equal scores are one point, with the mean of their ratings.
+Between two knots the map is a line; beyond the last knot it is flat.
 
-A document's scores are calibrated by maps that were fitted on the pairs of the other folds alone:
-no document calibrates itself. How documents are divided into folds (see folds.py) is chance, so it
-is done DIVISIONS times, and a calibrated score is the mean over the divisions. A document without a
-pair has no fold, and takes the map of all documents; so does any new one.
+A document's scores are calibrated by maps fitted on the other folds (see folds.py), so that no
+document calibrates itself. Folds are drawn at random, so this is done DIVISIONS times, and a
+calibrated score is the mean. A document without a pair has no fold, and takes the map of all
+documents; so does any new one.
 
 Errors are mean absolute errors over the pairs: of the scores as they are (which means something
-only where they are on the people's scale), of the other folds' mean rating in place of every score
-(the mean over the divisions, too), and of the calibrated values; `less` is by what share the third
-is smaller than the second. Spearman's is that of the sample level. A map is flat in places, which
-ties values: a document can lose its coefficient by that, and `n` counts those that have one.
-Intervals resample documents, as everywhere in the package; the maps stay as they were fitted.
+only on the people's scale), of the other folds' mean rating in place of every score, and of the
+calibrated values; `less` is by what share the third is smaller than the second. Spearman's is that
+of the sample level; `n` counts the documents that have one, since a flat map ties values. Intervals
+resample documents; the maps stay as they were fitted.
 """
 
 from collections.abc import Sequence

@@ -43,9 +43,10 @@ from .coefficients import (
     quotient,
     row_correlations,
 )
-from .levels import ROUNDING, group_correlations, level_values, settled, standard, system_means
 from .pairs import Floats, Pairs, paired, stacked
+from .sample import document_correlations
 from .summary import sampled_documents
+from .system import ROUNDING, settled, standard, system_means
 
 Exchange = Literal["both", "systems", "documents"]
 Swapped = NDArray[np.bool_]  # (exchanges, candidates)
@@ -64,6 +65,25 @@ class Comparison:
     p_williams: float | None  # two-sided; None where it is not defined
     n: int  # documents (sample), systems (system) or candidates (summary) behind the difference
     sampled: bool = False  # p_permutation comes from a seeded sample of documents
+
+
+def group_correlations(pairs: Pairs, level: Level, coefficient: Correlation) -> Floats:
+    """One per document at sample level, else a single one; NaN where undefined."""
+    index = COEFFICIENTS.index(coefficient)
+    if level == "sample":
+        found: Floats = document_correlations(pairs)[index]
+        return found
+    return correlations(*level_values(pairs, level))[index, None]
+
+
+def level_values(pairs: Pairs, level: Level) -> tuple[Floats, Floats]:
+    """The two lists that are correlated: of systems' means, or of all candidates."""
+    if level == "summary":
+        return pairs.scores, pairs.human
+    scores, human = (
+        system_means(pairs, standard(side)[None])[0] for side in (pairs.scores, pairs.human)
+    )
+    return scores, human
 
 
 def compare(

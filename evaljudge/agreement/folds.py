@@ -1,12 +1,11 @@
-"""Whole documents divided into folds, so that what is fitted on the others is tried on each.
+"""Whole documents divided into folds, so that what is fitted on the others is tested on each.
 
-documents [7 7 9 4], ratings [3 nan 2 5], all scored, 2 folds -> 7, 9 and 4 in folds 0, 1, 0 or
-another such order
+documents [7 7 9 4], ratings [3 nan 2 5], all scored, 2 folds -> 7, 9 and 4 in folds 0, 1, 0
 
 Only documents with a pair (a score and a rating) get a fold, in the order of a hash of the seed,
-the division and the document's name: the order of the rows changes nothing. The sizes of folds
-differ by one document at most. Each of several divisions draws anew, and the numbers of the folds
-run on. Where every fold is one document all divisions are alike, so there is one.
+the division and the document's name: the order of the rows changes nothing. Each of several
+divisions draws anew, and the numbers of the folds run on. Where every fold is one document all
+divisions are alike, so there is one.
 """
 
 from dataclasses import dataclass

@@ -4,10 +4,10 @@
     LabelAgreement(value=0.5, low=0.5, high=1.0, n=4, skipped=0)
 
 kappa = 1 - D_o / D_e: the mean distance between the two labels of a unit, over the mean distance
-if each rater gave the same labels at random. Labels are apart by 1 (plain), by their difference
-(linear) or by its square (quadratic): 1, 2 and 5 are labels of the scale 1..5. Where either rater
-gives one label throughout, agreement cannot be told from chance: kappa is None, and so it is of
-such a resample. It is None too where more than MOST_LABELS labels occur: those are measurements.
+if each rater gave the same labels at random. The distance is 1 (plain), the labels' difference
+(linear) or its square (quadratic). Where either rater gives one label throughout, agreement cannot
+be told from chance: kappa is None, and so it is where more than MOST_LABELS labels occur, which are
+measurements.
 
     >>> krippendorff_alpha([[1, 1], [1, 2], [2, 2], [3, nan]], [0, 0, 1, 1], metric="nominal")
     LabelAgreement(value=0.4444444444444444, low=..., high=..., n=3, skipped=1)

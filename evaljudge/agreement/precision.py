@@ -3,16 +3,14 @@
     >>> precise([0, 0, 1, 1], [.9, .2, .8, .1], [5, 1, 4, 2], good=4, target=0.9).threshold
     0.8
 
-A candidate is good where people rated it `good` or higher. The threshold is the lowest score that
-itself reaches the target: of all candidates that score so high or higher, at least that share is
-good. It is so the one that selects most; a higher one may miss the target again, as precision
-needs not rise with the score. Equal scores are selected together or not at all.
+A candidate is good where people rated it `good` or higher. The threshold is the lowest score such
+that, of all candidates with this score or a higher one, at least the target share is good. It
+selects the most; a higher one may miss the target, since precision need not rise with the score.
 
-A threshold is tested on documents that it was not chosen on: each fold is selected from by the
-threshold of the others, and selects nothing where these have none. Precision, recall and the
-selected share are of all folds pooled. They may miss the target: a threshold looks best on the
-documents where it was chosen. Only pairs (see folds.py) count. Intervals resample documents, as
-everywhere in the package; the thresholds stay as they were chosen.
+Each fold is tested with the threshold of the others, and selects nothing where these have none.
+Precision, recall and the selected share are of all folds pooled. They may miss the target: a
+threshold looks best on the documents where it was chosen. Only pairs (see folds.py) count.
+Intervals resample documents; the thresholds stay as they were chosen.
 """
 
 from dataclasses import dataclass

@@ -5,10 +5,10 @@
     >>> preferences(votes)[0].first_twice
     1
 
-A pair asked in both orders is its own control: the same candidate should win twice. Where the same
-position won twice, the position decided; of a judge without a preference, that would be the first
-as often as the second. The exact p of this takes pairs for independent, which those of a document
-are not: where the interval, which resamples documents, holds 1/2, believe the interval.
+In a pair asked in both orders, the same candidate should win twice. Where the same position won
+twice, the position decided; without a preference it is the first as often as the second. The exact
+p of this takes pairs for independent, which those of one document are not: where the interval,
+which resamples documents, holds 1/2, believe the interval.
 """
 
 from collections import defaultdict
@@ -63,9 +63,15 @@ def preferences(votes: Iterable[Vote], *, resamples: int = 1000, seed: int = 0) 
 
 def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> Preference:
     documents = sorted({vote.document for vote in votes})
+    place = {document: index for index, document in enumerate(documents)}
 
     def share(held: Iterable[tuple[int, bool]]) -> Measured:
-        return _share(held, documents, resamples, seed)
+        """Of (document, whether it held); documents without one are resampled all the same."""
+        true, counted = np.zeros((2, len(place)))
+        for document, holds in held:
+            true[place[document]] += holds
+            counted[place[document]] += 1
+        return ratio_of_sums(true, counted, resamples, seed, n=int(counted.sum()))
 
     decided = [vote for vote in votes if vote.position]
     pairs = list(_asked_both_ways(votes))
@@ -93,15 +99,3 @@ def _asked_both_ways(votes: Iterable[Vote]) -> Iterator[tuple[Vote, Vote]]:
     for (document, first, second), ones in by_order.items():
         if first < second:
             yield from zip(ones, by_order.get((document, second, first), ()), strict=False)
-
-
-def _share(
-    held: Iterable[tuple[int, bool]], documents: Sequence[int], resamples: int, seed: int
-) -> Measured:
-    """Of (document, whether it held), where documents without one are drawn all the same."""
-    place = {document: index for index, document in enumerate(documents)}
-    true, counted = np.zeros((2, len(place)))
-    for document, holds in held:
-        true[place[document]] += holds
-        counted[place[document]] += 1
-    return ratio_of_sums(true, counted, resamples, seed, n=int(counted.sum()))

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from .bootstrap import Level, on_one_thread
 from .coefficients import BUDGET, Correlation
-from .compare import EQUAL, Comparison, Exchange, compare
-from .levels import group_correlations
+from .compare import EQUAL, Comparison, Exchange, compare, group_correlations
 from .pairs import Floats, paired
 
 FEWEST_SHARED = 2  # documents

@@ -1,11 +1,10 @@
 """Summary level: the statistics of all candidates pooled.
 
 On more than MAX_POOLED pairs correlations stay exact, and intervals come from a seeded sample of
-whole documents. They then estimate the intervals that all documents would give: the sample's own
-spread around the exact value, narrowed from its D' documents to all D as far as it comes from
-resampling documents, not systems. The width is as noisy as any estimated from D' documents: by
-about one part in sqrt(2 D'). Accuracy, which needs all pairs, is that of the sample, with the
-sample's own interval, and `n` counts the sample's candidates.
+whole documents: the sample's spread around the exact value, narrowed from its D' documents to all D
+as far as it comes from resampling documents, not systems. The width is off by about one part in
+sqrt(2 D'). Accuracy, which needs all pairs, is that of the sample, with the sample's own interval,
+and `n` counts the sample's candidates.
 
 No resample is built. A candidate whose document was drawn twice and whose system three times weighs
 six. Weights are whole numbers, so weighted ranks, ties and concordances are exactly those of the

@@ -10,6 +10,7 @@ from .bootstrap import Draws, Estimate
 from .coefficients import COEFFICIENTS, quotient, row_correlations
 from .pairs import Floats, Pairs
 
+ROUNDING = 1e-12  # standard scores that differ by less are equal
 ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
 
 
@@ -75,3 +76,26 @@ def _sums(pairs: Pairs, values: Floats) -> SystemSums:
 def _table(pairs: Pairs, values: Floats) -> sparse.csr_array:
     shape = (pairs.document_count, pairs.system_count)
     return sparse.csr_array((values, (pairs.documents, pairs.systems)), shape=shape)
+
+
+def system_means(pairs: Pairs, values: Floats) -> Floats:
+    """(rows, candidates) of standard scores -> (rows, systems)."""
+    size = pairs.systems.size
+    members = sparse.csr_array(
+        (np.ones(size), (np.arange(size), pairs.systems)), shape=(size, pairs.system_count)
+    )
+    means: Floats = (values @ members) / np.bincount(pairs.systems)
+    return settled(means)
+
+
+def settled(values: Floats) -> Floats:
+    """Standard scores without the last bits, which would break ties or invent them."""
+    return np.rint(values / ROUNDING) * ROUNDING
+
+
+def standard(values: Floats) -> Floats:
+    """Zero mean and unit deviation; all zeros where nothing varies."""
+    if values.size == 0 or values.min() == values.max():
+        return np.zeros_like(values)
+    scores: Floats = (values - values.mean()) / values.std()
+    return scores

@@ -12,12 +12,10 @@ the votes most likely, with `smoothing` votes added for every label, and for eve
 to a true label (the mode of a symmetric Dirichlet prior of 1 + smoothing). The posterior of an item
 then weighs each vote by what that voter's votes have turned out to mean.
 
-Policy:
 - The start is each item's majority, evenly among labels that tie; it decides which label is which.
   So a voter who is always wrong is read the other way round, but not a majority of such voters.
-- A missing vote says nothing. An item without votes estimates nothing; its posterior is the shares.
-- A label that nobody gives is true of no item. It would otherwise attract the items on which voters
-  disagree.
+- An item without votes estimates nothing; its posterior is the shares.
+- A label that nobody gives is true of no item. It would attract items on which voters disagree.
 - Where no item has three votes, many shares and confusions make the votes equally likely: no step
   is taken, `identified` is False, and the posterior is the start.
 """

@@ -7,8 +7,8 @@ calibration.json   [{"scorer": "unieval.calibrated", "of": "unieval", "axis": "c
 selected/unieval-coherence.jsonl   {"doc_id": "d1", "system": "A", "text": "…",
                                     "values": {"unieval": {"coherence": 0.99}, …}}
 
-The first is read by `evaljudge agree --scores`. Selected are all candidates, rated or not, that
-reach the threshold chosen on all documents; where none was found there is no file.
+`evaljudge agree --scores` reads the first. All candidates, rated or not, that reach the threshold
+chosen on all documents are selected; where none was found there is no file.
 """
 
 from __future__ import annotations

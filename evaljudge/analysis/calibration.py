@@ -5,14 +5,10 @@
     synthetic.calibrated  fluency    2.41  3.75  unscored     in units of the ratings of fluency
 
 A scorer's axis meets the human axis of the same name; a scorer without axes is calibrated to each.
-Maps are fitted on the rated candidates once all shards are scored, in folds of whole documents: the
-scores of a document that was fitted on take maps of the other folds (the mean over several
-divisions into folds), so none calibrates itself; those of any other document, the map of all (see
-agreement/calibration.py). The order of the corpus' rows changes nothing. Then the shards are read
-again, one at a time, and every score file is written with the calibrated scores beside the others.
-
-The maps lie in report/calibration.json. Nothing is asked for them, so they change freely between
-reports.
+Maps are fitted on the rated candidates once all shards are scored, in folds of whole documents, so
+that no document calibrates itself (see agreement/calibration.py). Then the shards are read again,
+one at a time, and every score file is written with the calibrated scores beside the others. The
+maps lie in report/calibration.json; no model is asked for them.
 """
 
 from __future__ import annotations

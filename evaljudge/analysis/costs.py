@@ -3,9 +3,9 @@
     accounts.costs(documents=100, scores={("synthetic", "fluency"): 1597})
     ->  [CostRow("judge", "synthetic", "fluency", asks=8000, …, seconds=61.3, …), …]
 
-Seconds are shared out, not measured apart: cases of many shards are open over one engine, which
-answers for all judges and axes at once. What each worker took in all, loading its model included,
-is divided by the tokens that it computed for each stage, judge and axis.
+One engine answers for all judges and axes at once, so seconds cannot be measured apart: what each
+worker took in all, loading its model included, is divided in proportion to the tokens that it
+computed for each stage, judge and axis.
 """
 
 from __future__ import annotations
@@ -128,10 +128,8 @@ class Accounts:
 
 
 def _computed(tokens: Tokens) -> int:
-    """What seconds are divided by: a generated token counts as much as a prefilled one.
-
-    Both go through the whole model once. A generated one waits for its turn besides, but all that
-    are generated at once share it, and how many those were no receipt tells.
+    """What seconds are divided by: a generated token counts as much as a prefilled one, since both
+    go through the whole model once, and receipts do not say how many are generated at once.
     """
     return tokens.prefilled + tokens.generated
 

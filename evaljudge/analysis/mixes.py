@@ -5,12 +5,11 @@
 
 Nothing is standardised: a scorer of a wider range counts for more, unless a weight brings it to the
 range of the others. Gigant et al. (2024) print plain sums, but their released code divides the
-ratings of an LLM by 5 and chrF by 100, and takes away a hundredth of ESTIME. The `chrf` measured
-here lies in 0..1 already and needs no weight; scores given in 0..100 do.
+ratings of an LLM by 5 and chrF by 100, and subtracts a hundredth of ESTIME. (`chrf` here is 0..1.)
 
 A mix has values on the axes that all of its scorers have; one without axes goes with any. A
 candidate that one of them left unscored is unscored. A name may hold `+`, `-` or `*` itself: the
-longest known name that fits is meant.
+longest known name that fits is taken.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
     {"doc_id": "d1", "system": "A", "axis": "coherence", "why": "one rater mistook the document"}
     {"doc_id": "d7"}                                  every rating of every candidate of d7
 
-All else in a report stays on all ratings. What is left out is a person's decision, and as a rule
-taken after the scores were seen, so that agreement without it looks better than it is: hence the
-two stand side by side, never the second alone.
+All else in a report stays on all ratings. Which ratings are wrong is a person's decision, often
+taken after the scores were seen, so agreement without them looks better than it is: the report
+shows both.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     scoring = Scoring(out="runs/first", judges=…, metrics=["rouge1"], …)
     scoring(shard)  ->  Scored: its score file is written; its tables and collectors are given back
 
-Workers score shard by shard; the driver adds up what they give back, in the order of the shards, so
-that the result does not depend on who did what. A judge whose arithmetic needs the whole run reads
-all its verdicts before any is scored. What it fitted lies in report/fitted.json, and the signature
-of its scores ends with a hash of that.
+Workers score shard by shard; the driver adds up what they return, in the order of the shards, so
+that the result does not depend on which worker did what. A judge whose arithmetic needs the whole
+run reads all its verdicts before any is scored. What it fitted lies in report/fitted.json, and the
+signature of its scores ends with a hash of that.
 """
 
 from __future__ import annotations

@@ -30,38 +30,38 @@ class Column:
     """The scores of one scorer on one axis: counted, summed per system, kept where rated."""
 
     reasons: Counter[str] = field(default_factory=Counter)
-    scored: int = 0
-    sums: dict[str, list[float]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    """By system, how many are scored."""
+    sums: dict[str, float] = field(default_factory=dict)
     rated: array[float] = field(default_factory=lambda: array("d"))
     lowest: float = inf
     highest: float = -inf
+
+    @property
+    def scored(self) -> int:
+        return self.counts.total()
 
     def add(self, score: Score, is_rated: bool) -> None:
         if score.value is None:
             self.reasons[score.reason] += 1
         else:
-            self.scored += 1
-            self._add_sum(score.system, score.value, 1)
-            self._widen(score.value, score.value)
+            self._add({score.system: 1}, {score.system: score.value}, score.value, score.value)
         if is_rated:
             self.rated.append(nan if score.value is None else score.value)
 
     def __iadd__(self, other: Column) -> Self:
         self.reasons.update(other.reasons)
-        self.scored += other.scored
-        for system, (total, count) in other.sums.items():
-            self._add_sum(system, total, count)
         self.rated.extend(other.rated)
-        self._widen(other.lowest, other.highest)
+        self._add(other.counts, other.sums, other.lowest, other.highest)
         return self
 
-    def _widen(self, lowest: float, highest: float) -> None:
+    def _add(
+        self, counts: dict[str, int], sums: dict[str, float], lowest: float, highest: float
+    ) -> None:
+        self.counts.update(counts)
+        for system, total in sums.items():
+            self.sums[system] = self.sums.get(system, 0.0) + total
         self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
-
-    def _add_sum(self, system: str, value: float, count: float) -> None:
-        total = self.sums.setdefault(system, [0.0, 0])
-        total[0] += value
-        total[1] += count
 
 
 class RatedCandidate(NamedTuple):
@@ -127,9 +127,9 @@ class Tables:
 
     def systems(self) -> list[SystemMean]:
         return [
-            SystemMean(*key, system, total / count, int(count))
+            SystemMean(*key, system, total / column.counts[system], column.counts[system])
             for key, column in self.columns.items()
-            for system, (total, count) in sorted(column.sums.items())
+            for system, total in sorted(column.sums.items())
         ]
 
     def as_rated(self) -> Rated:

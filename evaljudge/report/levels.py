@@ -181,7 +181,7 @@ def intervals(findings: Findings) -> str:
 
 
 def of_documents(findings: Findings) -> list[str]:
-    """Said of other intervals, where the agreement's are not of documents as they always are."""
+    """A note on other intervals, which are always of documents, where the agreement's are not."""
     if findings.resampled == "documents":
         return []
     return [f"In brackets, here: 95% intervals; {_RESAMPLED['documents']}."]

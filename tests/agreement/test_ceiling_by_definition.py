@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from evaljudge.agreement import LEVELS, agreements
+from evaljudge.agreement.agree import Ceiling, ceiling
 from evaljudge.agreement.bootstrap import interval, multiplicities
-from evaljudge.agreement.ceiling import Ceiling, ceiling
 from evaljudge.agreement.coefficients import CORRELATIONS
 
 Row = tuple[int, int, list[float]]  # document, system, a rating or NaN per rater

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaljudge.agreement.ceiling import ceiling
+from evaljudge.agreement.agree import ceiling
 from evaljudge.analysis.tables import Tables
 from evaljudge.corpora.fragment import Ratings, ratings_of
 from evaljudge.records import Case
