@@ -31,7 +31,7 @@ from evaljudge.records import Score
 from evaljudge.storage import Place
 
 VERSION = 2
-"""Of what a calibrated value means."""
+"""Rises when a calibrated value changes its meaning."""
 SUFFIX = ".calibrated"
 LONGEST_NAME = 60
 NOT_FINITE = "the score is no finite number"
@@ -52,12 +52,12 @@ class Fit:
 
     scorer: str
     own: str
-    """The scorer's axis, that of no axis too."""
+    """The scorer's own axis, which may be ANY_AXIS."""
     axis: str
     fitted: CrossFitted
     folds_of: Mapping[str, Sequence[int]]
-    """By document, of those that were fitted on: its fold in each division; its scores take the
-    mean of these folds' maps."""
+    """The fold in each division of every fitted document; its scores take the mean of the maps of
+    these folds."""
     unscored: int
     """Candidates rated on the axis, without a score."""
     seed: int
@@ -161,7 +161,7 @@ class Calibrated:
 
 
 def write_calibrated(place: Place, found: Calibrated) -> None:
-    """The values first, what they rest on last."""
+    """The values first, and calibration.json, which describes them, last."""
     candidates = found.candidates
     values = (line for row in found.rows for line in _values(candidates, row))
     _write_lines(place, "calibrated.jsonl", values)
@@ -212,7 +212,7 @@ def _selected(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, 
 
 
 def _files(rows: Sequence[CalibratedRow]) -> list[str]:
-    """Names of strangers as names of files; two that become one are numbered."""
+    """File names made of scorers' and axes' names; equal ones are numbered."""
     taken: dict[str, str] = {}
     for row in rows:
         name = f"{row.fit.scorer}-{row.fit.axis}"

@@ -20,7 +20,7 @@ from evaljudge.records import Tokens
 
 Receipt = Mapping[str, Any]
 Part = tuple[str, str, str]
-"""Of what was asked: a stage, a judge and an axis."""
+"""A stage, a judge and an axis."""
 Parts = dict[Part, Tokens]
 LOW_MEAN_MASS = 0.5
 COUNTED = "asks requests prompt cached prefilled generated floor further".split()
@@ -76,7 +76,7 @@ class Accounts:
     def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
         """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.
 
-        None at all where any receipt lacks the axes: a part would pass for the whole.
+        Empty where any receipt lacks the axes, since the sum would be only a part of the cost.
         """
         if not self._all_have_axes:
             return []
@@ -91,7 +91,7 @@ class Accounts:
         return rows
 
     def _shares(self) -> dict[Part, tuple[float, float]]:
-        """Of all workers' seconds, and of these times their GPUs.
+        """Each part's share of all workers' seconds, and of their GPU seconds.
 
         The seconds of a worker that computed nothing are divided as all that was computed is.
         """

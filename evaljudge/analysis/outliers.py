@@ -33,7 +33,7 @@ Candidate = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Outlier:
-    """None: all of them."""
+    """A row of the file; None stands for all systems, or all axes."""
 
     doc_id: str
     system: str | None = None

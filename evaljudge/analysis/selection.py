@@ -175,7 +175,7 @@ class _Filter:
         return Selected(self.rule.name, rule, *counts, thresholds)
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
-        """What the condition's words came to, in numbers."""
+        """The thresholds that top_fraction and precision led to."""
         known = {"scorer": condition.scorer, "axis": condition.axis}
         if (top := condition.top_fraction) is not None:
             yield known | {"top_fraction": top, "value": self.tops[scale_of(condition), top]}
@@ -287,7 +287,7 @@ def _named(rule: Selection, condition: Condition) -> str:
 
 
 def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
-    """Empty where there is none."""
+    """Why the condition selects nothing; empty where it can."""
     target = target_of(condition)
     if scale_of(condition) not in rated.scores:
         axes = ", ".join(rated.axes_of(condition.scorer)) or "no axis"

@@ -2,7 +2,7 @@
 
     agreement_of(AgreeOptions(cases="cases.jsonl", metrics={"importance": {}}))
 
-Without scores or metrics it tells how far the ratings agree among themselves.
+Without scores or metrics it shows how far the ratings agree among themselves.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.storage import Place
 
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
-"""Why a value that was measured is none."""
+"""Why a metric gave a candidate no value."""
 Axes = Mapping[str, Sequence[str]]
 """Of each scorer."""
 
@@ -109,7 +109,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
 
 
 def _unmet(rated: Rated) -> Iterator[str]:
-    """Scorers whose axis nobody rated: a slip of spelling, mostly."""
+    """Scorers whose axis nobody rated: mostly a spelling mistake."""
     for scorer, axis in rated.scores:
         if axis != ANY_AXIS and axis not in rated.human:
             yield f"{scorer}: no rating to compare with: {unknown('human axis', axis, rated.human)}"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from evaljudge.agreement import Rival, Standing
 from evaljudge.analysis.findings import Findings
 from evaljudge.report.levels import COEFFICIENTS
-from evaljudge.sections import Cell, Named, Section, Table, listed
-from evaljudge.sections.figures import SAMPLED, correlation, count, only, probability
+from evaljudge.sections import Cell, Named, Section, Table
+from evaljudge.sections.figures import NONE, SAMPLED, correlation, count, only, probability
 
 TITLE = "Who is best"
 TESTED = (
@@ -79,7 +79,8 @@ def _standing(row: Standing, units: int | None) -> list[Cell]:
     ]
     level = f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level
     leader = [Named(row.best, ", ".join(filter(None, [correlation(row.value), few])))]
-    return [row.axis, level, leader, *map(listed, (close, apart, _not_compared(row)))]
+    others = close, apart, _not_compared(row)
+    return [row.axis, level, leader, *(names or NONE for names in others)]
 
 
 def _not_compared(row: Standing) -> list[Named]:

@@ -11,9 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from evaljudge.analysis.findings import CostRow, Findings
@@ -52,20 +51,19 @@ def cost(findings: Findings) -> Section:
     rows = _by_judge_and_axis(findings.costs)
     on_gpus = any(row.gpu_seconds for row in rows)
     heads = ["asks", "prompt", "further", "prefilled", "generated", "seconds"]
-    in_all = partial(_in_all, on_gpus)
+    in_all = [_in_all(on_gpus, row) for row in rows]
     tables = [_table("In all", heads + ["GPU seconds"] * on_gpus, rows, in_all)]
     for what in ("document", "score"):
-        each = partial(_each, f"{what}s")
-        tables.append(
-            _table(f"For one {what}", [f"{what}s, each:", *heads[:2], *heads[3:]], rows, each)
-        )
+        each = [_each(f"{what}s", row) for row in rows]
+        heads_each = [f"{what}s, each:", *heads[:2], *heads[3:]]
+        tables.append(_table(f"For one {what}", heads_each, rows, each))
     notes = [ASKED, SHARED, f"{SECONDS} {GPU_SECONDS}" if on_gpus else SECONDS, EACH]
     return Section(COST, [], tables, notes)
 
 
 def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:
-    """The stages of each together, and then a total: all rows are of the same documents, and each
-    is of scores of its own.
+    """A row with the stages of each added up, then a total: documents are the same in all rows,
+    scores differ.
     """
     stages: dict[tuple[str, str], list[CostRow]] = {}
     for row in costs:
@@ -98,15 +96,12 @@ def _each(what: str, row: CostRow) -> list[str]:
 
 
 def _average(number: float) -> str:
-    """Tenths where they tell something."""
+    """With tenths below 1,000."""
     return f"{number:,.1f}" if number < 1000 else f"{number:,.0f}"
 
 
 def _table(
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[CostRow],
-    figures: Callable[[CostRow], list[str]],
+    title: str, heads: Sequence[str], rows: Sequence[CostRow], figures: Sequence[list[str]]
 ) -> Table:
-    cells = [[row.judge, row.axis, *figures(row)] for row in rows]
+    cells = [[row.judge, row.axis, *own] for row, own in zip(rows, figures, strict=True)]
     return Table(title, ["judge", "axis", *heads], cells, "ll" + "r" * len(heads), lead=2)

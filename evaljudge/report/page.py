@@ -2,8 +2,8 @@
 
     page(findings)  ->  "<!doctype html>\\n<html lang=\\"en\\">…"
 
-Names and texts of a corpus are strangers' words. The template (page.html.j2) escapes all of them,
-`line` makes each one line, and the page's own policy forbids scripts and requests besides.
+Names and texts of a corpus come from outside. The template (page.html.j2) escapes all of them,
+`line` makes each one line, and the page's content policy also forbids scripts and requests.
 """
 
 from __future__ import annotations

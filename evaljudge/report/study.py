@@ -13,7 +13,7 @@ behind each value, and the value on those that all methods have in common:
 | ours   |        100 |              0.441 |
 
 The best of a column is bold and the second underlined; a terminal shows 0.437¹ and 0.310². Names
-of methods and axes come from configurations: strangers' words, as are, here, titles and sentences.
+of methods and axes, titles and sentences come from configurations, so they are escaped.
 """
 
 from __future__ import annotations

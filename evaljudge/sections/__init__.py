@@ -4,8 +4,8 @@ Table(title="Sample level: people", heads=["axis", "fluency"], sides="lr",
       rows=[["coherence", "0.512 [0.431, 0.590]"]])
 Table(…, rows=[[[Named("chrF", "0.735")], [Named("BLEU", "p 0.012"), Named("METEOR")]]])
 
-A cell on the left side holds strangers' words, or a list of names, each with a remark; a
-cell on the right holds a figure of our own. Who writes a table makes the words harmless.
+A cell on the left side holds words from outside, or a list of names, each with a remark; a cell on
+the right holds a figure of our own. The writer of a table escapes the words.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evaljudge.sections.figures import NONE
-
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A stranger's name, and a remark of our own on it: `chrF (p 0.012)`."""
+    """A name from outside, and our own remark on it: `chrF (p 0.012)`."""
 
     name: str
     remark: str = ""
@@ -71,10 +69,6 @@ class Section:
     about: Sequence[str]
     tables: Sequence[Table]
     notes: Sequence[str] = ()
-
-
-def listed(names: Sequence[Named]) -> Cell:
-    return names or NONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Candidate = tuple[str, str]
 Trials = dict[str, list[str]]
 """By method, the columns of its trials."""
 _DRAWS = re.compile(r"#|\.n\d+$")
-"""Of scorers: further trials, and fewer draws."""
+"""The names of scorers that are further trials, or of fewer draws."""
 ALPHA = 0.05
 
 
@@ -43,7 +43,7 @@ class Columns:
     def add(
         self, output: Output, judges: Sequence[Judge], metrics: Sequence[str], label: str
     ) -> None:
-        """A run's: `label` tells its columns from those of other runs."""
+        """Add a run's scores; `label` distinguishes its columns from those of other runs."""
         self._list(judges, metrics, label)
         rated, shards = Tables(()), output.shards()
         for cases, scores in ahead(lambda s: (output.cases(s), list(output.scores(s))), shards):
@@ -58,7 +58,7 @@ class Columns:
             self._rated = rated
 
     def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str) -> None:
-        """Fewer draws stand before all, and a method's trials in their order."""
+        """Methods of fewer draws come before that of all; a method's trials keep their order."""
         for judge in judges:
             first, *others = judge.scorers
             draws = [scorer for scorer in others if _DRAWS.search(scorer)]
