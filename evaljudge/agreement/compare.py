@@ -37,6 +37,7 @@ from .bootstrap import Level
 from .coefficients import (
     BUDGET,
     COEFFICIENTS,
+    WIDE,
     Correlation,
     correlations,
     cosine,
@@ -243,12 +244,15 @@ def random_swaps(
 
 def _correlations(lists: Floats, human: Floats, coefficient: Correlation) -> Floats:
     """(exchanges, groups) from (exchanges, groups, candidates) and (groups, candidates)."""
-    if coefficient == "kendall":
-        rows, size = lists.shape[:-1], lists.shape[-1]
+    rows, size = lists.shape[:-1], lists.shape[-1]
+    if coefficient == "kendall" and size >= WIDE:
         ratings = np.broadcast_to(human, lists.shape).reshape(-1, size)
         found = row_correlations(lists.reshape(-1, size), ratings)
         taus: Floats = found[COEFFICIENTS.index(coefficient)].reshape(rows)
         return taus
+    if coefficient == "kendall":
+        one, other = np.triu_indices(size, 1)
+        return cosine(*(np.sign(side[..., one] - side[..., other]) for side in (lists, human)))
     if coefficient == "spearman":
         lists, human = stats.rankdata(lists, axis=-1), stats.rankdata(human, axis=-1)
     return cosine(_centred(lists), _centred(human))
