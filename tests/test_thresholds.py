@@ -69,6 +69,13 @@ def value(judge: Synthetic, scorer: str, answers: Mapping[float, Mapping[str, fl
     return found
 
 
+def chances(distance: float) -> dict[str, float]:
+    """Of the answers, for a text this many levels above the reference."""
+    return dict(
+        zip(("Better", "Worse", "Similar"), map(float, answer_chances(distance)), strict=True)
+    )
+
+
 @pytest.mark.parametrize("levels", LEVELS)
 @pytest.mark.parametrize("undecided", UNDECIDED)
 def test_no_shown_threshold_is_passed_by_a_judge_that_cannot_decide(
@@ -83,7 +90,7 @@ def test_no_shown_threshold_is_passed_by_a_judge_that_cannot_decide(
             made = Synthetic({"levels": levels}, load_task("summary", ["fluency"]), judge.name)
             scale, seen = ratings(levels), seen + 1
             lost = value(made, scorer, dict.fromkeys(scale, UNDECIDED[undecided]))
-            best = value(made, scorer, {r: answer_chances(HIGHEST - r) for r in scale})
+            best = value(made, scorer, {r: chances(HIGHEST - r) for r in scale})
             assert lost < least <= best, f"{where}: {scorer} ≥ {least}: {lost:.2f}, {best:.2f}"
     assert seen >= 3
 
