@@ -62,9 +62,8 @@ class CountingModel(ModelAround):
         return self._count(await super().weigh(prompts, texts))
 
     def _count(self, replies: list[R]) -> list[R]:
-        for reply in replies:
-            self.tokens += cost([reply])
-            self.tokens += Tokens(floor=sum(map(self._floor, reply.spent)))
+        floor = sum(self._floor(spent) for reply in replies for spent in reply.spent)
+        self.tokens += cost(replies) + Tokens(floor=floor)
         return replies
 
     def _floor(self, spent: Spent) -> int:
@@ -80,11 +79,13 @@ class CountingModel(ModelAround):
 
 def cost(replies: Iterable[Reply]) -> Tokens:
     """What these replies cost together, without the floor."""
-    total = Tokens()
-    for reply in replies:
-        total += Tokens(
-            asks=1 if reply.spent else 0, further=sum(spent.prompt for spent in reply.spent[1:])
-        )
-        for spent in reply.spent:
-            total += Tokens(0, 1, spent.prompt, spent.cached, spent.generated)
-    return total
+    asked = [reply.spent for reply in replies if reply.spent]
+    spent = [one for requests in asked for one in requests]
+    return Tokens(
+        asks=len(asked),
+        requests=len(spent),
+        prompt=sum(one.prompt for one in spent),
+        cached=sum(one.cached for one in spent),
+        generated=sum(one.generated for one in spent),
+        further=sum(one.prompt for requests in asked for one in requests[1:]),
+    )

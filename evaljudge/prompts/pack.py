@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,9 +45,9 @@ class Pack:
 
     def render(self, name: str, given: Mapping[str, str | None], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
-        family = tuple(self._family(name).items())
+        family = self._as_family(name)
         slots = {slot: f"\0{slot}\0" if text else "" for slot, text in given.items()}
-        pieces = _GIVEN.split(_rendered(family, slots | words))
+        pieces = _pieces(family, tuple((slots | words).items()))
         if any("\0" in piece for piece in pieces) or not given.keys() >= set(pieces[1::2]):
             raise UserError(f"prompt {name}: a given text may be placed, not cut or changed")
         markers = _markers(family)
@@ -76,6 +76,16 @@ class Pack:
         texts = "\0".join(f"{name}\0{families[name]}" for name in sorted(families))
         return hashlib.sha256(texts.encode()).hexdigest()[:12]
 
+    def _as_family(self, name: str) -> Family:
+        if name not in self._families:
+            self._families[name] = tuple(self._family(name).items())
+        return self._families[name]
+
+    @cached_property
+    def _families(self) -> dict[str, Family]:
+        """By a template's name, those looked up so far."""
+        return {}
+
     def _family(self, name: str, heirs: tuple[str, ...] = ()) -> dict[str, str]:
         """This template and all that it inherits or includes; `heirs` led to it."""
         if name not in self.templates:
@@ -101,6 +111,7 @@ def read_pack(places: Iterable[Place]) -> Pack:
     return Pack(found)
 
 
+@lru_cache(256)
 def fenced(text: str, markers: re.Pattern[str]) -> str:
     """A given text, unable to look like one of these markers."""
     return markers.sub("‹", text.strip())
@@ -131,6 +142,15 @@ def _named(source: str) -> tuple[str | None, ...]:
     from jinja2.meta import find_referenced_templates
 
     return tuple(find_referenced_templates(_environment({}).parse(source)))
+
+
+@lru_cache(1024)
+def _pieces(family: Family, slots: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """The template's words and, between them, the names of given texts.
+
+    The same for all pairs of texts that are compared on an axis.
+    """
+    return tuple(_GIVEN.split(_rendered(family, dict(slots))))
 
 
 def _rendered(family: Family, slots: Mapping[str, str]) -> str:
