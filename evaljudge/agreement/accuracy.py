@@ -105,10 +105,9 @@ def share(agreed: Floats, sizes: Floats) -> Floats:
 
 def _within(epsilons: Singles, apart: Sequence[Singles], weights: Sequence[float]) -> Floats:
     """The weight of the distances up to each epsilon."""
-    if not apart:
-        return np.zeros(epsilons.size)
-    distances = np.concatenate(apart)
-    order = np.argsort(distances, kind="stable")
-    sums = np.cumsum(np.repeat(weights, [part.size for part in apart])[order])
-    reached = np.searchsorted(distances[order], epsilons, side="right")
-    return np.append(0.0, sums)[reached]
+    total = np.zeros(epsilons.size)
+    for weight in sorted(set(weights)):
+        alike = [part for part, its in zip(apart, weights, strict=True) if its == weight]
+        distances = np.sort(np.concatenate(alike))
+        total += weight * np.searchsorted(distances, epsilons, side="right")
+    return total

@@ -24,7 +24,7 @@ p_williams: Williams' test of the systems' means or of the candidates pooled, Pe
 usual) Spearman. It takes candidates for independent, which those of a document are not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from typing import Literal
@@ -42,15 +42,18 @@ from .coefficients import (
     correlations,
     cosine,
     quotient,
+    ratio,
     row_correlations,
 )
-from .pairs import Floats, Pairs, paired, stacked
+from .pairs import Codes, Floats, Pairs, paired, stacked
 from .sample import document_correlations
 from .summary import sampled_documents
-from .system import ROUNDING, settled, standard, system_means
+from .system import ROUNDING, member_means, member_shares, settled, standard, system_means
 
 Exchange = Literal["both", "systems", "documents"]
 Swapped = NDArray[np.bool_]  # (exchanges, candidates)
+OfBoth = Callable[[Swapped], tuple[Floats, Floats]]
+"""Both scorers' correlations after each exchange: (exchanges, groups) each."""
 EQUAL = 1e-9  # differences of correlations that differ by less do so by rounding
 NOTHING = 1e-12  # a divisor no larger is rounding
 
@@ -205,25 +208,114 @@ def exchanged(
     first, second, human = (
         settled(standard(side)) for side in (one.scores, other.scores, one.human)
     )
-    if level == "sample":
-        groups = [cells for _, cells in stacked(one)]
+    if level == "system":
+        of_both = _system_exchanged(one, first, second, human, coefficient)
     else:
-        groups = [np.arange(one.system_count if level == "system" else human.size)[None]]
-
-    def correlate(values: Floats) -> Floats:
-        """(exchanges, groups)"""
-        both = values, human[None]
-        lists, ratings = (system_means(one, x) for x in both) if level == "system" else both
-        found = [_correlations(lists[:, at], ratings[0, at], coefficient) for at in groups]
-        return np.concatenate(found, axis=1)
+        whole = np.arange(human.size)[None]
+        groups = [cells for _, cells in stacked(one)] if level == "sample" else [whole]
+        if coefficient == "spearman":
+            of_both = _spearman_exchanged(first, second, human, groups)
+        else:
+            of_both = _exchanged(first, second, human, groups, coefficient)
 
     def differences(swapped: Swapped) -> Floats:
-        gaps = correlate(np.where(swapped, second, first))
-        gaps -= correlate(np.where(swapped, first, second))
+        found, others = of_both(swapped)
+        gaps = found - others
         defined = np.isfinite(gaps)
         return quotient(np.where(defined, gaps, 0.0).sum(axis=1), defined.sum(axis=1))
 
     return np.concatenate([np.empty(0), *map(differences, swaps)])
+
+
+def _exchanged(
+    first: Floats, second: Floats, human: Floats, groups: Sequence[Codes], coefficient: Correlation
+) -> OfBoth:
+    """From the lists themselves."""
+
+    def correlate(lists: Floats) -> Floats:
+        found = [_correlations(lists[:, at], human[at], coefficient) for at in groups]
+        return np.concatenate(found, axis=1)
+
+    def of_both(swapped: Swapped) -> tuple[Floats, Floats]:
+        return (
+            correlate(np.where(swapped, second, first)),
+            correlate(np.where(swapped, first, second)),
+        )
+
+    return of_both
+
+
+def _system_exchanged(
+    pairs: Pairs, first: Floats, second: Floats, human: Floats, coefficient: Correlation
+) -> OfBoth:
+    """From the systems' means, which an exchange changes by what it brings and takes away."""
+    firsts, seconds, ratings = (member_means(pairs, side[None]) for side in (first, second, human))
+    moved = (member_shares(pairs).multiply((second - first)[:, None])).tocsr()
+
+    def of_both(swapped: Swapped) -> tuple[Floats, Floats]:
+        change = swapped.astype(np.float64) @ moved
+        one, other = (
+            _correlations(settled(means)[:, None], settled(ratings), coefficient)
+            for means in (firsts + change, seconds - change)
+        )
+        return one, other
+
+    return of_both
+
+
+def _spearman_exchanged(
+    first: Floats, second: Floats, human: Floats, groups: Sequence[Codes]
+) -> OfBoth:
+    """From running counts: no exchange is sorted.
+
+    The values of both scorers are sorted once, list by list, into runs of equal values. An exchange
+    says which of them are in the one list; the others are in the other. A value's rank follows from
+    how many values of its list lie in the runs below. Tables are (runs, exchanges).
+    """
+    lists = [cells for at in groups for cells in at]
+    orders = [np.argsort(np.append(first[at], second[at]), kind="stable") for at in lists]
+    cells = np.concatenate([np.append(at, at)[o] for at, o in zip(lists, orders, strict=True)])
+    is_second = np.concatenate([o >= at.size for at, o in zip(lists, orders, strict=True)])
+    values = np.where(is_second, second[cells], first[cells])
+    sizes = np.array([at.size for at in lists])
+    begins = np.isin(np.arange(cells.size), np.cumsum(2 * sizes) - 2 * sizes)
+    begins[1:] |= np.diff(values) != 0
+    starts = np.flatnonzero(begins)
+    of_list = np.searchsorted(starts, np.cumsum(2 * sizes) - 2 * sizes)
+    runs = np.diff(np.append(of_list, starts.size))
+    ranked = np.empty(human.size)
+    for at in groups:
+        ranked[at] = _centred_ranks(human[at])
+    ratings = ranked[cells][:, None]
+    spread = np.array([(ranked[at] ** 2).sum() for at in lists])[:, None]
+
+    def by_run(chosen: Floats) -> Floats:
+        return chosen if starts.size == cells.size else np.add.reduceat(chosen, starts, axis=0)
+
+    def correlate(counts: Floats, products: Floats) -> Floats:
+        """From how many values of each run are in the list, and the sum of their ratings."""
+        below = np.cumsum(counts, axis=0) - counts
+        below -= np.repeat(below[of_list], runs, axis=0)
+        ranks = 2 * below + counts - np.repeat(sizes, runs)[:, None]
+        products *= ranks
+        counts *= ranks
+        counts *= ranks
+        squares = np.add.reduceat(counts, of_list, axis=0) * spread
+        return ratio(np.add.reduceat(products, of_list, axis=0), np.sqrt(squares)).T
+
+    all_counts, all_products = by_run(np.ones((cells.size, 1))), by_run(ratings)
+
+    def of_both(swapped: Swapped) -> tuple[Floats, Floats]:
+        chosen = np.ascontiguousarray(swapped.T)[cells] == is_second[:, None]
+        counts, products = by_run(chosen.astype(np.float64)), by_run(np.where(chosen, ratings, 0.0))
+        others = all_counts - counts, all_products - products
+        return correlate(counts, products), correlate(*others)
+
+    return of_both
+
+
+def _centred_ranks(values: Floats) -> Floats:
+    return _centred(stats.rankdata(values, axis=-1))
 
 
 def random_swaps(
@@ -254,7 +346,7 @@ def _correlations(lists: Floats, human: Floats, coefficient: Correlation) -> Flo
         one, other = np.triu_indices(size, 1)
         return cosine(*(np.sign(side[..., one] - side[..., other]) for side in (lists, human)))
     if coefficient == "spearman":
-        lists, human = stats.rankdata(lists, axis=-1), stats.rankdata(human, axis=-1)
+        return cosine(_centred_ranks(lists), _centred_ranks(human))
     return cosine(_centred(lists), _centred(human))
 
 

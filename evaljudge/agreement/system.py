@@ -80,12 +80,21 @@ def _table(pairs: Pairs, values: Floats) -> sparse.csr_array:
 
 def system_means(pairs: Pairs, values: Floats) -> Floats:
     """(rows, candidates) of standard scores -> (rows, systems)."""
+    return settled(member_means(pairs, values))
+
+
+def member_means(pairs: Pairs, values: Floats) -> Floats:
+    """The same with their last bits."""
+    means: Floats = values @ member_shares(pairs)
+    return means
+
+
+def member_shares(pairs: Pairs) -> sparse.csr_array:
+    """(candidates, systems): what each candidate is of its system's mean."""
     size = pairs.systems.size
-    members = sparse.csr_array(
-        (np.ones(size), (np.arange(size), pairs.systems)), shape=(size, pairs.system_count)
-    )
-    means: Floats = (values @ members) / np.bincount(pairs.systems)
-    return settled(means)
+    shares = 1 / np.bincount(pairs.systems)[pairs.systems]
+    cells = (np.arange(size), pairs.systems)
+    return sparse.csr_array((shares, cells), shape=(size, pairs.system_count))
 
 
 def settled(values: Floats) -> Floats:
