@@ -123,7 +123,8 @@ def test_every_reply_keeps_its_form_and_each_confidence_is_the_model_s_own(
         assert how.regex and re.fullmatch(how.regex, reply.text)
         assert any((prompt, reply.text) == asked[:2] for asked in model.weighed)
         wanted += oracle.confidences(prompt.text, reply.text)
-    orders = ["fixed", "swapped"] if settings.get("order") == "both" else [one._orders[0]]
+    chosen = settings.get("order", "fixed")
+    orders = ["fixed", "swapped"] if chosen == "both" else [chosen]
     cast = [vote for order in orders for vote in votes(found, order)]
     assert sorted(vote["confidence"] for vote in cast) == pytest.approx(sorted(wanted), rel=2e-3)
     assert all(score.value is not None for verdict in found for score in one.score(verdict))
