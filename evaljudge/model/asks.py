@@ -47,9 +47,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The answers that a prompt offers, in their canonical spelling."""
+    """The answers that a prompt offers, in their canonical spelling.
+
+    `example`: the answer of models that only imagine, where what is asked next depends on it.
+    """
 
     names: tuple[str, ...]
+    example: str = field(default="", repr=False, compare=False)
 
     def forms(self, name: str) -> tuple[str, ...]:
         """The spellings that count as this option: as given, other cases, after a space."""

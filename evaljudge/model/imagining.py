@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import log
+from math import inf, log
 from typing import Any
 
 from evaljudge.model.asks import (
@@ -93,10 +93,13 @@ class Imagining:
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        even = dict.fromkeys(options.names, -log(len(options.names)))
-        drawn = Chosen(even).drawn(samples).samples
+        likely = dict.fromkeys(options.names, -log(len(options.names)))
+        if options.example:
+            likely = dict.fromkeys(options.names, -inf) | {options.example: 0.0}
+        drawn = Chosen(likely).drawn(samples).samples
         return [
-            self._too_long(p, LEAST_ROOM) or Chosen(even, drawn, (self._gauge(p),)) for p in prompts
+            self._too_long(p, LEAST_ROOM) or Chosen(likely, drawn, (self._gauge(p),))
+            for p in prompts
         ]
 
     async def weigh(

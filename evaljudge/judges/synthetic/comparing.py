@@ -20,7 +20,7 @@ A judge gathers the pairs of a whole case and asks them in one list.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, fsum, inf
 from typing import Any
@@ -136,6 +136,10 @@ class Placing:
     candidate: Candidate
     pairs: Mapping[float, Pair]
     reason: str = ""
+
+    def only(self, ratings: Container[float]) -> Placing:
+        """With the pairs of these ratings."""
+        return replace(self, pairs={r: pair for r, pair in self.pairs.items() if r in ratings})
 
 
 class Comparing:

@@ -28,8 +28,9 @@ and a part of the comparisons is asked with the two texts in each other's place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -38,7 +39,9 @@ from evaljudge.judges.collector import CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged, Part
 from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, text_of
 from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.adaptive import next_rating, with_inferred
 from evaljudge.judges.synthetic.comparing import (
+    BETTER,
     COMPARE,
     YES_NO,
     Comparing,
@@ -60,7 +63,7 @@ from evaljudge.judges.synthetic.equations import (
 from evaljudge.judges.synthetic.findings import SyntheticFindings
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model import Model
-from evaljudge.model.asks import Failed, Options, Writing
+from evaljudge.model.asks import Chosen, Failed, Options, Writing
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
@@ -79,8 +82,15 @@ class ChecksSettings(Settings):
     exchanged: Share = 0.1
 
 
+class AdaptiveSettings(Settings):
+    """Ask about the middle reference first, then about those that are still open (adaptive.py)."""
+
+    certainty: Annotated[float, Field(gt=0.5, lt=1)] = 0.98
+
+
 class SyntheticSettings(Settings):
     levels: Literal[2, 3, 5, 9] = 5
+    adaptive: AdaptiveSettings | None = None
     predict: Literal["probabilities", "yes-no", "sampled"] = "probabilities"
     samples: Count = 1000
     trials: Count = 5
@@ -97,7 +107,34 @@ class SyntheticSettings(Settings):
             raise ValueError("predict: sampled and swap: both do not go together")
         if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:
             raise ValueError("samples and trials are of `predict: sampled`")
+        if self.adaptive and self.predict == "sampled":
+            raise ValueError("adaptive goes by probabilities: predict: sampled has none")
+        if self.adaptive and self.levels == 2:
+            raise ValueError("adaptive needs 3 levels or more, since both of 2 are always asked")
         return self
+
+
+@dataclass
+class _Ladder:
+    """One candidate's comparisons so far with the references of an axis."""
+
+    placing: Placing
+    levels: dict[float, dict[str, Any] | Failed] = field(default_factory=dict)
+    """By rating, in the order of asking: the evidence, or why there is none."""
+    replies: list[Chosen | Failed] = field(default_factory=list)
+
+    @property
+    def failed(self) -> dict[float, Failed]:
+        """In the order of the ratings."""
+        return {r: found for r, found in sorted(self.levels.items()) if isinstance(found, Failed)}
+
+    @property
+    def evidence(self) -> dict[float, dict[str, Any]]:
+        return {r: found for r, found in self.levels.items() if not isinstance(found, Failed)}
+
+    @property
+    def answers(self) -> dict[float, Mapping[str, float]]:
+        return {rating: level["p"] for rating, level in self.evidence.items()}
 
 
 class Synthetic(Judge):
@@ -110,6 +147,10 @@ class Synthetic(Judge):
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
         self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
+        if self._settings.adaptive and self._form is COMPARE:
+            # for `plan`: a certain answer, since one that is undecided opens all references
+            expected = Options(COMPARE.options.names, example=BETTER)
+            self._form = replace(COMPARE, options=expected)
         self.options: Sequence[Options] = (self._form.options,)
         given, wanted = self._settings, ratings(self._settings.levels)
         self._comparing = Comparing(task, self._form, wanted)
@@ -126,8 +167,13 @@ class Synthetic(Judge):
     @property
     def asking(self) -> Mapping[str, Any]:
         prompts = {"writing": self._references.prompts, "comparing": self._comparing.prompts}
-        unused = {} if self._settings.predict == "sampled" else {"samples", "trials"}
-        return self._settings.model_dump(exclude=set(unused)) | {"prompts": prompts}
+        unused = set() if self._settings.predict == "sampled" else {"samples", "trials"}
+        unused |= set() if self._settings.adaptive else {"adaptive"}
+        return self._settings.model_dump(exclude=unused) | {"prompts": prompts}
+
+    @property
+    def asks_by_replies(self) -> bool:
+        return self._settings.adaptive is not None
 
     @property
     def axes(self) -> Sequence[str]:
@@ -148,18 +194,35 @@ class Synthetic(Judge):
     # stage two: every candidate against every level, all of a case's asks in one list
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        placings = [
-            self._comparing.placing(case, axis, candidate, levels)
+        ladders = [
+            _Ladder(self._comparing.placing(case, axis, candidate, levels))
             for axis, levels in self._levels(briefs).items()
             for candidate in case.candidates
         ]
-        pairs = [pair for placing in placings for pair in placing.pairs.values()]
-        turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
-        replies = await self._comparing.ask(case.document, [*pairs, *turned], model, self._samples)
-        both = zip_longest(replies[: len(pairs)], replies[len(pairs) :])
-        verdicts = [self._verdict(case, p, list(islice(both, len(p.pairs)))) for p in placings]
-        checks = await self._soundness.checks(case, self._levels(briefs), model)
+        while wanted := [(ladder, r) for ladder in ladders for r in self._wanted(ladder)]:
+            pairs = [ladder.placing.pairs[rating] for ladder, rating in wanted]
+            turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
+            replies = await self._comparing.ask(
+                case.document, [*pairs, *turned], model, self._samples
+            )
+            both = zip_longest(replies[: len(pairs)], replies[len(pairs) :])
+            for (ladder, rating), (here, there) in zip(wanted, both, strict=True):
+                ladder.replies += [*here, *(there or ())]
+                ladder.levels[rating] = self._level(rating, here, there)
+        verdicts = [self._verdict(case, ladder) for ladder in ladders]
+        asked = [ladder.placing.only(ladder.levels) for ladder in ladders]
+        checks = await self._soundness.checks(case, self._levels(briefs), asked, model)
         return Judged(verdicts, checks)
+
+    def _wanted(self, ladder: _Ladder) -> Sequence[float]:
+        """The references to ask about next: all at once, unless the setting is adaptive."""
+        how, placing = self._settings.adaptive, ladder.placing
+        if not placing.pairs or ladder.failed:
+            return []
+        if how is None:
+            return [] if ladder.levels else list(placing.pairs)
+        following = next_rating(self._comparing.ratings, ladder.answers, how.certainty)
+        return [] if following is None else [following]
 
     def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
         return {
@@ -167,21 +230,15 @@ class Synthetic(Judge):
             for axis in self._axes
         }
 
-    def _verdict(
-        self, case: Case, placing: Placing, replies: Sequence[tuple[Replies, Replies | None]]
-    ) -> Verdict:
-        """`replies`: to each of the placing's pairs, and to the exchanged one if it was asked."""
+    def _verdict(self, case: Case, ladder: _Ladder) -> Verdict:
+        placing, tokens = ladder.placing, cost(ladder.replies)
         known = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
-        tokens = cost(reply for here, there in replies for reply in (*here, *(there or ())))
-        levels = []
-        for rating, (here, there) in zip(placing.pairs, replies, strict=True):
-            level = self._level(rating, here, there)
-            if isinstance(level, Failed):
-                reason = f"compared with level {named(rating)}: {level.reason}"
-                return Verdict(*known, {}, "unscored", reason, tokens)
-            levels.append(level)
         if placing.reason:
             return Verdict(*known, {}, "unscored", placing.reason)
+        for rating, failed in ladder.failed.items():
+            reason = f"compared with level {named(rating)}: {failed.reason}"
+            return Verdict(*known, {}, "unscored", reason, tokens)
+        levels = with_inferred(self._comparing.ratings, ladder.evidence)
         return Verdict(*known, {"levels": levels}, tokens=tokens)
 
     def _level(

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import hashlib
 from asyncio import gather
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 
 from evaljudge.judges.shared.references import Text
-from evaljudge.judges.synthetic.comparing import Comparing, Pair, whole
+from evaljudge.judges.synthetic.comparing import Comparing, Pair, Placing, whole
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -35,17 +35,29 @@ class Soundness:
         self._neighbours, self._exchanged = neighbours, exchanged
 
     async def checks(
-        self, case: Case, levels: Mapping[Axis, Mapping[float, Text]], model: Model
+        self,
+        case: Case,
+        levels: Mapping[Axis, Mapping[float, Text]],
+        placings: Sequence[Placing],
+        model: Model,
     ) -> list[Verdict]:
+        """`placings`: with the pairs that were asked about."""
         if not case.document.source.strip():
             return []
-        return list(await gather(*(self._check(case, a, levels[a], model) for a in levels)))
+        of_axis = {axis: [one for one in placings if one.axis == axis] for axis in levels}
+        checks = (self._check(case, axis, levels[axis], of_axis[axis], model) for axis in levels)
+        return list(await gather(*checks))
 
     async def _check(
-        self, case: Case, axis: Axis, levels: Mapping[float, Text], model: Model
+        self,
+        case: Case,
+        axis: Axis,
+        levels: Mapping[float, Text],
+        placings: Sequence[Placing],
+        model: Model,
     ) -> Verdict:
         form = self._comparing.form
-        steps, chosen = self._steps(case, levels), self._chosen(case, axis, levels)
+        steps, chosen = self._steps(case, levels), self._chosen(case, placings)
         neighbours = [
             Pair(axis, str(levels[better]), str(levels[worse]), f"{better:g} beside {worse:g}")
             for worse, better in steps
@@ -80,15 +92,14 @@ class Soundness:
         steps = zip(pairwise(self._comparing.ratings), pairwise(there), strict=True)
         return [step for step, both in steps if all(both)]
 
-    def _chosen(
-        self, case: Case, axis: Axis, levels: Mapping[float, Text]
-    ) -> list[tuple[str, float, Pair]]:
+    def _chosen(self, case: Case, placings: Sequence[Placing]) -> list[tuple[str, float, Pair]]:
         """The comparisons that are drawn to be asked the other way round too."""
         return [
-            (candidate.system, rating, pair)
-            for candidate in case.candidates
-            for rating, pair in self._comparing.placing(case, axis, candidate, levels).pairs.items()
-            if _is_drawn(self._exchanged, case.document.doc_id, axis.name, candidate.system, rating)
+            (system, rating, pair)
+            for placing in placings
+            for system, axis in [(placing.candidate.system, placing.axis.name)]
+            for rating, pair in placing.pairs.items()
+            if _is_drawn(self._exchanged, case.document.doc_id, axis, system, rating)
         ]
 
 

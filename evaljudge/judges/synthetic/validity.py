@@ -184,7 +184,7 @@ def _side(p: Mapping[str, float]) -> int:
 
 def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
     """`candidates`: each one's comparisons with the references, as they are stored."""
-    every = [level for levels in candidates for level in levels]
+    every = [level for levels in candidates for level in levels if "inferred" not in level]
     found = Counter(scale_coverage([(one["rating"], one["p"]) for one in c]) for c in candidates)
     return AxisSums(
         comparisons=len(every),

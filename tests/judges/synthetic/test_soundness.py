@@ -89,7 +89,9 @@ def checks_of(
         for axis in load_task("summary").axes
     }
     levels = {axis: mine for axis, mine in by_axis.items() if mine}
-    return asyncio.run(soundness.checks(case, levels, model))
+    placing = soundness._comparing.placing
+    placings = [placing(case, a, one, levels[a]) for a in levels for one in case.candidates]
+    return asyncio.run(soundness.checks(case, levels, placings, model))
 
 
 # neighbours

@@ -1,0 +1,203 @@
+"""Adaptive levels beside the whole ladder: how much is asked, and whether people notice.
+
+    python benches/adaptive.py [--documents N]        (default: 50 of the demo's judge)
+
+Judges held-out documents of the demo's world by its own judge, with 5 and with 9 levels, in full
+and adaptively, in one run each. Then the same by a scripted judge that is about as noisy as real
+ones are: it misjudges each text, each reference and each comparison by random amounts, and agrees
+with the ratings at about 0.65. Prints for each the share of the comparisons that was asked,
+Spearman's correlation with the ratings within documents of both, and their paired difference with
+its 95% interval over documents; writes benches/adaptive.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy.special import expit
+from scipy.stats import spearmanr
+
+import evaljudge
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.engines import VllmEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.model.asks import Options, Prompt
+
+HERE = Path(__file__).parent
+LEVELS = (5, 9)
+CERTAINTIES = (0.98, 0.95, 0.9, 0.8)
+READINGS = ("", ".ordinal")
+DOCUMENTS, CANDIDATES = 100, 16
+"""Of the scripted judge, as many as SummEval has."""
+TEXT, REFERENCE, COMPARISON = 1.0, 0.3, 0.5
+"""By how many levels the scripted judge is typically wrong about each."""
+SLOPE = 2.2
+
+
+class Noisy:
+    """The scripted judge's answers."""
+
+    def __call__(self, prompt: Prompt, options: Options) -> Mapping[str, float]:
+        found = re.search(r"text (\d+) (\d+) ([\d.]+)", prompt.text)
+        assert found
+        document, candidate, level = found[1], found[2], float(found[3])
+        rating = float(prompt.about)
+        distance = level + drawn(TEXT, document, candidate)
+        distance -= rating + drawn(REFERENCE, document, rating)
+        distance += drawn(COMPARISON, document, candidate, rating)
+        better, worse = expit(SLOPE * distance - 1), expit(-SLOPE * distance - 1)
+        p = {"Better": better, "Worse": worse, "Similar": 1 - better - worse}
+        return {name: log(p[name]) for name in options.names}
+
+
+def drawn(spread: float, *of: object) -> float:
+    return random.Random(repr(of)).gauss(0, spread)
+
+
+def noisy_cases() -> Iterator[dict[str, Any]]:
+    source = random.Random(0)
+    for document in range(DOCUMENTS):
+        levels = [source.uniform(1.5, 5) for _ in range(CANDIDATES)]
+        yield {
+            "doc_id": f"d{document}",
+            "source": f"Document {document}.",
+            "candidates": [
+                {"system": f"s{n}", "text": f"text {document} {n} {level:.3f}",
+                 "ratings": {"fluency": round(3 * level) / 3}}
+                for n, level in enumerate(levels)
+            ],
+        }  # fmt: skip
+
+
+def judges(levels: int) -> dict[str, dict[str, Any]]:
+    common = {"judge": "synthetic", "levels": levels, "max_tokens": 96}
+    common |= {"checks": {"neighbours": 0, "exchanged": 0}}
+    adaptive = {name(c): common | {"adaptive": {"certainty": c}} for c in CERTAINTIES}
+    return {"full": common} | adaptive
+
+
+def name(certainty: float) -> str:
+    return f"certainty-{100 * certainty:g}"
+
+
+def judged(corpus: Path, out: Path, levels: int, more: Mapping[str, Any], engines: Any) -> Path:
+    config = {
+        "corpus": str(corpus), "out": str(out), "judges": judges(levels), "coverage_floor": 0,
+        "workers": {"executor": "local"}, "agreement": {"resamples": 0, "permutations": 0},
+    }  # fmt: skip
+    evaljudge.run(config | dict(more), engines=engines)
+    return out
+
+
+def asked_share(out: Path, judge: str) -> float:
+    """Of all comparisons of this judge's verdicts, those that were not inferred."""
+    asked = every = 0
+    for file in sorted((out / "verdicts" / judge).rglob("*.parquet")):
+        for row in pq.read_table(file).to_pylist():
+            levels = json.loads(row["evidence"]).get("levels", [])
+            every += len(levels)
+            asked += sum("inferred" not in level for level in levels)
+    return asked / every
+
+
+def correlations(out: Path, ratings: Mapping[tuple[str, str, str], float]) -> dict[str, Any]:
+    """By scorer: Spearman's of every document and axis where it is defined, by these."""
+    values: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
+    for file in sorted((out / "scores").rglob("*.parquet")):
+        for row in pq.read_table(file).to_pylist():
+            if row["value"] is not None:
+                of = values.setdefault(row["scorer"], {})
+                of.setdefault((row["doc_id"], row["axis"]), {})[row["system"]] = row["value"]
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for scorer, groups in values.items():
+        for (doc, axis), by_system in groups.items():
+            people = [ratings[doc, system, axis] for system in by_system]
+            if len(set(people)) > 1 and len(set(by_system.values())) > 1:
+                found.setdefault(scorer, {})[doc, axis] = spearmanr([*by_system.values()], people)[
+                    0
+                ]
+    return found
+
+
+def difference(mine: Mapping[Any, float], full: Mapping[Any, float]) -> tuple[float, float, float]:
+    """Of the means over documents, each the mean over its axes; with its interval."""
+    gaps: dict[str, list[float]] = {}
+    for doc, axis in mine.keys() & full.keys():
+        gaps.setdefault(doc, []).append(mine[doc, axis] - full[doc, axis])
+    each = np.array([np.mean(gaps[doc]) for doc in sorted(gaps)])
+    draws = np.random.default_rng(0).choice(each, (10_000, each.size)).mean(axis=1)
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return float(each.mean()), float(low), float(high)
+
+
+def rows(title: str, out: Path, levels: int, corpus: Path) -> Iterator[dict[str, Any]]:
+    cases = [json.loads(line) for line in corpus.read_text().splitlines()]
+    ratings = {
+        (case["doc_id"], one["system"], axis): value
+        for case in cases
+        for one in case["candidates"]
+        for axis, value in one["ratings"].items()
+    }
+    found = correlations(out, ratings)
+    for certainty in CERTAINTIES:
+        share = asked_share(out, name(certainty))
+        for reading in READINGS:
+            mine, full = found[name(certainty) + reading], found["full" + reading]
+            gap, low, high = difference(mine, full)
+            yield {
+                "judge": title,
+                "levels": levels,
+                "certainty": certainty,
+                "reading": f"synthetic{reading}",
+                "asked": round(share, 3),
+                "full": round(float(np.mean([*full.values()])), 4),
+                "adaptive": round(float(np.mean([*mine.values()])), 4),
+                "difference": round(gap, 4),
+                "low": round(low, 4),
+                "high": round(high, 4),
+                "documents": len({doc for doc, _ in mine}),
+            }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--documents", type=int, default=50)
+    given = parser.parse_args()
+    found: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="adaptive-") as folder:
+        world, noisy = Path(folder, "world.jsonl"), Path(folder, "noisy.jsonl")
+        world.write_text(as_jsonl(make_cases(given.documents, seed=777)))
+        noisy.write_text("".join(f"{json.dumps(case)}\n" for case in noisy_cases()))
+        nano = {"prompts": "nano", "model": {"source": "nano", "engine": {}}}
+        scripted = {"model": "scripted", "axes": ["fluency"]}
+        for levels in LEVELS:
+            out = judged(world, Path(folder, f"nano{levels}"), levels, nano, VllmEngines())
+            found += rows("the demo's judge", out, levels, world)
+            engines = ScriptedEngines(lambda: Scripted(chooses=Noisy()))
+            out = judged(noisy, Path(folder, f"noisy{levels}"), levels, scripted, engines)
+            found += rows("scripted and noisy", out, levels, noisy)
+    machine = f"{os.cpu_count()} cores of {platform.machine()}"
+    figures = {"machine": machine, "rows": found}
+    (HERE / "adaptive.json").write_text(json.dumps(figures, indent=1) + "\n")
+    for row in found:
+        print(
+            "{judge:20}{levels:>2} levels  certainty {certainty:<5}{reading:18} asked {asked:.1%}  "
+            "agreement {full:.3f} -> {adaptive:.3f}  {difference:+.4f} [{low:+.4f}, {high:+.4f}]"
+            .format(**row)
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

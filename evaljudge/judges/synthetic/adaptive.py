@@ -1,0 +1,91 @@
+"""Which references need not be asked about, because of what was answered about others.
+
+References get better from level to level. So a text that is better than one reference is at least
+as surely better than those below it; and a text that is as good as one reference is worse than one
+a whole level above it. Of p(Better) − p(Worse), the answers so far therefore bound what each
+further reference would give:
+
+    asked: 3 → Better .99, Similar .01       known then: 1 and 2 within .99 … 1,
+                                             4 and 5 anywhere within −1 … .99
+    asked: 4 → Similar .97, Better .03       known then: 5 within −1 … −.94
+
+A reference is asked about unless its bounds are closer than twice what is missing from certainty:
+with `certainty: 0.98`, 5 is still asked about, and 1 and 2 are not. What is not asked is inferred,
+in the middle of its bounds, and marked as `inferred` in the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaljudge.judges.synthetic.equations import MIDDLE
+
+Answers = Mapping[str, float]
+Bounds = tuple[float, float]
+WHOLE = 1.0
+"""References that are so many levels apart differ for any judge that can use them."""
+
+
+def bounds(rating: float, asked: Mapping[float, Answers]) -> Bounds:
+    """Of p(Better) − p(Worse) against the reference of this rating, by those asked about."""
+    low, high = -1.0, 1.0
+    for other, p in asked.items():
+        if other <= rating:
+            high = min(high, p["Better"] - p["Worse"])
+        if other >= rating:
+            low = max(low, p["Better"] - p["Worse"])
+        if other <= rating - WHOLE:
+            high = min(high, 2 * p["Better"] - 1)
+        if other >= rating + WHOLE:
+            low = max(low, 1 - 2 * p["Worse"])
+    middle = (low + high) / 2
+    return (low, high) if low <= high else (middle, middle)  # answers that contradict each other
+
+
+def next_rating(
+    ratings: Sequence[float], asked: Mapping[float, Answers], certainty: float
+) -> float | None:
+    """Which reference to ask about next: the middle one of those of which least is known."""
+    if not asked:
+        return ratings[len(ratings) // 2]
+    widths = {rating: _width(bounds(rating, asked)) for rating in ratings if rating not in asked}
+    widest = max(widths.values(), default=0.0)
+    if widest <= 2 * (1 - certainty):
+        return None
+    widest_ones = [rating for rating, width in widths.items() if width >= widest - 1e-9]
+    in_middle = widest_ones[(len(widest_ones) - 1) // 2 : len(widest_ones) // 2 + 1]
+    return min(in_middle, key=lambda rating: abs(rating - MIDDLE))
+
+
+def with_inferred(
+    ratings: Sequence[float], levels: Mapping[float, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The evidence of all references, from that of those asked about."""
+    asked = {rating: level["p"] for rating, level in levels.items()}
+    return [levels.get(rating) or _inferred(rating, asked) for rating in ratings]
+
+
+def _inferred(rating: float, asked: Mapping[float, Answers]) -> dict[str, Any]:
+    """Between two references that were asked about, as far on the way as the rating is."""
+    low, high = bounds(rating, asked)
+    below, above = (
+        max((other for other in asked if other < rating), default=None),
+        min((other for other in asked if other > rating), default=None),
+    )
+    similar, net = 0.0, (low + high) / 2
+    if below is not None and above is not None:
+        way = (rating - below) / (above - below)
+        one, other = asked[below], asked[above]
+        similar = (1 - way) * one["Similar"] + way * other["Similar"]
+        between = (1 - way) * (one["Better"] - one["Worse"])
+        between += way * (other["Better"] - other["Worse"])
+        net = min(max(between, low), high)
+    similar = min(similar, 1 - abs(net))
+    better, worse = (1 - similar + net) / 2, (1 - similar - net) / 2
+    p = {"Better": better, "Worse": worse, "Similar": similar}
+    return {"rating": rating, "p": p, "inferred": [low, high]}
+
+
+def _width(of: Bounds) -> float:
+    return of[1] - of[0]

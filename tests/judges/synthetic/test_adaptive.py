@@ -1,0 +1,222 @@
+"""Adaptive levels: what is asked, what is inferred, by hand and by laws; on a scripted judge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from math import inf, log
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from evaljudge.engines.scripted import Scripted
+from evaljudge.errors import UserError
+from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.adaptive import bounds, next_rating, with_inferred
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.model.asks import Failed, Options, Prompt, Spent
+from evaljudge.model.imagining import Imagining
+from evaljudge.prompts import load_task
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+
+Answers = dict[str, float]
+FIVE, NINE = ratings(5), ratings(9)
+CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
+
+
+def answers(better: float, worse: float, similar: float) -> Answers:
+    return {"Better": better, "Worse": worse, "Similar": similar}
+
+
+BETTER, WORSE, SIMILAR = answers(1, 0, 0), answers(0, 1, 0), answers(0, 0, 1)
+
+
+def judge(levels: int = 5, **settings: Any) -> Synthetic:
+    checks = {"neighbours": 0, "exchanged": 0}
+    given = {"levels": levels, "checks": checks, "adaptive": {}} | settings
+    return Synthetic(given, load_task("summary", ["fluency"]))
+
+
+def briefs(levels: int = 5) -> list[Brief]:
+    return [
+        Brief(
+            "d1", "k", "synthetic", "fluency", named(r), {"text": f"level {named(r)}", "rating": r}
+        )
+        for r in ratings(levels)
+    ]
+
+
+class Says:
+    """Answers by the reference's level, and keeps which were asked about."""
+
+    def __init__(self, table: Mapping[float, Answers | Failed]) -> None:
+        self.asked: list[float] = []
+        self._table = table
+
+    def __call__(self, prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+        rating = float(prompt.about.removesuffix(" exchanged"))
+        self.asked.append(rating)
+        p = self._table[rating]
+        if isinstance(p, Failed):
+            return p
+        if prompt.about.endswith("exchanged"):
+            p = answers(p["Worse"], p["Better"], p["Similar"])
+        return {name: log(p[name]) if p[name] else -inf for name in options.names}
+
+
+def verdict(judge: Synthetic, says: Says, levels: int = 5) -> Verdict:
+    model = Scripted(chooses=says)
+    return asyncio.run(judge.verdicts(CASE, briefs(levels), model)).verdicts[0]
+
+
+def certain_at(level: float, levels: Sequence[float]) -> dict[float, Answers]:
+    return {r: BETTER if r < level else WORSE if r > level else SIMILAR for r in levels}
+
+
+# bounds
+
+
+@pytest.mark.parametrize(
+    ("rating", "asked", "expected"),
+    [
+        (1.0, {}, (-1, 1)),
+        (1.0, {3.0: answers(0.99, 0, 0.01)}, (1 - 2 * 0, 1)),
+        (4.0, {3.0: answers(0.99, 0, 0.01)}, (-1, 2 * 0.99 - 1)),
+        (5.0, {4.0: answers(0.03, 0, 0.97)}, (-1, 0.06 - 1)),
+        (3.5, {3.0: answers(0.03, 0, 0.97)}, (-1, 0.03)),  # half a level: it may be as good
+        (2.0, {3.0: answers(0.2, 0.5, 0.3)}, (0.0, 1)),
+        (3.0, {2.0: answers(0.6, 0.1, 0.3), 4.0: answers(0.1, 0.8, 0.1)}, (-0.6, 0.2)),
+        (3.0, {2.0: WORSE, 4.0: BETTER}, (0, 0)),  # answers that contradict each other
+    ],
+)
+def test_bounds_by_hand(
+    rating: float, asked: dict[float, Answers], expected: tuple[float, float]
+) -> None:
+    assert bounds(rating, asked) == pytest.approx(expected)
+
+
+shares = st.tuples(*[st.integers(0, 20)] * 3).filter(any)
+
+
+@given(
+    st.floats(0, 6),
+    st.floats(0.5, 20),
+    st.floats(0, 0.5),
+    st.sets(st.sampled_from(NINE), min_size=1),
+)
+def test_the_answers_of_a_ladder_lie_within_their_bounds(
+    level: float, slope: float, edge: float, asked: set[float]
+) -> None:
+    """However steep the curves are, where a text is Similar to less than a level around it."""
+
+    def at(rating: float) -> Answers:
+        distance = level - rating
+        better, worse = (expit(slope * (d - edge)) for d in (distance, -distance))
+        return answers(better, worse, 1 - better - worse)
+
+    for rating in NINE:
+        low, high = bounds(rating, {other: at(other) for other in asked})
+        assert low - 1e-9 <= at(rating)["Better"] - at(rating)["Worse"] <= high + 1e-9
+
+
+# what is asked
+
+
+@pytest.mark.parametrize(
+    ("level", "asked"),
+    [
+        (3, [3]),  # as good as the middle: whole levels above and below are clear
+        (4, [3, 4]),
+        (5, [3, 4, 5]),
+        (2, [3, 2]),
+        (1, [3, 2, 1]),
+    ],
+)
+def test_a_certain_judge_is_asked_about_few_references(level: int, asked: list[float]) -> None:
+    says = Says(certain_at(level, FIVE))
+    found = verdict(judge(), says)
+    assert says.asked == asked
+    levels = found.evidence["levels"]
+    assert [one["rating"] for one in levels] == FIVE
+    assert {one["rating"] for one in levels if "inferred" not in one} == set(asked)
+    assert all(
+        one["p"] == pytest.approx(p)
+        for one, p in zip(levels, certain_at(level, FIVE).values(), strict=True)
+    )
+    full = judge(adaptive=None)
+    whole = full.score(verdict(full, Says(certain_at(level, FIVE))))
+    scores = judge().score(found)
+    assert [s.value for s in scores] == pytest.approx([s.value for s in whole])
+
+
+def test_an_undecided_judge_is_asked_about_all() -> None:
+    says = Says(dict.fromkeys(FIVE, answers(0.35, 0.3, 0.35)))
+    found = verdict(judge(), says)
+    assert sorted(says.asked) == FIVE
+    assert not any("inferred" in one for one in found.evidence["levels"])
+
+
+@given(st.lists(shares, min_size=9, max_size=9), st.floats(0.55, 0.999))
+def test_nothing_stays_open(counts: list[tuple[int, int, int]], certainty: float) -> None:
+    """In the end what is not known lies within the tolerance, whatever was answered."""
+    table = dict(zip(NINE, (answers(*(n / sum(c) for n in c)) for c in counts), strict=True))
+    asked: dict[float, Answers] = {}
+    while (rating := next_rating(NINE, asked, certainty)) is not None:
+        assert rating not in asked
+        asked[rating] = table[rating]
+    evidence = {rating: {"rating": rating, "p": p} for rating, p in asked.items()}
+    for one in with_inferred(NINE, evidence):
+        p = one["p"]
+        assert sum(p.values()) == pytest.approx(1)
+        assert min(p.values()) >= -1e-12
+        if "inferred" in one:
+            low, high = one["inferred"]
+            assert high - low <= 2 * (1 - certainty) + 1e-12
+            assert low - 1e-9 <= p["Better"] - p["Worse"] <= high + 1e-9
+
+
+def test_both_orders_are_asked_about_the_same_references() -> None:
+    says = Says(certain_at(4, FIVE))
+    found = verdict(judge(swap="both"), says)
+    assert sorted(set(says.asked)) == [3, 4]  # twice for the verdict, and again to check it
+    assert found.status == "ok"
+
+
+def test_a_failure_ends_the_asking() -> None:
+    says = Says(certain_at(5, FIVE) | {5.0: Failed("too long")})
+    found = verdict(judge(), says)
+    assert (found.status, found.reason) == ("unscored", "compared with level 5: too long")
+    assert says.asked == [3, 4, 5]
+
+
+# settings, signature, plan
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"predict": "sampled"}, "adaptive goes by probabilities"),
+        ({"levels": 2}, "adaptive needs 3 levels or more"),
+        ({"adaptive": {"certainty": 1}}, "certainty"),
+        ({"adaptive": {"sure": 1}}, "sure"),
+    ],
+)
+def test_refuses(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        judge(**settings)
+
+
+def test_it_is_stated_only_where_it_is_chosen() -> None:
+    assert judge().asking["adaptive"] == {"certainty": 0.98}
+    assert "adaptive" not in judge(adaptive=None).asking
+    assert judge().asks_by_replies and not judge(adaptive=None).asks_by_replies
+
+
+@pytest.mark.parametrize(("levels", "asks"), [(3, 2), (5, 3), (9, 4)])
+def test_planned_as_if_answers_were_certain(levels: int, asks: int) -> None:
+    model = Imagining(lambda prompt: Spent(1, 0, 1))
+    found = asyncio.run(judge(levels).verdicts(CASE, briefs(levels), model)).verdicts[0]
+    assert found.tokens.asks == asks
