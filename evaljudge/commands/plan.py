@@ -31,7 +31,8 @@ FURTHER = (
 GUESSED = (
     "{}: asks and tokens are estimates. How many entities a text has, or readers a document, is\n"
     "known when it has been read; it is taken to have half as many entities as it may, and as\n"
-    "many readers as are wanted, no two alike. An adaptive judge is taken to be sure of each answer."
+    "many readers as are wanted, no two alike. Of an adaptive\n"
+    "judge each answer is taken to be certain."
 )
 CLUSTERED = (
     "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
