@@ -9,7 +9,7 @@ import pytest
 
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Aspect
 from evaljudge.model.asks import Prompt
-from evaljudge.prompts import BUILT_IN, COMMON, Layout, built_in_pack, load_task
+from evaljudge.prompts import COMMON, Layout, built_in_pack, load_task
 from evaljudge.prompts.pack import read_pack
 
 LAYOUTS: list[Layout] = ["paper", "shared"]
@@ -52,9 +52,6 @@ def test_these_are_all() -> None:
         name for name in read_pack(built_in_pack(COMMON)).templates if name.startswith("entities.")
     }
     assert ours == {*bases, *CHOICES, *LISTING}
-    assert set(
-        read_pack([(folder / "shared", kind) for folder, kind in built_in_pack(COMMON)]).templates
-    ) == {"entities.ask"}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +98,7 @@ def test_what_may_be_missing() -> None:
     assert "heading" not in section.text
 
 
-# the paper's order, and the shared one
+# the paper's order
 
 PARTS = ("You are ", "\nYour goal is ", "\nTask:\n", "\nPossible answers:\n", "\nGuideline:\n",
          "\nExample:\n", "\nTHE ", "Question", '{"')  # fmt: skip
@@ -109,46 +106,16 @@ PARTS = ("You are ", "\nYour goal is ", "\nTask:\n", "\nPossible answers:\n", "\
 
 @pytest.mark.parametrize("name", [*CHOICES, *LISTING])
 def test_the_parts_stand_in_the_paper_s_order(name: str) -> None:
+    """In both layouts: with the text first, each question would repeat its instructions for it."""
     paper, shared = (asked(name, layout, "answer").text for layout in LAYOUTS)
+    assert paper == shared
     *before, material, question, formatting = PARTS
-    for text, order in (
-        (paper, [*before, material, question]),
-        (shared, [material, *before, question]),
-    ):
-        places = [text.index(part) for part in order]
-        assert places == sorted(places)
-        assert text.rindex(formatting) > places[-1]
+    places = [paper.index(part) for part in (*before, material, question)]
+    assert places == sorted(places)
+    assert paper.rindex(formatting) > places[-1]
     if name not in LISTING:
         reason = asked(name, "paper", "reason").text
         assert paper.index("Question") < reason.index("think step by step") < reason.rindex('{"')
-
-
-@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
-def test_both_layouts_say_the_same(name: str) -> None:
-    """But for the line that stands before the material: the two bases are kept alike by hand."""
-    for mode in MODES:
-        paper, shared = (asked(name, layout, mode).text.splitlines() for layout in LAYOUTS)
-        opening = "Read what follows closely. A task about it comes after it."
-        assert sorted([*paper, opening, ""]) == sorted(shared), mode
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["entities.correctness.facts", "entities.correctness.details",
-         "entities.correctness.evidence", "entities.alignment.definition"],
-        [name for name, aspect in VOTING.items() if aspect in ("completeness", "readability")],
-        ["entities.extract", "entities.verify"],
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("task", BUILT_IN)
-def test_the_same_material_is_read_once(task: str, names: list[str]) -> None:
-    without = {"truth": "", "heading": ""}
-    material = dict.fromkeys(("source", "target", "text"), HOSTILE)
-    for layout, alike in zip(LAYOUTS, (False, True), strict=True):
-        prompts = [asked(n, layout, m, task, **without, **material) for n in names for m in MODES]
-        assert (len({prompt.parts[:2] for prompt in prompts}) == 1) is alike
-        assert all(prompt.head == 1 for prompt in prompts)
 
 
 @pytest.mark.parametrize("name", CHOICES)
@@ -211,10 +178,3 @@ def test_no_text_can_leave_its_fence(name: str, layout: Layout) -> None:
     attacked = asked(name, layout, **dict.fromkeys(SLOTS, HOSTILE)).text
     for tag in set(re.findall(r"</?\w+>", honest)):
         assert honest.count(tag) == attacked.count(tag) == 1, tag
-
-
-@pytest.mark.parametrize("name", [*CHOICES, *LISTING])
-def test_in_the_shared_layout_a_text_is_written_alike_in_each(name: str) -> None:
-    attacked = asked(name, "shared", **dict.fromkeys(SLOTS, HOSTILE))
-    written = [part for part in attacked.parts if "‹" in part]
-    assert set(written) == {HOSTILE.replace("<", "‹")}
