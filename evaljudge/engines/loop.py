@@ -153,7 +153,12 @@ class Steps:
         batch.unfinished[number] -= 1
         if batch.unfinished[number]:
             return
-        if more := batch.further(number, batch.outputs[number]):
+        try:
+            more = batch.further(number, batch.outputs[number])
+        except Exception as error:  # whatever it is, it is this batch's and not the engine's
+            batch.settle(error)
+            return
+        if more:
             # next, while the cache still holds the prompt of the request that has just ended
             self._ready.extendleft(reversed(batch.opened(number, more)))
             return

@@ -1,0 +1,150 @@
+"""The engine's loop on an engine that keeps what it is given: batches, limits, further requests."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.loop import MOST_ADDED, Request, Steps
+from evaljudge.errors import EngineDead
+
+pytestmark = pytest.mark.engine
+
+
+@dataclass
+class Kept:
+    """Finishes all that it has at each step; keeps the order, and how many it had each time."""
+
+    refused: int | None = None
+    """A prompt of this one id is refused."""
+    dies_at: int | None = None
+    may_begin: threading.Event = field(default_factory=threading.Event)
+    added: list[tuple[int, ...]] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    engine_core: Any = field(default_factory=lambda: SimpleNamespace(shutdown=lambda: None))
+    _waiting: list[Any] = field(default_factory=list)
+
+    def add_request(self, name: str, prompt: dict[str, Any], how: Any) -> None:
+        ids = tuple(prompt["prompt_token_ids"])
+        if ids == (self.refused,):
+            raise ValueError("this prompt is refused")
+        self.added.append(ids)
+        self._waiting.append(SimpleNamespace(request_id=name, finished=True, ids=ids, how=how))
+
+    def step(self) -> list[Any]:
+        self.may_begin.wait(10)
+        if len(self.sizes) == self.dies_at:
+            raise RuntimeError("out of memory")
+        self.sizes.append(len(self._waiting))
+        done, self._waiting = self._waiting, []
+        return done
+
+
+@contextmanager
+def opened(engine: Kept) -> Iterator[Steps]:
+    steps = Steps(engine)
+    try:
+        yield steps
+    finally:
+        steps.close()
+
+
+def requests(*ids: int) -> list[Request]:
+    return [((one,), f"how {one}") for one in ids]
+
+
+def ids_of(outputs: Sequence[Sequence[Any]]) -> list[list[tuple[int, ...]]]:
+    return [[one.ids for one in mine] for mine in outputs]
+
+
+def test_outputs_come_in_the_order_asked() -> None:
+    engine = Kept()
+    engine.may_begin.set()
+    with opened(engine) as steps:
+        found = asyncio.run(steps.ask(requests(3, 1, 2)))
+        assert asyncio.run(steps.ask([])) == []
+    assert ids_of(found) == [[(3,)], [(1,)], [(2,)]]
+    assert [mine[0].how for mine in found] == ["how 3", "how 1", "how 2"]
+
+
+def test_a_large_batch_does_not_hold_up_the_engine() -> None:
+    engine = Kept()
+
+    async def both(steps: Steps) -> None:
+        asked = [asyncio.ensure_future(steps.ask(requests(*range(600)))) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        engine.may_begin.set()
+        await asyncio.gather(*asked)
+
+    with opened(engine) as steps:
+        asyncio.run(both(steps))
+    assert sum(engine.sizes) == 1200
+    assert max(engine.sizes) == MOST_ADDED
+
+
+def test_what_a_reply_makes_necessary_is_asked_next() -> None:
+    engine = Kept()
+
+    def further(number: int, outputs: list[Any]) -> Sequence[Request]:
+        if len(outputs) == 1 and number == 0:
+            return requests(1001, 1002)
+        return requests(1003) if len(outputs) == 3 else []
+
+    async def ask(steps: Steps) -> list[list[Any]]:
+        asked = asyncio.ensure_future(steps.ask(requests(*range(300)), further))
+        await asyncio.sleep(0.05)
+        engine.may_begin.set()
+        return await asked
+
+    with opened(engine) as steps:
+        found = asyncio.run(ask(steps))
+    assert ids_of(found[:2]) == [[(0,), (1001,), (1002,), (1003,)], [(1,)]]
+    order = engine.added
+    assert order[MOST_ADDED : MOST_ADDED + 3] == [(1001,), (1002,), (MOST_ADDED,)]
+
+
+def test_a_request_that_is_refused_ends_its_batch_alone() -> None:
+    engine = Kept(refused=7)
+    engine.may_begin.set()
+
+    async def both(steps: Steps) -> list[Any]:
+        asked = (steps.ask(requests(1, 7)), steps.ask(requests(2)))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    with opened(engine) as steps:
+        refused, other = asyncio.run(both(steps))
+    assert isinstance(refused, ValueError)
+    assert ids_of(other) == [[(2,)]]
+
+
+def test_an_output_that_cannot_be_read_ends_its_batch_alone() -> None:
+    engine = Kept()
+    engine.may_begin.set()
+
+    def unreadable(number: int, outputs: list[Any]) -> Sequence[Request]:
+        raise KeyError("no such token")
+
+    async def both(steps: Steps) -> list[Any]:
+        asked = (steps.ask(requests(1), unreadable), steps.ask(requests(2)))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    with opened(engine) as steps:
+        broken, other = asyncio.run(both(steps))
+    assert isinstance(broken, KeyError)
+    assert ids_of(other) == [[(2,)]]
+
+
+def test_a_dead_engine_answers_whoever_asks() -> None:
+    engine = Kept(dies_at=0)
+    engine.may_begin.set()
+    with opened(engine) as steps:
+        for _ in range(2):
+            with pytest.raises(EngineDead, match="RuntimeError: out of memory"):
+                asyncio.run(steps.ask(requests(*range(300))))
