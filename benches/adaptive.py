@@ -7,7 +7,8 @@ and adaptively, in one run each. Then the same by a scripted judge that is about
 ones are: it misjudges each text, each reference and each comparison by random amounts, and agrees
 with the ratings at about 0.65. Prints for each the share of the comparisons that was asked,
 Spearman's correlation with the ratings within documents of both, and their paired difference with
-its 95% interval over documents; writes benches/adaptive.json.
+its 95% interval over documents. Last, the seconds that judging takes in full and adaptively, with
+the references written beforehand and the two taking turns. Writes benches/adaptive.json.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ HERE = Path(__file__).parent
 LEVELS = (5, 9)
 CERTAINTIES = (0.98, 0.95, 0.9, 0.8)
 READINGS = ("", ".ordinal")
+ROUNDS = 3
 DOCUMENTS, CANDIDATES = 100, 16
 """Of the scripted judge, as many as SummEval has."""
 TEXT, REFERENCE, COMPARISON = 1.0, 0.3, 0.5
@@ -92,9 +94,11 @@ def name(certainty: float) -> str:
     return f"certainty-{100 * certainty:g}"
 
 
-def judged(corpus: Path, out: Path, levels: int, more: Mapping[str, Any], engines: Any) -> Path:
+def judged(
+    corpus: Path, out: Path, names: Mapping[str, Any], more: Mapping[str, Any], engines: Any
+) -> Path:
     config = {
-        "corpus": str(corpus), "out": str(out), "judges": judges(levels), "coverage_floor": 0,
+        "corpus": str(corpus), "out": str(out), "judges": names, "coverage_floor": 0,
         "workers": {"executor": "local"}, "agreement": {"resamples": 0, "permutations": 0},
     }  # fmt: skip
     evaljudge.run(config | dict(more), engines=engines)
@@ -171,6 +175,27 @@ def rows(title: str, out: Path, levels: int, corpus: Path) -> Iterator[dict[str,
             }
 
 
+def seconds(out: Path) -> float:
+    """Of judging, without writing the references."""
+    costs = json.loads((out / "report/costs.json").read_text())
+    return sum(float(row["seconds"]) for row in costs if row["stage"] == "judge")
+
+
+def timed(folder: Path, world: Path, nano: Mapping[str, Any], levels: int) -> dict[str, Any]:
+    every, found = judges(levels), dict[str, list[float]]()
+    more = dict(nano) | {"briefs": str(folder / f"briefs{levels}")}
+    judged(world, folder / f"warm{levels}", {"full": every["full"]}, more, VllmEngines())
+    for number in range(ROUNDS):
+        for way in ("full", name(CERTAINTIES[0])):
+            out = folder / f"timed-{levels}-{number}-{way}"
+            judged(world, out, {way: every[way]}, more, VllmEngines())
+            found.setdefault(way, []).append(round(seconds(out), 2))
+    full, adaptive = found.values()
+    ratios = sorted(one / other for one, other in zip(full, adaptive, strict=True))
+    ratio = round(ratios[len(ratios) // 2], 2)
+    return {"levels": levels, "seconds": found, "full / adaptive": ratio}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=50)
@@ -183,13 +208,14 @@ def main() -> None:
         nano = {"prompts": "nano", "model": {"source": "nano", "engine": {}}}
         scripted = {"model": "scripted", "axes": ["fluency"]}
         for levels in LEVELS:
-            out = judged(world, Path(folder, f"nano{levels}"), levels, nano, VllmEngines())
+            out = judged(world, Path(folder, f"nano{levels}"), judges(levels), nano, VllmEngines())
             found += rows("the demo's judge", out, levels, world)
             engines = ScriptedEngines(lambda: Scripted(chooses=Noisy()))
-            out = judged(noisy, Path(folder, f"noisy{levels}"), levels, scripted, engines)
+            out = judged(noisy, Path(folder, f"noisy{levels}"), judges(levels), scripted, engines)
             found += rows("scripted and noisy", out, levels, noisy)
+        times = [timed(Path(folder), world, nano, levels) for levels in LEVELS]
     machine = f"{os.cpu_count()} cores of {platform.machine()}"
-    figures = {"machine": machine, "rows": found}
+    figures = {"machine": machine, "rows": found, "times": times}
     (HERE / "adaptive.json").write_text(json.dumps(figures, indent=1) + "\n")
     for row in found:
         print(
@@ -197,6 +223,8 @@ def main() -> None:
             "agreement {full:.3f} -> {adaptive:.3f}  {difference:+.4f} [{low:+.4f}, {high:+.4f}]"
             .format(**row)
         )  # fmt: skip
+    for time in times:
+        print(json.dumps(time))
 
 
 if __name__ == "__main__":
