@@ -31,7 +31,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]
+from scipy import sparse, stats  # type: ignore[import-untyped, unused-ignore]
 
 from .bootstrap import Level
 from .coefficients import (
@@ -268,9 +268,12 @@ def _spearman_exchanged(
 ) -> OfBoth:
     """From running counts: no exchange is sorted.
 
-    The values of both scorers are sorted once, list by list, into runs of equal values. An exchange
-    says which of them are in the one list; the others are in the other. A value's rank follows from
-    how many values of its list lie in the runs below. Tables are (runs, exchanges).
+    All values of both scorers are sorted once, list by list. An exchange says which of them are in
+    the one list; the others are in the other. With n values in a list, S[k] of them among the first
+    k, and equal values standing from s to e, twice a value's centred rank is S[s] + S[e] - n. Of
+    the other list it is (s - S[s]) + (e - S[e]) - n, so that the products of its ranks with the
+    ratings' centred ranks h, which add up to 0, differ from those of the first by sums that are
+    linear in what is chosen. Tables are (values, exchanges).
     """
     lists = [cells for at in groups for cells in at]
     orders = [np.argsort(np.append(first[at], second[at]), kind="stable") for at in lists]
@@ -278,38 +281,51 @@ def _spearman_exchanged(
     is_second = np.concatenate([o >= at.size for at, o in zip(lists, orders, strict=True)])
     values = np.where(is_second, second[cells], first[cells])
     sizes = np.array([at.size for at in lists])
-    begins = np.isin(np.arange(cells.size), np.cumsum(2 * sizes) - 2 * sizes)
+    of_list = np.cumsum(2 * sizes) - 2 * sizes
+
+    begins = np.isin(np.arange(cells.size), of_list)
     begins[1:] |= np.diff(values) != 0
+    runs = np.cumsum(begins) - 1
     starts = np.flatnonzero(begins)
-    of_list = np.searchsorted(starts, np.cumsum(2 * sizes) - 2 * sizes)
-    runs = np.diff(np.append(of_list, starts.size))
+    ends = np.append(starts[1:], cells.size)
+    start, end, lengths = starts[runs], ends[runs], ends - starts
+    tied = np.flatnonzero(lengths > 1)
+    lists_of_tied = np.searchsorted(of_list, starts[tied], "right") - 1
+    places = (lists_of_tied, np.arange(tied.size))
+    of_tied = sparse.csr_array((np.ones(tied.size), places), shape=(sizes.size, tied.size))
+    members = np.flatnonzero(lengths[runs] > 1)
+    first_members = np.cumsum(lengths[tied]) - lengths[tied]
+
     ranked = np.empty(human.size)
     for at in groups:
         ranked[at] = _centred_ranks(human[at])
-    ratings = ranked[cells][:, None]
+    h = ranked[cells]
     spread = np.array([(ranked[at] ** 2).sum() for at in lists])[:, None]
+    bounds = np.bincount(start, h, cells.size + 1) + np.bincount(end, h, cells.size + 1)
+    # what choosing a value adds to the sum of h·(S[s] + S[e]), and to that of h·(s + e) if chosen
+    weights = np.cumsum(bounds[::-1])[::-1][1:] + h * (start + end)
+    whole = np.add.reduceat(h * (start + end), of_list)[:, None]
+    squares = ((sizes**3 - sizes) / 3)[:, None]
+    # exact in single precision, as long as every product is a multiple of 1/2 below 2^23
+    is_small = 2 * cells.size * np.abs(h).max(initial=0.0) < 2**23
+    single = np.float32 if is_small else np.float64
 
-    def by_run(chosen: Floats) -> Floats:
-        return chosen if starts.size == cells.size else np.add.reduceat(chosen, starts, axis=0)
-
-    def correlate(counts: Floats, products: Floats) -> Floats:
-        """From how many values of each run are in the list, and the sum of their ratings."""
-        below = np.cumsum(counts, axis=0) - counts
-        below -= np.repeat(below[of_list], runs, axis=0)
-        ranks = 2 * below + counts - np.repeat(sizes, runs)[:, None]
-        products *= ranks
-        counts *= ranks
-        counts *= ranks
-        squares = np.add.reduceat(counts, of_list, axis=0) * spread
-        return ratio(np.add.reduceat(products, of_list, axis=0), np.sqrt(squares)).T
-
-    all_counts, all_products = by_run(np.ones((cells.size, 1))), by_run(ratings)
+    def correlate(products: Floats, counts: Floats) -> Floats:
+        tied_away = of_tied @ ((counts**3 - counts) / 3)
+        return ratio(products, np.sqrt((squares - tied_away) * spread)).T
 
     def of_both(swapped: Swapped) -> tuple[Floats, Floats]:
         chosen = np.ascontiguousarray(swapped.T)[cells] == is_second[:, None]
-        counts, products = by_run(chosen.astype(np.float64)), by_run(np.where(chosen, ratings, 0.0))
-        others = all_counts - counts, all_products - products
-        return correlate(counts, products), correlate(*others)
+        summed = np.zeros((cells.size + 1, chosen.shape[1]), single)
+        np.cumsum(chosen, axis=0, dtype=single, out=summed[1:])
+        ranks = summed[start] + summed[end]
+        ranks *= h.astype(single)[:, None]
+        ranks *= chosen
+        products = np.add.reduceat(ranks, of_list, axis=0, dtype=np.float64)
+        moved = np.add.reduceat(np.where(chosen, weights[:, None], 0.0), of_list, axis=0)
+        counts = np.add.reduceat(chosen[members], first_members, axis=0, dtype=np.float64)
+        others = lengths[tied, None] - counts
+        return correlate(products, counts), correlate(whole - moved + products, others)
 
     return of_both
 
