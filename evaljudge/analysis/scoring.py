@@ -75,10 +75,9 @@ class Scoring:
         for judge in self.judges:
             verdicts = list(output.verdicts(judge.name, shard))
             if fitted := self.fitted.get(judge.name):
-                unsigned = [score for verdict in verdicts for score in fitted.score(verdict)]
+                mine = [score for verdict in verdicts for score in fitted.score(verdict)]
             else:
-                unsigned = judge.scores(verdicts)
-            mine = [self._signed(score) for score in unsigned]
+                mine = judge.scores(verdicts)
             seen = SeenShard(
                 cases,
                 verdicts,
@@ -92,15 +91,11 @@ class Scoring:
         for metric in self.metrics:
             scores += output.measures(metric, shard)
         scores += list(mixed_scores(self.mixes, self.scorers, scores))
-        output.write_scores(shard, scores)
+        output.write_scores(shard, scores, self.signatures)
         found = by_document(scores)
         for case in cases:
             scored.tables.add(case, found.get(case.document.doc_id, {}))
         return scored
-
-    def _signed(self, score: Score) -> Score:
-        known = (score.doc_id, score.system, score.scorer, score.axis, score.value, score.reason)
-        return Score(*known, self.signatures[score.scorer])
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:

@@ -45,13 +45,13 @@ from evaljudge.analysis.calibrated import FEW
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
-from evaljudge.records import Candidate, Case, Score
 from evaljudge.sections.figures import short
 from evaljudge.storage import Output, Shard, ahead
 from evaljudge.storage.index import Index, index_on_disk
+from evaljudge.storage.tables import Scale
 
-Scale = tuple[str, str]
-"""A scorer and an axis."""
+Candidate = tuple[str, str, str]
+"""Its document, its system and its text."""
 Target = tuple[Scale, float, float]
 """A precision on a scale, and from which rating on a candidate is good."""
 Found = Mapping[Target, Precise | None]
@@ -59,6 +59,7 @@ Found = Mapping[Target, Precise | None]
 Tops = Mapping[tuple[Scale, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
 SCORED = "CREATE TABLE scored (scorer TEXT, axis TEXT, value REAL);"
+SCORED_COLUMNS = ("scorer", "axis", "value")
 NONE_FOUND: Found = MappingProxyType({})
 
 
@@ -106,8 +107,8 @@ def select(
         ]
         for candidates in _by_shard(output, shards, {s for one in filters for s in one.scales}):
             for one in filters:
-                for doc_id, candidate, values in candidates:
-                    one.see(doc_id, candidate, values)
+                for candidate, values in candidates:
+                    one.see(candidate, values)
     selected = [one.selected() for one in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
@@ -155,7 +156,7 @@ class _Filter:
             found = self.precise[target]
             yield math.inf if found is None or found.threshold is None else found.threshold
 
-    def see(self, doc_id: str, candidate: Candidate, values: Mapping[Scale, float]) -> None:
+    def see(self, candidate: Candidate, values: Mapping[Scale, float]) -> None:
         self.considered += 1
         if any(scale not in values for scale in self.scales):
             self.unscored += 1
@@ -164,8 +165,8 @@ class _Filter:
             own: dict[str, dict[str, float]] = {}
             for scorer, axis in self.scales:
                 own.setdefault(scorer, {})[axis] = values[scorer, axis]
-            at = {"doc_id": doc_id, "system": candidate.system}
-            row = at | {"text": candidate.text, "values": own}
+            doc_id, system, text = candidate
+            row = {"doc_id": doc_id, "system": system, "text": text, "values": own}
             self.file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
 
     def selected(self) -> Selected:
@@ -204,8 +205,7 @@ def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selectio
         return {}
     scales = {scale for scale, _ in sought}
     with index_on_disk(SCORED) as index:
-        for scores in ahead(lambda shard: list(output.scores(shard)), shards):
-            rows = [(score.scorer, score.axis, value) for score, value in _numbers(scores, scales)]
+        for rows in ahead(lambda s: output.numbers(s, scales, SCORED_COLUMNS), shards):
             index.executemany("INSERT INTO scored VALUES (?, ?, ?)", rows)
         return {(scale, part): highest(index, scale, part) for scale, part in sought}
 
@@ -227,33 +227,21 @@ def share_of(fraction: float, number: int) -> int:
 
 def _by_shard(
     output: Output, shards: Sequence[Shard], scales: set[Scale]
-) -> Iterator[list[tuple[str, Candidate, dict[Scale, float]]]]:
+) -> Iterator[list[tuple[Candidate, dict[Scale, float]]]]:
     """Each shard's candidates, in case order, with what they have on these scales."""
     if not scales:
         return
 
-    def read(shard: Shard) -> tuple[list[Case], list[Score]]:
-        scores = list(output.scores(shard))
-        return output.cases(shard), scores
+    columns = ["doc_id", "system", *SCORED_COLUMNS]
 
-    for cases, scores in ahead(read, shards):
+    def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[Candidate]]:
+        return output.numbers(shard, scales, columns), output.texts(shard)
+
+    for rows, candidates in ahead(read, shards):
         values: dict[tuple[str, str], dict[Scale, float]] = {}
-        for score, value in _numbers(scores, scales):
-            own = values.setdefault((score.doc_id, score.system), {})
-            own[score.scorer, score.axis] = value
-        yield [
-            (case.document.doc_id, one, values.get((case.document.doc_id, one.system), {}))
-            for case in cases
-            for one in case.candidates
-        ]
-
-
-def _numbers(scores: Sequence[Score], scales: set[Scale]) -> Iterator[tuple[Score, float]]:
-    """The scores on these scales that are finite numbers."""
-    for score in scores:
-        value = score.value
-        if (score.scorer, score.axis) in scales and value is not None and math.isfinite(value):
-            yield score, value
+        for doc_id, system, scorer, axis, value in rows:
+            values.setdefault((doc_id, system), {})[scorer, axis] = value
+        yield [(one, values.get(one[:2], {})) for one in candidates]
 
 
 def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[str]:

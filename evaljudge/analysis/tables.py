@@ -42,26 +42,26 @@ class Column:
         return self.counts.total()
 
     def add(self, score: Score, is_rated: bool) -> None:
-        if score.value is None:
+        value, system = score.value, score.system
+        if value is None:
             self.reasons[score.reason] += 1
         else:
-            self._add({score.system: 1}, {score.system: score.value}, score.value, score.value)
+            self.counts[system] += 1
+            self.sums[system] = self.sums.get(system, 0.0) + value
+            self.lowest = value if value < self.lowest else self.lowest
+            self.highest = value if value > self.highest else self.highest
         if is_rated:
-            self.rated.append(nan if score.value is None else score.value)
+            self.rated.append(nan if value is None else value)
 
     def __iadd__(self, other: Column) -> Self:
         self.reasons.update(other.reasons)
         self.rated.extend(other.rated)
-        self._add(other.counts, other.sums, other.lowest, other.highest)
-        return self
-
-    def _add(
-        self, counts: dict[str, int], sums: dict[str, float], lowest: float, highest: float
-    ) -> None:
-        self.counts.update(counts)
-        for system, total in sums.items():
+        self.counts.update(other.counts)
+        for system, total in other.sums.items():
             self.sums[system] = self.sums.get(system, 0.0) + total
-        self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
+        self.lowest = min(self.lowest, other.lowest)
+        self.highest = max(self.highest, other.highest)
+        return self
 
 
 class RatedCandidate(NamedTuple):
@@ -106,7 +106,9 @@ class Tables:
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
         """A new key begins a column, which must be given all cases in the same order."""
         for key in keys:
-            column = self.columns.setdefault(key, Column())
+            if key not in self.columns:
+                self.columns[key] = Column()
+            column = self.columns[key]
             for candidate in case.candidates:
                 column.add(scores[candidate.system, *key], bool(candidate.ratings))
 

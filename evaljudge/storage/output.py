@@ -14,22 +14,27 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, TypeVar, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
 from evaljudge.storage.place import Place
-from evaljudge.storage.tables import R
+from evaljudge.storage.tables import R, Scale
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
 S = TypeVar("S")
 RUN, SHARDS = "run.json", "shards.json"
+UNSIGNED: Mapping[str, str] = MappingProxyType({})
 AT_ONCE = 16
 
 
@@ -166,9 +171,16 @@ class Output:
         return [Document(**row) for row in table.to_pylist()]
 
     def cases(self, shard: Shard) -> list[Case]:
+        return list(tables.from_table(Case, self._cases(shard)))
+
+    def texts(self, shard: Shard) -> list[tuple[str, str, str]]:
+        """Each candidate's document, system and text, in the order of the cases."""
+        return tables.texts_of(self._cases(shard, ["doc_id", "candidates"]))
+
+    def _cases(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
         name = f"cases/{shard.file}"
         try:
-            return list(tables.from_table(Case, self.place.read_table(name)))
+            return self.place.read_table(name, columns)
         except FileNotFoundError:
             raise UserError(
                 f"{self.place.at(name)}: is gone, or lies on the disk of another machine than "
@@ -203,8 +215,21 @@ class Output:
     def scores(self, shard: Shard) -> Iterator[Score]:
         return tables.from_table(Score, self.place.read_table(f"scores/{shard.file}"))
 
-    def write_scores(self, shard: Shard, scores: Iterable[Score]) -> None:
-        self._write("scores", shard, Score, scores)
+    def numbers(
+        self, shard: Shard, scales: Collection[Scale], columns: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
+        """These columns of its scores on these scales, of those that are finite numbers."""
+        needed = list({"scorer", "axis", "value", *columns})
+        table = self.place.read_table(f"scores/{shard.file}", columns=needed)
+        found = tables.numbers_on(scales, table)
+        return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
+
+    def write_scores(
+        self, shard: Shard, scores: Iterable[Score], signatures: Mapping[str, str] = UNSIGNED
+    ) -> None:
+        """`signatures`: of the scorers whose scores do not yet hold theirs."""
+        table = tables.signed(tables.to_table(Score, scores), signatures)
+        self.place.write_table(f"scores/{shard.file}", table)
 
     def _write(self, folder: str, shard: Shard, kind: type[R], records: Iterable[R]) -> None:
         self.place.write_table(f"{folder}/{shard.file}", tables.to_table(kind, records))

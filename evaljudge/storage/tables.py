@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from functools import cache, partial
+from functools import cache, reduce
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", Case, Brief, Verdict, Score)
 AS_JSON = ("content", "evidence")
 """Columns that hold a mapping as JSON."""
+Scale = tuple[str, str]
+"""A scorer and an axis."""
 
 
 @cache
@@ -46,29 +49,61 @@ def _schemas() -> dict[type, pa.Schema]:
 def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
     import pyarrow as pa
 
-    rows = [_case_row(r) if isinstance(r, Case) else _row(r) for r in records]
-    return pa.Table.from_pylist(rows, schema=_schemas()[kind])
+    schema = _schemas()[kind]
+    if kind is Case:
+        return pa.Table.from_pylist(list(map(_case_row, cast("Any", records))), schema=schema)
+    kept = list(records)
+    columns = {name: _written(name, list(map(attrgetter(name), kept))) for name in schema.names}
+    return pa.Table.from_pydict(columns, schema=schema)
 
 
 def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
-    read: Callable[[dict[str, Any]], Any] = _case if kind is Case else partial(_record, kind)
-    return map(read, table.to_pylist())
+    if kind is Case:
+        return map(_case, table.to_pylist())  # type: ignore[arg-type]
+    return map(kind, *(_read(name, table[name].to_pylist()) for name in kind.__slots__))
 
 
-def _row(record: Brief | Verdict | Score) -> dict[str, Any]:
-    row = {name: getattr(record, name) for name in record.__slots__}
-    if isinstance(record, Score):
-        return row | {"status": record.status}
-    mappings = {name: json.dumps(row[name], ensure_ascii=False) for name in AS_JSON if name in row}
-    return row | mappings | {"tokens": asdict(record.tokens)}
+def numbers_on(scales: Iterable[Scale], scores: pa.Table) -> pa.Table:
+    """The rows of scores on these scales that have a finite number."""
+    import pyarrow.compute as pc
+
+    on_any = reduce(pc.or_, (
+        pc.and_(pc.equal(scores["scorer"], scorer), pc.equal(scores["axis"], axis))
+        for scorer, axis in scales
+    ))  # fmt: skip
+    return scores.filter(pc.and_(on_any, pc.is_finite(scores["value"])))
 
 
-def _record(kind: type[Any], row: dict[str, Any]) -> Any:
-    if kind is Score:
-        del row["status"]
-        return kind(**row)
-    mappings = {name: json.loads(row[name]) for name in AS_JSON if name in row}
-    return kind(**row | mappings | {"tokens": Tokens(**row["tokens"])})
+def signed(scores: pa.Table, signatures: Mapping[str, str]) -> pa.Table:
+    """With the signatures of these scorers; scores of others keep theirs."""
+    rows = zip(scores["scorer"].to_pylist(), scores["signature"].to_pylist(), strict=True)
+    lines = [signatures.get(scorer, own) for scorer, own in rows]
+    return scores.set_column(scores.column_names.index("signature"), "signature", [lines])
+
+
+def texts_of(cases: pa.Table) -> list[tuple[str, str, str]]:
+    """Each candidate's document, system and text, in the order of the cases."""
+    import pyarrow.compute as pc
+
+    lists = cases["candidates"].combine_chunks()
+    doc_ids, every = cases["doc_id"].take(pc.list_parent_indices(lists)), lists.flatten()
+    columns = doc_ids, every.field("system"), every.field("text")
+    return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def _written(name: str, values: list[Any]) -> list[Any]:
+    """A column's values as they are stored."""
+    if name in AS_JSON:
+        return [json.dumps(value, ensure_ascii=False) for value in values]
+    return list(map(asdict, values)) if name == "tokens" else values
+
+
+def _read(name: str, values: list[Any]) -> list[Any]:
+    """A stored column's values as a record has them."""
+    if name in AS_JSON:
+        found: list[Any] = json.loads(f"[{','.join(values)}]")  # faster than one by one
+        return found
+    return [Tokens(**value) for value in values] if name == "tokens" else values
 
 
 def _case_row(case: Case) -> dict[str, Any]:
@@ -104,8 +139,6 @@ def _candidate(columns: Mapping[str, Any]) -> Candidate:
 
     It becomes the object `math.nan` itself, so that equal cases are equal.
     """
-    raters = {
-        axis: tuple(nan if number is None else number for number in numbers)
-        for axis, numbers in columns.get("raters") or ()
-    }
+    listed = columns.get("raters") or ()
+    raters = {axis: tuple(nan if n is None else n for n in numbers) for axis, numbers in listed}
     return Candidate(columns["system"], columns["text"], dict(columns["ratings"] or ()), raters)

@@ -39,6 +39,30 @@ def test_records_come_back_as_they_went() -> None:
     assert list(from_table(Case, to_table(Case, []))) == []
 
 
+def test_parts_of_a_shard_are_read_as_its_records_have_them(tmp_path: Path) -> None:
+    output, shard = Output(str(tmp_path)), Shard(0, 3, 3)
+    two = (Candidate("A", TEXT, {"fluency": 4.5}), Candidate("B", ""))
+    cases = [Case(Document("d", TEXT), two), Case(Document("e", "s"), ())]
+    output.write_cases(shard, [*cases, Case(Document("f", "s"), two[:1])])
+    assert output.texts(shard) == [("d", "A", TEXT), ("d", "B", ""), ("f", "A", TEXT)]
+    values = [1.5, None, math.nan, math.inf, -2.0]
+    scores = [
+        Score("d", f"{number}", scorer, axis, value, "", f"{scorer}'s")
+        for number, value in enumerate(values)
+        for scorer, axis in (("j", "a"), ("j", "*"), ("m", "a"))
+    ]
+    output.write_scores(shard, scores, {"m": "signed"})
+    columns = ["value", "system", "axis"]
+    assert output.numbers(shard, {("j", "a")}, columns) == [(1.5, "0", "a"), (-2.0, "4", "a")]
+    both = output.numbers(shard, {("j", "*"), ("m", "a")}, columns)
+    assert both == [(v, s, axis) for v, s in ((1.5, "0"), (-2.0, "4")) for axis in ("*", "a")]
+    assert output.numbers(shard, {("j", "none")}, columns) == []
+    assert {(s.scorer, s.signature) for s in output.scores(shard)} == {
+        ("j", "j's"),
+        ("m", "signed"),
+    }
+
+
 def test_an_absent_rating_is_null_in_the_column() -> None:
     rated = Candidate("A", "a", {"fluency": 4.0}, {"fluency": (math.nan, 4.0)})
     (row,) = to_table(Case, [Case(Document("d", "s"), (rated,))])["candidates"].to_pylist()
