@@ -49,8 +49,10 @@ STRENGTH = log(6)
 # loses against every reference would have no finite position.
 PRIOR = 0.1
 
-# Halvings of an interval some ten ratings wide: more would change nothing that a float can hold.
-HALVINGS = 60
+# Newton's method, which halves the interval where a step is not half as long as the one before. Its
+# error after a step is about the square of that before, so after one as small as LAST_STEP it is
+# below what a float holds.
+MOST_STEPS, LAST_STEP = 100, 1e-9
 
 
 @dataclass(frozen=True)
@@ -147,25 +149,29 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
     # Beyond the outermost anchor by this much, the prior outweighs even unanimous comparisons.
     reach = widest + log(2 * (len(texts.ratings) + PRIOR) / PRIOR) / STRENGTH
     low, high = np.full(len(wins), MIDDLE - reach), np.full(len(wins), MIDDLE + reach)
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        is_above = wins > _expected_wins(middle, texts.ratings)
-        low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
-    found: Floats = (low + high) / 2
-    return found
+    position, is_open = np.full(len(wins), MIDDLE), np.full(len(wins), True)
+    step = high - low
+    for _ in range(MOST_STEPS):
+        expected, slope = _expected_wins(position, texts.ratings)
+        is_above = wins > expected
+        low, high = np.where(is_above, position, low), np.where(is_above, high, position)
+        newton = (wins - expected) / slope
+        following = np.clip(position + newton, low, high)
+        shrinks = np.abs(newton) <= np.abs(step) / 2
+        following = np.where(shrinks, following, (low + high) / 2)
+        step, position = following - position, np.where(is_open, following, position)
+        is_open &= np.abs(step) > LAST_STEP  # or its neighbours here would change its last digits
+        if not is_open.any():
+            break
+    return position
 
 
-def _expected_wins(position: Floats, ratings: Sequence[float]) -> Floats:
-    """Of a text at this position; it rises with the position."""
-    expected = PRIOR * _win_chance(position - MIDDLE)
-    for rating in ratings:
-        expected += _win_chance(position - rating)
-    return expected
-
-
-def _win_chance(distance: Floats) -> Floats:
-    chance: Floats = 1 / (1 + np.exp(-STRENGTH * distance))
-    return chance
+def _expected_wins(position: Floats, ratings: Sequence[float]) -> tuple[Floats, Floats]:
+    """Of a text at this position, and how fast they rise with the position."""
+    anchors, weights = np.array([MIDDLE, *ratings]), np.array([PRIOR, *(1.0 for _ in ratings)])
+    chances = 1 / (1 + np.exp(STRENGTH * (anchors - position[:, None])))
+    slopes = STRENGTH * chances * (1 - chances)
+    return (weights * chances).sum(axis=1), (weights * slopes).sum(axis=1)
 
 
 def scale_coverage(levels: Comparisons) -> Literal["below", "within", "above"]:

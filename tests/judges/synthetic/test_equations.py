@@ -272,6 +272,19 @@ def test_the_position_has_the_greatest_likelihood(levels: Comparisons) -> None:
     assert bradley_terry_position(levels) == pytest.approx(found.x, abs=1e-5)
 
 
+@pytest.mark.parametrize("ratings", [(1.0, 5.0), (1.0, 3.0, 5.0), tuple(RATINGS)])
+@pytest.mark.parametrize("spread", [0.01, 0.1, 1.0, 10.0])
+def test_every_position_expects_the_wins_that_there_are(
+    ratings: tuple[float, ...], spread: float
+) -> None:
+    p = np.random.default_rng(0).dirichlet([spread] * 3, (2000, len(ratings)))
+    found = equations.bradley_terry_position(equations.ComparedTexts(ratings, p))
+    anchors, weights = np.array([3.0, *ratings]), np.array([PRIOR, *(1.0 for _ in ratings)])
+    expected = (weights / (1 + np.exp(-STRENGTH * (found[:, None] - anchors)))).sum(axis=1)
+    wins = (p[:, :, 0] + p[:, :, 2] / 2).sum(axis=1) + PRIOR / 2
+    assert np.abs(expected - wins).max() < 1e-12
+
+
 @given(comparisons, st.data())
 @pytest.mark.parametrize("place", PLACINGS)
 def test_more_better_and_less_worse_never_lowers(
