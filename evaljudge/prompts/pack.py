@@ -46,16 +46,14 @@ class Pack:
     def render(self, name: str, given: Mapping[str, str | None], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
         family = self._as_family(name)
-        slots = {slot: f"\0{slot}\0" if text else "" for slot, text in given.items()}
-        pieces = _pieces(family, tuple((slots | words).items()))
-        if any("\0" in piece for piece in pieces) or not given.keys() >= set(pieces[1::2]):
-            raise UserError(f"prompt {name}: a given text may be placed, not cut or changed")
+        slots = tuple([(slot, bool(text)) for slot, text in given.items()])
+        pieces = _pieces(family, slots, tuple(words.items()))
         markers = _markers(family)
         parts = [
             fenced(given[piece] or "", markers) if number % 2 else piece
             for number, piece in enumerate(pieces)
         ]
-        return Prompt(tuple(part for part in parts if part), head=1 if pieces[0] else 0)
+        return Prompt(tuple(filter(None, parts)), head=1 if pieces[0] else 0)
 
     def check(
         self, name: str, needed: Iterable[str], without: Iterable[str] = (), **words: str
@@ -145,12 +143,19 @@ def _named(source: str) -> tuple[str | None, ...]:
 
 
 @lru_cache(1024)
-def _pieces(family: Family, slots: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+def _pieces(
+    family: Family, given: tuple[tuple[str, bool], ...], words: tuple[tuple[str, str], ...]
+) -> tuple[str, ...]:
     """The template's words and, between them, the names of given texts.
 
-    The same for all pairs of texts that are compared on an axis.
+    The same for all pairs of texts that are compared on an axis. `given`: which texts there are,
+    and whether each says something.
     """
-    return tuple(_GIVEN.split(_rendered(family, dict(slots))))
+    slots = {slot: f"\0{slot}\0" if has_text else "" for slot, has_text in given}
+    pieces = tuple(_GIVEN.split(_rendered(family, slots | dict(words))))
+    if any("\0" in piece for piece in pieces) or not slots.keys() >= set(pieces[1::2]):
+        raise UserError(f"prompt {family[0][0]}: a given text may be placed, not cut or changed")
+    return pieces
 
 
 def _rendered(family: Family, slots: Mapping[str, str]) -> str:
