@@ -11,28 +11,27 @@ takes further requests, which depend on the replies and are not planned (a run c
 from __future__ import annotations
 
 import asyncio
-import json
+import pickle
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import islice
 from typing import Any
 
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
-from evaljudge.engines import Identity, ModelSource
+from evaljudge.engines import ModelSource
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
 from evaljudge.identity import brief_key, common_key, differences
-from evaljudge.judges.protocol import Judge
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
-from evaljudge.records import Brief, Case, Document, Tokens
+from evaljudge.records import Brief, Case, Tokens
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import missing
@@ -154,7 +153,7 @@ def _in_a_thread(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
 @contextmanager
 def known_briefs() -> Iterator[KnownBriefs]:
     """The briefs that are there already, by key: an index on disk, as there may be many."""
-    table = "CREATE TABLE briefs (key TEXT PRIMARY KEY, brief TEXT) WITHOUT ROWID;"
+    table = "CREATE TABLE briefs (key TEXT PRIMARY KEY, brief BLOB) WITHOUT ROWID;"
     with index_on_disk(table) as index:
         yield KnownBriefs(index)
 
@@ -166,27 +165,16 @@ class KnownBriefs:
         self._index = index
 
     def add(self, briefs: Iterable[Brief]) -> None:
-        rows = ((brief.key, json.dumps(asdict(brief))) for brief in briefs)
+        rows = ((brief.key, pickle.dumps(brief)) for brief in briefs)
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
 
-    def keep(
-        self, judge: Judge, document: Document, writer: Identity, briefs: Sequence[Brief]
-    ) -> None:
-        """Briefs without keys, as a judge gives them."""
-        keys = {(p.axis, p.name): brief_key(judge, p, document, writer) for p in judge.parts()}
-        self.add(replace(brief, key=keys[brief.axis, brief.part]) for brief in briefs)
-
-    def of(self, judge: Judge, document: Document, writer: Identity) -> list[Brief]:
-        """The parts of this judge's briefs of the document that are there."""
-        keys = (brief_key(judge, part, document, writer) for part in judge.parts())
+    def of(self, keys: Iterable[str]) -> list[Brief]:
+        """Those that are there."""
         return [brief for brief in map(self._find, keys) if brief]
 
     def _find(self, key: str) -> Brief | None:
         row = self._index.execute("SELECT brief FROM briefs WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
-        fields = json.loads(row[0])
-        return Brief(**fields | {"tokens": Tokens(**fields["tokens"])})
+        return None if row is None else pickle.loads(row[0])
 
 
 class _Planning:
@@ -219,11 +207,15 @@ class _Planning:
     ) -> dict[str, list[Brief]]:
         models, found = self._models(case, "prepare"), dict[str, list[Brief]]()
         for judge in self._job.judges:
-            known = self._known.of(judge, case.document, self._writer)
+            keys = {
+                (part.axis, part.name): brief_key(judge, part, case.document, self._writer)
+                for part in judge.parts()
+            }
+            known = self._known.of(keys.values())
             whole = [brief for brief in known if brief.status == "ok"]
             if wanted:
                 new = await judge.brief(case.document, whole, models[judge.name])
-                self._known.keep(judge, case.document, self._writer, new)
+                self._known.add(replace(one, key=keys[one.axis, one.part]) for one in new)
                 known = [*whole, *new]
             found[judge.name] = known
         add_counts(asked, models)
