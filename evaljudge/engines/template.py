@@ -43,10 +43,13 @@ class Template:
 
     def parts_around(self, prompt: Prompt, tokeniser: Tokeniser) -> tuple[list[Ids], int]:
         """The same, with the ids of each part apart."""
-        parts = [self.head, tokeniser.text(prompt.parts[0], after=self.head_words)]
-        parts += map(tokeniser.part, prompt.parts[1:])
+        parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
         head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
         return [*parts, self.tail], head
+
+    def part(self, number: int, text: str, tokeniser: Tokeniser) -> Ids:
+        """The ids of a prompt's part; the first one follows the template's own words."""
+        return tokeniser.part(text) if number else tokeniser.text(text, self.head_words)
 
     def spelt_after(self, form: str, tokeniser: Tokeniser) -> Ids | None:
         """A spelling's ids where the model's turn begins; None where it grows into the tail."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -22,6 +23,7 @@ Ids = tuple[int, ...]
 Name = TypeVar("Name")
 BREAK, WORD = "\n", "x"
 REMEMBERED_PARTS = 16_384
+REMEMBERED_STARTS = 64
 
 
 class Tokeniser:
@@ -41,6 +43,7 @@ class Tokeniser:
         self._unknown = _unknown_token(backend)
         self._broken_at = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
         self.text = lru_cache(REMEMBERED_PARTS)(self._text)
+        self._before = lru_cache(REMEMBERED_STARTS)(self._encode)
 
     def marked(self, text: str) -> Ids:
         """Our own words: special tokens are special; none is added."""
@@ -53,7 +56,7 @@ class Tokeniser:
 
     def part(self, text: str) -> Ids:
         """A part of a prompt that follows another."""
-        return self.text(text, after=WORD if text[:1].isspace() else BREAK)
+        return self.text(text, WORD if text[:1].isspace() else BREAK)
 
     def words(self, ids: Ids) -> str:
         text: str = self._marked.decode(ids, skip_special_tokens=True)
@@ -71,7 +74,7 @@ class Tokeniser:
         return tuple(Token(start, end, value) for (start, end), value in tokens)
 
     def _continued(self, text: str, after: str) -> Ids:
-        ids, start = self._encode(after + text), self._encode(after)
+        ids, start = self._encode(after + text), self._before(after)
         if ids[: len(start)] != start:  # the two grew together: `\n` and `\n\n`
             return self._encode(text)
         return ids[len(start) :]
@@ -156,7 +159,32 @@ class Blocks:
 
     def of(self, ids: Ids) -> tuple[int, ...]:
         names = self._last.shared(ids)
-        for start in range(len(names) * self.size, len(ids) // self.size * self.size, self.size):
-            names.append(hash((names[-1] if names else 0, ids[start : start + self.size])))
+        _name_further(names, ids[len(names) * self.size :], self.size)
         self._last.keep(ids, names)
         return tuple(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a prompt begins: its number of tokens, the names of its full blocks, the ids after them.
+
+    Prompts that begin with the same parts need those parts' tokens and blocks counted only once.
+    The names are those of `Blocks`.
+    """
+
+    size: int
+    tokens: int = 0
+    blocks: tuple[int, ...] = ()
+    rest: Ids = ()
+
+    def followed_by(self, ids: Ids) -> Beginning:
+        names, rest = list(self.blocks), self.rest + ids
+        _name_further(names, rest, self.size)
+        in_blocks = len(rest) // self.size * self.size
+        return Beginning(self.size, self.tokens + len(ids), tuple(names), rest[in_blocks:])
+
+
+def _name_further(names: list[int], ids: Ids, size: int) -> None:
+    """Add the names of the full blocks of `ids`, which follow those that have names."""
+    for start in range(0, len(ids) // size * size, size):
+        names.append(hash((names[-1] if names else 0, ids[start : start + size])))

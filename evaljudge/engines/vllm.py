@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
+from pathlib import Path
 from sys import maxsize
 from typing import Any, TypeVar
 
@@ -22,7 +23,7 @@ from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
-from evaljudge.engines.tokens import REMEMBERED_PARTS, Blocks, Ids, LastPrompt, Tokeniser
+from evaljudge.engines.tokens import REMEMBERED_PARTS, Beginning, Blocks, Ids, LastPrompt, Tokeniser
 from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import (
     Chosen,
@@ -49,6 +50,7 @@ QUIET = {
 R = TypeVar("R")
 TEXT_AT = "evaljudge.text_at"
 """The argument by which a request says where its text to weigh begins."""
+REMEMBERED_BEGINNINGS = 1024
 CUDA_BLOCK = 16
 CPU_BLOCK = 32
 """Smaller than the build's own 128: prefixes are shared in finer steps, and it was faster."""
@@ -62,7 +64,8 @@ def open_vllm(source: ModelSource, seed: int) -> VllmModel:
     from vllm.v1.engine.llm_engine import LLMEngine
 
     path = local_path(source.path)
-    tokeniser = _tokeniser(path, source)  # first: it says at once what is wrong with it
+    # first: it says at once what is wrong with it
+    tokeniser = _tokeniser(path, source.source, source.revision)
     try:
         arguments = EngineArgs(**_arguments(source, path, seed))
         # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
@@ -83,16 +86,26 @@ def set_environment() -> None:
 
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     """Counts tokens and cache blocks as the engine would, by the tokenizer alone."""
-    tokeniser = _tokeniser(local_path(source.path), source)
+    path = local_path(source.path)
+    tokeniser = _tokeniser_of_gauges(path, source.source, source.revision, _changed_at(path))
     template = read_template(tokeniser, source.chat, frozenset())
     usual = CPU_BLOCK if installed_build() == CPU_BUILD else CUDA_BLOCK
     size = int(source.engine.get("block_size", usual))
 
-    blocks = Blocks(size)
+    @lru_cache(REMEMBERED_BEGINNINGS)
+    def beginning(parts: tuple[str, ...]) -> Beginning:
+        if not parts:
+            return Beginning(size).followed_by(template.head)
+        return beginning(parts[:-1]).followed_by(last_part(parts))
+
+    def last_part(parts: tuple[str, ...]) -> Ids:
+        return template.part(len(parts) - 1, parts[-1], tokeniser)
 
     def gauge(prompt: Prompt) -> Spent:
-        ids, head = template.around(prompt, tokeniser)
-        return Spent(len(ids), 0, 1, blocks.of(ids), head // size, size)
+        parts = prompt.parts
+        whole = beginning(parts[:-1]).followed_by(last_part(parts) + template.tail)
+        head = beginning(parts[: prompt.head]).tokens if prompt.head else 0
+        return Spent(whole.tokens, 0, 1, whole.blocks, head // size, size)
 
     return gauge
 
@@ -128,13 +141,25 @@ def local_path(source: str) -> str:
     return fetch_folder(source)
 
 
-def _tokeniser(path: str, source: ModelSource) -> Tokeniser:
+@lru_cache(1)
+def _tokeniser_of_gauges(path: str, name: str, revision: str | None, changed_at: int) -> Tokeniser:
+    """Kept, as plans of several layouts or runs with one model count the same texts."""
+    return _tokeniser(path, name, revision)
+
+
+def _changed_at(path: str) -> int:
+    """When a file of this folder changed last: its tokenizer is then read again."""
+    folder = Path(path)
+    return max((file.stat().st_mtime_ns for file in folder.glob("*")), default=0)
+
+
+def _tokeniser(path: str, name: str, revision: str | None) -> Tokeniser:
     from transformers import AutoTokenizer
 
     try:
-        return Tokeniser(AutoTokenizer.from_pretrained(path, revision=source.revision))
+        return Tokeniser(AutoTokenizer.from_pretrained(path, revision=revision))
     except Exception as error:  # transformers raises many kinds
-        said = f"model {source.source}: its tokenizer cannot be read: {first_words(error)}"
+        said = f"model {name}: its tokenizer cannot be read: {first_words(error)}"
         raise UserError(said) from error
 
 

@@ -148,12 +148,18 @@ class Chosen:
     @cached_property
     def mass(self) -> float:
         """The probability that the options hold together, of all that the model might say."""
-        return fsum(exp(value) for value in self.logprobs.values())
+        return fsum(map(exp, self.logprobs.values()))
 
     @cached_property
     def p(self) -> dict[str, float]:
         total = add_in_logs(self.logprobs.values())
         return {name: exp(value - total) for name, value in self.logprobs.items()}
+
+    def costing(self, *spent: Spent) -> Chosen:
+        """The same choice at this cost: what was computed from its log-probabilities is kept."""
+        other = object.__new__(Chosen)
+        vars(other).update(vars(self), spent=spent)
+        return other
 
     def drawn(self, count: int) -> Chosen:
         """With so many independent draws from `p`; the first k of n are those of any k.
@@ -213,4 +219,4 @@ def add_in_logs(values: Iterable[float]) -> float:
     """log Σ exp(v), without leaving the range of a float."""
     numbers = list(values)
     top = max(numbers, default=-inf)
-    return top if top == -inf else top + log(fsum(exp(v - top) for v in numbers))
+    return top if top == -inf else top + log(fsum([exp(v - top) for v in numbers]))

@@ -51,9 +51,12 @@ class CountingModel(ModelAround):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         replies = self._count(await super().choose(prompts, options, samples))
-        for reply in replies:
-            if isinstance(reply, Chosen):
-                self.masses += Masses(1, reply.mass, int(reply.mass < LOW_MASS))
+        masses, so_far = [one.mass for one in replies if isinstance(one, Chosen)], self.masses
+        self.masses = Masses(
+            so_far.choices + len(masses),
+            sum(masses, so_far.total),
+            so_far.low + sum(mass < LOW_MASS for mass in masses),
+        )
         return replies
 
     async def weigh(
@@ -69,11 +72,12 @@ class CountingModel(ModelAround):
     def _floor(self, spent: Spent) -> int:
         size = spent.block_size
         served = (spent.prompt - 1) // size if size else 0  # blocks that a cache could serve
-        head = spent.blocks[: min(spent.head, served)]
-        further = spent.blocks[len(head) : served]
-        new = len(set(head) - self._heads) + len(set(further) - self._blocks)
-        self._heads.update(head)
-        self._blocks.update(spent.blocks[len(head) :])
+        in_head = min(spent.head, served)
+        known = len(self._heads) + len(self._blocks)
+        self._heads.update(spent.blocks[:in_head])
+        self._blocks.update(spent.blocks[in_head:served])
+        new = len(self._heads) + len(self._blocks) - known
+        self._blocks.update(spent.blocks[served:])
         return new * size + spent.prompt - served * size
 
 

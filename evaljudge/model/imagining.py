@@ -70,15 +70,17 @@ class Imagining:
         self._context = context
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        return [self._too_long(p, how.max_tokens) or self._written(p, how) for p in prompts]
+        return [self._write(prompt, how) for prompt in prompts]
 
-    def _too_long(self, prompt: Prompt, room: int) -> Failed | None:
-        tokens = self._gauge(prompt).prompt if self._context else 0
-        if self._context is None or tokens + room <= self._context:
+    def _too_long(self, spent: Spent, room: int) -> Failed | None:
+        if self._context is None or spent.prompt + room <= self._context:
             return None
-        return Failed(too_long(tokens, room, self._context))
+        return Failed(too_long(spent.prompt, room, self._context))
 
-    def _written(self, prompt: Prompt, how: Writing) -> Written:
+    def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
+        spent = self._gauge(prompt)
+        if failed := self._too_long(spent, how.max_tokens):
+            return failed
         text = imagined(prompt, self._texts)
         mark = text[-len(MARK) :]
         if how.schema:
@@ -87,7 +89,7 @@ class Imagining:
             text = how.example.replace("{mark}", mark)
         is_known = self._texts or how.schema or how.example
         length = self._gauge(Prompt((text,))).prompt if is_known else IMAGINED_TOKENS
-        spent = replace(self._gauge(prompt), generated=min(how.max_tokens, length) * how.n)
+        spent = replace(spent, generated=min(how.max_tokens, length) * how.n)
         return Written((Sample(text, "stop"),) * how.n, (spent,))
 
     async def choose(
@@ -96,10 +98,11 @@ class Imagining:
         likely = dict.fromkeys(options.names, -log(len(options.names)))
         if options.example:
             likely = dict.fromkeys(options.names, -inf) | {options.example: 0.0}
-        drawn = Chosen(likely).drawn(samples).samples
+        chosen = Chosen(likely).drawn(samples)
+        _ = chosen.p, chosen.mass  # computed once for all replies
         return [
-            self._too_long(p, LEAST_ROOM) or Chosen(likely, drawn, (self._gauge(p),))
-            for p in prompts
+            self._too_long(spent, LEAST_ROOM) or chosen.costing(spent)
+            for spent in map(self._gauge, prompts)
         ]
 
     async def weigh(

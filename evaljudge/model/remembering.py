@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from asyncio import Future, gather, get_running_loop
+from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from evaljudge.model import Model, ModelAround
@@ -35,13 +36,15 @@ class Remembering(ModelAround):
         self._memory: Memory = {} if memory is None else memory
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        keys = [_digest("write", prompt, how) for prompt in prompts]
+        asked = repr(how)
+        keys = [_digest(prompt, asked) for prompt in prompts]
         return await self._recall(keys, lambda new: self._model.write(_some(prompts, new), how))
 
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        keys = [_digest("choose", prompt, options) for prompt in prompts]
+        asked = repr(options)
+        keys = [_digest(prompt, asked) for prompt in prompts]
         replies = await self._recall(
             keys, lambda new: self._model.choose(_some(prompts, new), options)
         )
@@ -52,7 +55,7 @@ class Remembering(ModelAround):
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        keys = [_digest("weigh", p, t) for p, t in zip(prompts, texts, strict=True)]
+        keys = [_digest(p, f"weigh {t!r}") for p, t in zip(prompts, texts, strict=True)]
         return await self._recall(
             keys, lambda new: self._model.weigh(_some(prompts, new), _some(texts, new))
         )
@@ -66,7 +69,7 @@ class Remembering(ModelAround):
                 new[key] = index
         if new:
             await self._learn(new, ask)
-        replies = await gather(*(self._memory[key] for key in keys))
+        replies = [await self._memory[key] for key in keys]
         first_asked = set(new.values())
         return [
             reply if index in first_asked else replace(reply, spent=())
@@ -138,8 +141,20 @@ def _some(items: Sequence[T], indices: Sequence[int]) -> list[T]:
     return [items[i] for i in indices]
 
 
-def _digest(verb: str, prompt: Prompt, asked: object) -> bytes:
-    return hashlib.blake2b(repr((verb, prompt, asked)).encode(), digest_size=20).digest()
+def _digest(prompt: Prompt, asked: str) -> bytes:
+    """A question's; `asked`: what is wanted of the prompt."""
+    rest = repr((prompt.head, prompt.about, asked)).encode()
+    return _short(b"".join(map(_digest_of_part, prompt.parts)) + rest)
+
+
+@lru_cache(1024)
+def _digest_of_part(text: str) -> bytes:
+    """Most prompts of a case hold the same long texts."""
+    return _short(text.encode(errors="surrogatepass"))
+
+
+def _short(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=20).digest()
 
 
 def _read(said: Mapping[str, Any]) -> Written:

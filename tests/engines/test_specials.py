@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -11,11 +12,12 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
+from evaljudge.engines import ModelSource
 from evaljudge.engines.loop import Further, Request
 from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Blocks, Tokeniser
-from evaljudge.engines.vllm import VllmModel
-from evaljudge.model.asks import Options
+from evaljudge.engines.vllm import VllmModel, make_gauge
+from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.prompts import load_task
 
 pytestmark = pytest.mark.engine
@@ -109,6 +111,36 @@ def test_blocks_are_named_alike_after_any_other_prompt(size: int) -> None:
     for _ in range(500):
         ids = tuple(random.choices((1, 2), k=random.randrange(20)))
         assert blocks.of(ids) == Blocks(size).of(ids)
+
+
+@pytest.mark.parametrize("pieces", PIECES)
+@pytest.mark.parametrize("chat", [True, False])
+@pytest.mark.parametrize("size", [1, 4, 32])
+def test_the_gauge_counts_as_the_whole_prompts_ids_do(
+    tiny: Callable[..., Path], pieces: str, chat: bool, size: int
+) -> None:
+    source = ModelSource(str(tiny(pieces, chat)), engine={"block_size": size})
+    gauge = make_gauge(source)
+    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(source.path))
+    template, random = read_template(tokeniser, {}, frozenset()), Random(size)
+    texts = ["Judge this.", "\n<article>\n", "The river rose.", "A <pad> flood.\n", " </s> é 雨"]
+    for _ in range(300):
+        parts = tuple(random.choices(texts, k=random.randrange(1, 8)))
+        prompt = Prompt(parts, head=random.randrange(len(parts) + 1))
+        ids, head = template.around(prompt, tokeniser)
+        wanted = Spent(len(ids), 0, 1, Blocks(size).of(ids), head // size, size)
+        assert gauge(prompt) == wanted
+
+
+def test_a_gauge_is_read_again_after_its_model_changed(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny("bytes", True), tmp_path / "model")
+    source, prompt = ModelSource(str(folder)), Prompt(("The river rose.",))
+    before = make_gauge(source)(prompt)
+    settings = folder / "tokenizer_config.json"
+    settings.write_text(settings.read_text().replace("<|assistant|>", "<|assistant|> Well then:"))
+    assert make_gauge(source)(prompt).prompt > before.prompt
 
 
 def test_a_block_is_named_by_all_that_precedes_it() -> None:

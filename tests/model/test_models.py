@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
+from random import Random
 
 import pytest
 
 from evaljudge.engines.scripted import Scripted, any_option
-from evaljudge.engines.tokens import Blocks
+from evaljudge.engines.tokens import Beginning, Blocks
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
 from evaljudge.model.counting import CountingModel, cost
 from evaljudge.model.imagining import Imagining
@@ -119,6 +122,61 @@ def test_the_floor_by_hand() -> None:
     assert floor_of(spent((1, 2, 3, 4, 5)), spent((1, 2, 9, 4, 6))) == 5 + 3
     assert floor_of(spent((1, 2, 3, 4)), spent((1, 2, 3, 4))) == 4 + 2  # a last token is computed
     assert floor_of(spent((1, 2, 3, 4)), spent((1, 2, 3, 4, 5))) == 4 + 1
+
+
+def floor_by_sets(asks: list[Spent]) -> int:
+    """As `CountingModel` says it in words: every distinct block that a cache could not serve."""
+    heads, blocks, floor = set[int](), set[int](), 0
+    for ask in asks:
+        served = (ask.prompt - 1) // ask.block_size
+        head = ask.blocks[: min(ask.head, served)]
+        new = {*head} - heads, {*ask.blocks[len(head) : served]} - blocks
+        floor += sum(map(len, new)) * ask.block_size + ask.prompt - served * ask.block_size
+        heads.update(head)
+        blocks.update(ask.blocks[len(head) :])
+    return floor
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_floor_of_random_prompts(seed: int) -> None:
+    random = Random(seed)
+    asks = [
+        spent(tuple(random.choices((1, 2), k=random.randrange(1, 12))), random.randrange(4))
+        for _ in range(50)
+    ]
+    assert floor_of(*asks) == floor_by_sets(asks)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_parts_are_counted_as_the_whole(size: int) -> None:
+    random = Random(size)
+    for _ in range(300):
+        parts = [tuple(random.choices((1, 2), k=random.randrange(9))) for _ in range(5)]
+        begun = Beginning(size)
+        for part in parts:
+            begun = begun.followed_by(part)
+        ids = tuple(chain.from_iterable(parts))
+        assert (begun.tokens, begun.blocks) == (len(ids), Blocks(size).of(ids))
+        assert begun.rest == ids[len(ids) // size * size :]
+
+
+def test_a_question_is_known_by_its_parts_its_label_and_what_is_asked() -> None:
+    inner = Slow()
+    model = Remembering(inner)
+    different = [
+        Prompt(("ab",)),
+        Prompt(("a", "b")),
+        Prompt(("ab",), about="2"),
+        Prompt(("ab",), head=1),
+        Prompt(("ab", "")),
+    ]
+    asyncio.run(model.choose([*different, *different], YES_NO))
+    assert len(inner.asked) == len(different)
+
+
+def test_a_choice_at_another_cost_is_the_same_choice() -> None:
+    chosen = Chosen({"Yes": -0.1, "No": -3.0}, key="k").drawn(3)
+    assert chosen.costing(spent((1, 2))) == replace(chosen, spent=(spent((1, 2)),))
 
 
 def test_template_heads_count_once_per_worker() -> None:
