@@ -73,8 +73,8 @@ def scored(rows: list[dict[str, Any]], axis: str, exchanged: bool = False) -> Le
         evidence = json.loads(row["evidence"])
         if exchanged:
             for level in evidence["levels"]:
-                p = level["p"]
-                p["Better"], p["Worse"] = p["Worse"], p["Better"]
+                logs = level["logprobs"]
+                logs["Better"], logs["Worse"] = logs["Worse"], logs["Better"]
         verdict = Verdict(row["doc_id"], row["system"], "synthetic", axis, evidence, row["status"])
         value = judge.score(verdict)[0].value
         assert value is not None

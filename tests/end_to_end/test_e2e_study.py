@@ -21,6 +21,7 @@ import pytest
 from scipy.stats import binomtest
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.runs.planning import Plan
 from evaljudge.studies.study import plan_study
 
@@ -146,7 +147,8 @@ def test_sampled_judgements_come_to_the_probabilities(
     for row in verdicts:
         for level in json.loads(row["evidence"])["levels"]:
             for draws in level["draws"]["1000"]:
-                for p, drawn in zip(level["p"].values(), draws, strict=True):
+                (answers,) = answers_of([level])
+                for p, drawn in zip(answers.values(), draws, strict=True):
                     assert binomtest(drawn, 1000, min(p, 1.0)).pvalue > 1e-7, (p, drawn)
                     compared += 1
     assert compared == len(verdicts) * 5 * 5 * 3

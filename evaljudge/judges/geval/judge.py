@@ -59,7 +59,7 @@ class Geval(RatingJudge[Chosen]):
         return await model.choose(prompts, RATINGS, self._settings.samples)
 
     def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
-        evidence = {"p": reply.p, "mass": reply.mass, "logprobs": dict(reply.logprobs)}
+        evidence: dict[str, Any] = {"logprobs": dict(reply.logprobs)}
         if self._settings.samples:
             drawn = Counter(reply.samples)
             evidence["draws"] = {rating: drawn[rating] for rating in RATINGS.names}
@@ -68,13 +68,20 @@ class Geval(RatingJudge[Chosen]):
     # the driver: arithmetic, no model
 
     def score(self, verdict: Verdict) -> list[Score]:
-        weights = {self.name: "p", f"{self.name}.sampled": "draws"}
         ok = verdict.status == "ok"
-        values = [mean_rating(verdict.evidence[weights[s]]) if ok else None for s in self.scorers]
+        values = [self._value(scorer, verdict.evidence) if ok else None for scorer in self.scorers]
         return [
             Score(verdict.doc_id, verdict.system, scorer, verdict.axis, value, verdict.reason)
             for scorer, value in zip(self.scorers, values, strict=True)
         ]
+
+    def _value(self, scorer: str, evidence: Mapping[str, Any]) -> float:
+        return mean_rating(probabilities(evidence) if scorer == self.name else evidence["draws"])
+
+
+def probabilities(evidence: Mapping[str, Any]) -> Mapping[str, float]:
+    """Of the ratings; earlier versions stored them, and they follow from `logprobs` exactly."""
+    return evidence["p"] if "p" in evidence else Chosen(evidence["logprobs"]).p
 
 
 def mean_rating(weights: Mapping[str, float]) -> float:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaljudge.judges.synthetic.equations import MIDDLE
+from evaljudge.judges.synthetic.evidence import answers_of
 
 Answers = Mapping[str, float]
 Bounds = tuple[float, float]
@@ -62,7 +63,7 @@ def with_inferred(
     ratings: Sequence[float], levels: Mapping[float, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """The evidence of all references, from that of those asked about."""
-    asked = {rating: level["p"] for rating, level in levels.items()}
+    asked = dict(zip(levels, answers_of(levels.values()), strict=True))
     return [levels.get(rating) or _inferred(rating, asked) for rating in ratings]
 
 

@@ -53,9 +53,14 @@ class Form:
         return [{"relation": relation} for relation in self.relations] or [{}]
 
     def evidence(self, replies: Sequence[Chosen]) -> dict[str, Any]:
-        """One comparison's replies as they are stored."""
-        stored = [{"p": r.p, "mass": r.mass, "logprobs": dict(r.logprobs)} for r in replies]
+        """One comparison's replies as they are stored; evidence.py reads what follows from them."""
+        stored = [{"logprobs": dict(reply.logprobs)} for reply in replies]
         return dict(zip(self.relations, stored, strict=True)) if self.relations else stored[0]
+
+    def replies(self, evidence: Mapping[str, Any]) -> list[Chosen]:
+        """The replies that were stored as `evidence`."""
+        stored = [evidence[relation] for relation in self.relations] or [evidence]
+        return [Chosen(one["logprobs"]) for one in stored]
 
     def reading(self, replies: Sequence[Chosen]) -> dict[str, float]:
         """p(Better), p(Worse), p(Similar)."""

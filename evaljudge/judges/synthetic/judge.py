@@ -47,7 +47,6 @@ from evaljudge.judges.synthetic.comparing import (
     Comparing,
     Placing,
     Replies,
-    mass,
     whole,
 )
 from evaljudge.judges.synthetic.equations import (
@@ -60,6 +59,7 @@ from evaljudge.judges.synthetic.equations import (
     stacked,
     weighted_sum,
 )
+from evaljudge.judges.synthetic.evidence import answers_of, comparisons_of
 from evaljudge.judges.synthetic.findings import SyntheticFindings
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model import Model
@@ -134,7 +134,7 @@ class _Ladder:
 
     @property
     def answers(self) -> dict[float, Mapping[str, float]]:
-        return {rating: level["p"] for rating, level in self.evidence.items()}
+        return dict(zip(self.evidence, answers_of(self.evidence.values()), strict=True))
 
 
 class Synthetic(Judge):
@@ -244,7 +244,7 @@ class Synthetic(Judge):
     def _level(
         self, rating: float, here: Replies, there: Replies | None
     ) -> dict[str, Any] | Failed:
-        """One comparison's evidence: what is read from it, and what was replied."""
+        """One comparison's evidence."""
         usual = whole(here)
         if isinstance(usual, Failed):
             return usual
@@ -252,15 +252,13 @@ class Synthetic(Judge):
         if self._samples:
             level["draws"] = self._draws(usual[0].samples)
         if there is None:
-            return level | {"p": self._form.reading(usual), "mass": mass(usual)}
+            return level
         turned = whole(there)
         if isinstance(turned, Failed):
             return turned
-        reading = self._form.both_readings(usual, turned)
-        if reading is None:
+        if self._form.both_readings(usual, turned) is None:
             return Failed("the replies in the two orders exclude each other")
-        level["exchanged"] = self._form.evidence(turned)
-        return level | {"p": reading, "mass": mass([*usual, *turned])}
+        return level | {"exchanged": self._form.evidence(turned)}
 
     def _draws(self, samples: Sequence[str]) -> dict[str, list[list[int]]]:
         """How often each answer was among the first n draws, for every n and trial."""
@@ -311,7 +309,7 @@ class Synthetic(Judge):
         if self._samples:
             read = self._drawn(texts, self._settings.samples, 0)
         else:
-            read = stacked([[(level["rating"], level["p"]) for level in text] for text in texts])
+            read = stacked(comparisons_of(texts))
         values = {self.name: weighted_sum(read)}
         values |= {scorer: reading(read) for scorer, reading in self._readings.items()}
         values |= {

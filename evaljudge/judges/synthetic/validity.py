@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import fsum, nan, sqrt
 from typing import Any
 
@@ -38,6 +39,7 @@ from evaljudge.agreement.rated import Rated
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.counting import Summed
 from evaljudge.judges.synthetic.equations import entropy, scale_coverage
+from evaljudge.judges.synthetic.evidence import comparisons_of, mass_of
 from evaljudge.records import Score, Verdict
 
 CERTAIN = 0.99
@@ -184,13 +186,15 @@ def _side(p: Mapping[str, float]) -> int:
 
 def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
     """`candidates`: each one's comparisons with the references, as they are stored."""
-    every = [level for levels in candidates for level in levels if "inferred" not in level]
-    found = Counter(scale_coverage([(one["rating"], one["p"]) for one in c]) for c in candidates)
+    compared = comparisons_of(candidates)
+    found = Counter(map(scale_coverage, compared))
+    levels = zip(chain(*candidates), chain(*compared), strict=True)
+    asked = [(level, p) for level, (_, p) in levels if "inferred" not in level]
     return AxisSums(
-        comparisons=len(every),
-        entropy=fsum(entropy(one["p"]) for one in every),
-        certain=sum(max(one["p"].values()) > CERTAIN for one in every),
-        mass=fsum(one["mass"] for one in every),
+        comparisons=len(asked),
+        entropy=fsum(entropy(p) for _, p in asked),
+        certain=sum(max(p.values()) > CERTAIN for _, p in asked),
+        mass=fsum(mass_of(level) for level, _ in asked),
         candidates=len(candidates),
         below=found["below"],
         above=found["above"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from math import inf, log, nan
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.geval.judge import RATINGS, Geval, mean_rating
+from evaljudge.judges.geval.judge import RATINGS, Geval, mean_rating, probabilities
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import BUILT_IN, load_task
@@ -202,9 +203,9 @@ def test_verdicts_and_scores() -> None:
     found = verdicts_of(judge(), briefs_of(judge(), model), model)
     assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
     evidence = found["A"].evidence
-    assert set(evidence) == {"p", "mass", "logprobs"}
-    assert evidence["p"] == pytest.approx(P)
-    assert evidence["mass"] == pytest.approx(0.5)
+    assert set(evidence) == {"logprobs"}
+    assert probabilities(evidence) == pytest.approx(P)
+    assert Chosen(evidence["logprobs"]).mass == pytest.approx(0.5)
     assert evidence["logprobs"]["4"] == pytest.approx(log(0.2))
     (score,) = judge().score(found["A"])
     assert (score.scorer, score.axis, score.status) == ("geval", "fluency", "ok")
@@ -347,3 +348,21 @@ def test_what_it_asks_is_bound(tmp_path: Path) -> None:
 def test_settings_are_checked(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         judge(**settings)
+
+
+@given(
+    st.fixed_dictionaries(dict.fromkeys(RATINGS.names, st.floats(-700, 0) | st.just(-inf))).filter(
+        lambda logs: max(logs.values()) > -inf
+    )
+)
+def test_what_follows_from_evidence_is_what_was_stored(logs: dict[str, float]) -> None:
+    stored = json.loads(json.dumps({"logprobs": logs}))
+    assert probabilities(stored) == Chosen(logs).p
+
+
+def test_evidence_of_earlier_versions_is_read_as_it_was() -> None:
+    """Its `p` is unlike what its log-probabilities say, so that the test sees what is read."""
+    logprobs = dict.fromkeys(RATINGS.names, log(0.2))
+    evidence = {"p": P, "mass": 0.5, "logprobs": logprobs}
+    (score,) = judge().score(Verdict("d", "A", "geval", "fluency", evidence))
+    assert score.value == pytest.approx(3.7)

@@ -16,6 +16,7 @@ from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import bounds, next_rating, with_inferred
+from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Spent
 from evaljudge.model.imagining import Imagining
@@ -143,8 +144,8 @@ def test_a_certain_judge_is_asked_about_few_references(level: int, asked: list[f
     assert [one["rating"] for one in levels] == FIVE
     assert {one["rating"] for one in levels if "inferred" not in one} == set(asked)
     assert all(
-        one["p"] == pytest.approx(p)
-        for one, p in zip(levels, certain_at(level, FIVE).values(), strict=True)
+        one == pytest.approx(p)
+        for one, p in zip(answers_of(levels), certain_at(level, FIVE).values(), strict=True)
     )
     full = judge(adaptive=None)
     whole = full.score(verdict(full, Says(certain_at(level, FIVE))))

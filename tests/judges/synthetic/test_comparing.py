@@ -141,14 +141,12 @@ def test_orders_that_exclude_each_other_say_nothing(
 def test_what_is_stored_of_a_comparison() -> None:
     (reply,) = compared(0.4, 0.1, 0)
     assert COMPARE.evidence([reply]) == {
-        "p": pytest.approx(answers(0.8, 0.2, 0)),
-        "mass": pytest.approx(0.5),
         "logprobs": {"Better": log(0.4), "Worse": log(0.1), "Similar": -inf},
     }
     told = YES_NO.evidence([yes(0.9), yes(0.2, of=0.5)])
     assert list(told) == ["better", "worse"]
-    assert told["better"]["p"] == pytest.approx({"Yes": 0.9, "No": 0.1})
-    assert told["worse"]["mass"] == pytest.approx(0.5)
+    assert told["better"] == {"logprobs": {"Yes": log(0.9), "No": log(1 - 0.9)}}
+    assert told["worse"] == {"logprobs": {"Yes": log(0.2 * 0.5), "No": log((1 - 0.2) * 0.5)}}
 
 
 def test_the_words_of_each_question() -> None:

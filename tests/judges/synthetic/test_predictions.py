@@ -17,6 +17,7 @@ from evaljudge.execution.case import case_models
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
+from evaljudge.judges.synthetic.evidence import answers_of, comparisons_of, mass_of
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
@@ -173,10 +174,13 @@ def test_the_paper_s_sum_of_yes_and_no() -> None:
         for relation in ("better", "worse")
     ]
     third = found.evidence["levels"][2]
-    assert third["p"] == pytest.approx(answers(0.6 * 0.8, 0.2 * 0.4, 0.6 * 0.2 + 0.4 * 0.8))
-    assert third["mass"] == pytest.approx(0.375)
-    assert third["better"]["p"]["Yes"] == pytest.approx(0.6)
-    assert third["worse"]["p"]["Yes"] == pytest.approx(0.2)
+    assert answers_of([third])[0] == pytest.approx(
+        answers(0.6 * 0.8, 0.2 * 0.4, 0.6 * 0.2 + 0.4 * 0.8)
+    )
+    assert mass_of(third) == pytest.approx(0.375)
+    better, worse = (Chosen(third[name]["logprobs"]) for name in ("better", "worse"))
+    assert better.p["Yes"] == pytest.approx(0.6)
+    assert worse.p["Yes"] == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +198,9 @@ def test_what_is_compared_is_better_worse_and_similar_however_it_was_asked(
     one = judge(**settings)
     levels = verdict(one, scripted(says), briefs()).evidence["levels"]
     assert [level["rating"] for level in levels] == [1, 2, 3, 4, 5]
-    assert {tuple(level["p"]) for level in levels} == {("Better", "Worse", "Similar")}
-    assert [sum(level["p"].values()) for level in levels] == pytest.approx([1] * 5)
+    read = answers_of(levels)
+    assert {tuple(p) for p in read} == {("Better", "Worse", "Similar")}
+    assert [sum(p.values()) for p in read] == pytest.approx([1] * 5)
 
 
 def test_one_of_two_questions_that_fails_leaves_the_candidate_unscored() -> None:
@@ -234,8 +239,8 @@ def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels:
     model = case_models(scripted(leaning, asked), [one], set(), set())[one.name]
     found = verdict(one, model, briefs(levels))
     for level in found.evidence["levels"]:
-        assert level["p"] == pytest.approx(p)
-        assert level["mass"] == pytest.approx(mass)
+        assert answers_of([level])[0] == pytest.approx(p)
+        assert mass_of(level) == pytest.approx(mass)
     (score, *_) = one.score(found)
     assert score.value == pytest.approx(fsum(ratings(levels)) * (p["Better"] - p["Worse"]))
     relations = [""] if predict == "probabilities" else ["better", "worse"]
@@ -393,7 +398,7 @@ def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, flo
     for verdict in drawn:
         scores = {score.scorer: score.value for score in one.score(verdict)}
         value = scores[f"sampled{suffix}"]
-        levels = [(level["rating"], level["p"]) for level in verdict.evidence["levels"]]
+        (levels,) = comparisons_of([verdict.evidence["levels"]])
         assert value is not None
         exact = fsum(r * (p["Better"] - p["Worse"]) for r, p in levels)
         variance = fsum(

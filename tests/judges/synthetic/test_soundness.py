@@ -15,6 +15,7 @@ from evaljudge.execution.case import case_models
 from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Comparing
+from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model.asks import Failed, Options, Prompt
@@ -217,7 +218,7 @@ def test_the_usual_order_is_not_asked_again() -> None:
         (level,) = [
             lv for lv in evidence[told["system"]]["levels"] if lv["rating"] == told["rating"]
         ]
-        assert told["p"] == level["p"]
+        assert [told["p"]] == answers_of([level])
 
 
 # failures
