@@ -20,20 +20,25 @@ A judge gathers the pairs of a whole case and asks them in one list.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, fsum, inf
+from itertools import chain
+from math import exp, fsum, inf, log
+from operator import itemgetter
 from typing import Any
+
+import numpy as np
 
 from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
 from evaljudge.judges.shared.references import Text, check_place
 from evaljudge.judges.shared.scale import named
+from evaljudge.judges.synthetic.equations import Floats
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, add_in_logs
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Candidate, Case, Document
 
-Logs = Mapping[str, float]
+Answers = dict[str, float]
 Replies = Sequence[Chosen | Failed]
 """To the form's questions about one pair."""
 BETTER, WORSE, SIMILAR = "Better", "Worse", "Similar"
@@ -57,65 +62,78 @@ class Form:
         stored = [{"logprobs": dict(reply.logprobs)} for reply in replies]
         return dict(zip(self.relations, stored, strict=True)) if self.relations else stored[0]
 
-    def replies(self, evidence: Mapping[str, Any]) -> list[Chosen]:
-        """The replies that were stored as `evidence`."""
-        stored = [evidence[relation] for relation in self.relations] or [evidence]
-        return [Chosen(one["logprobs"]) for one in stored]
+    def replies(self, evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """One for each question, as they are stored."""
+        return [evidence[relation] for relation in self.relations] or [evidence]
 
-    def reading(self, replies: Sequence[Chosen]) -> dict[str, float]:
+    def logs(self, comparisons: Sequence[Mapping[str, Any]]) -> Floats:
+        """The log-probabilities in such evidence: comparisons × questions × options."""
+        stored = (reply["logprobs"] for one in comparisons for reply in self.replies(one))
+        flat = chain.from_iterable(map(itemgetter(*self.options.names), stored))
+        shape = (len(comparisons), len(self.words), len(self.options.names))
+        return np.fromiter(flat, dtype=np.float64).reshape(shape)
+
+    def reading(self, replies: Sequence[Chosen]) -> Answers:
         """p(Better), p(Worse), p(Similar)."""
-        return self._read(_logs(replies))
+        return self.readings(self.logs([self.evidence(replies)]))[0]
 
     def both_readings(
         self, replies: Sequence[Chosen], exchanged: Sequence[Chosen]
-    ) -> dict[str, float] | None:
+    ) -> Answers | None:
         """The average of both orders in log space; None where they exclude each other."""
-        averaged = [
-            {name: (here[name] + there[name]) / 2 for name in here}
-            for here, there in zip(_logs(replies), self._turned(exchanged), strict=True)
-        ]
-        if any(add_in_logs(logs.values()) == -inf for logs in averaged):
+        here, there = (self.logs([self.evidence(order)]) for order in (replies, exchanged))
+        if (self.averaged(here, there).max(axis=2) == -inf).any():
             return None
-        return self._read([_normalised(logs) for logs in averaged])
+        return self.readings(self.averaged(here, there))[0]
 
-    def turned_reading(self, exchanged: Sequence[Chosen]) -> dict[str, float]:
+    def turned_reading(self, exchanged: Sequence[Chosen]) -> Answers:
         """What the replies to the exchanged question say, as if asked in the usual order."""
-        return self._read(self._turned(exchanged))
+        return self.readings(self._turned(self.logs([self.evidence(exchanged)])))[0]
 
-    def _turned(self, exchanged: Sequence[Chosen]) -> list[Logs]:
-        logs = _logs(exchanged)
+    def averaged(self, here: Floats, there: Floats) -> Floats:
+        """Of both orders, in log space."""
+        return (_normalised(here) + self._turned(_normalised(there))) / 2
+
+    def readings(self, logs: Floats) -> list[Answers]:
+        """Of each comparison p(Better), p(Worse), p(Similar)."""
+        p = _exp(_normalised(logs))
+        if self.relations:
+            (better, no_better), (worse, no_worse) = p.transpose(1, 2, 0)
+            similar = better * worse + no_better * no_worse
+            p = np.stack([better * no_worse, worse * no_better, similar], axis=1)
+        return [
+            {BETTER: better, WORSE: worse, SIMILAR: similar}
+            for better, worse, similar in zip(*p.reshape(-1, 3).T.tolist(), strict=True)
+        ]
+
+    def _turned(self, logs: Floats) -> Floats:
         if self.relations:  # to be better there is to be worse here
-            return logs[::-1]
-        return [{BETTER: p[WORSE], WORSE: p[BETTER], SIMILAR: p[SIMILAR]} for p in logs]
-
-    def _read(self, logs: Sequence[Logs]) -> dict[str, float]:
-        if not self.relations:
-            return {name: exp(logs[0][name]) for name in self.options.names}
-        better, worse = (exp(one["Yes"]) for one in logs)
-        no_better, no_worse = (exp(one["No"]) for one in logs)
-        return {
-            BETTER: better * no_worse,
-            WORSE: worse * no_better,
-            SIMILAR: better * worse + no_better * no_worse,
-        }
+            return logs[:, ::-1]
+        return logs[:, :, [1, 0, 2]]  # Better there is Worse here
 
 
 COMPARE = Form("synthetic.compare", Options((BETTER, WORSE, SIMILAR)))
 YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
 
 
-def mass(replies: Sequence[Chosen]) -> float:
-    """The probability that the options hold together, on average over the replies."""
-    return fsum(reply.mass for reply in replies) / len(replies)
+def _normalised(logs: Floats) -> Floats:
+    """So that the probabilities of the options add up to 1."""
+    top = logs.max(axis=2)
+    columns = _exp(logs - top[:, :, None]).reshape(-1, logs.shape[2]).T.tolist()
+    sums = map(fsum, zip(*columns, strict=True))
+    normalised: Floats = logs - (top + _each(log, sums, top.shape))[:, :, None]
+    return normalised
 
 
-def _logs(replies: Sequence[Chosen]) -> list[Logs]:
-    return [_normalised(reply.logprobs) for reply in replies]
+def _exp(values: Floats) -> Floats:
+    """By Python's function: the last digit of numpy's differs between processors."""
+    return _each(exp, values.ravel().tolist(), values.shape)
 
 
-def _normalised(logs: Logs) -> dict[str, float]:
-    total = add_in_logs(logs.values())
-    return {name: value - total for name, value in logs.items()}
+def _each(
+    function: Callable[[float], float], values: Iterable[float], shape: tuple[int, ...]
+) -> Floats:
+    return np.fromiter(map(function, values), dtype=np.float64).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True)
