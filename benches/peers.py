@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,8 @@ class Model:
     layers: int
     heads: int
     cases: int
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """More of its config.json."""
 
     @property
     def bytes_of_a_token(self) -> int:
@@ -68,7 +70,10 @@ class Arm:
     ray: bool = False
     tokens: bool = False
     shuffled: bool = False
-    engine: Mapping[str, Any] = ()  # type: ignore[assignment]
+    open_cases: int | None = None
+    """How many cases ours asks at once; all of them if None."""
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 ALIKE = {"block_size": BLOCK}
@@ -115,21 +120,27 @@ def comparisons(cases: int, seed: int) -> list[list[Any]]:
     return asks
 
 
-def serve(pipe: Connection, arm: Arm, model: str, cache_bytes: int) -> None:
+def serve(pipe: Connection, arm: Arm, model: str) -> None:
     """Load the arm's engine, then answer each seed with a round on fresh texts."""
     from evaljudge.engines.vllm import set_environment
 
     os.dup2(2, 1)  # libraries print; the table is alone on the standard output
+    os.environ.update(arm.environment)
     set_environment()
-    engine = {"kv_cache_memory_bytes": cache_bytes, "max_model_len": CONTEXT} | dict(arm.engine)
-    opened = (_open_ours if arm.ours else _open_ray if arm.ray else _open_plain)(arm, model, engine)
-    opened(comparisons(1, -1))  # the first requests are slow
-    pipe.send("ready")
-    while (wanted := pipe.recv()) is not None:
-        pipe.send(opened(comparisons(*wanted)))
+    engine = {"max_model_len": CONTEXT} | dict(arm.engine)
+    opening = _open_ours if arm.ours else _open_ray if arm.ray else _open_plain
+    play, close = opening(arm, model, engine)
+    try:
+        play(comparisons(1, -1))  # the first requests are slow
+        pipe.send("ready")
+        while (wanted := pipe.recv()) is not None:
+            pipe.send(play(comparisons(*wanted)))
+    finally:
+        close()
 
 
-Opened = Callable[[list[list[Any]]], Round]
+Opened = tuple[Callable[[list[list[Any]]], Round], Callable[[], None]]
+"""What plays a round, and what ends the engine."""
 
 
 def _open_ours(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
@@ -142,12 +153,13 @@ def _open_ours(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
 
     async def ask(cases: list[list[Any]]) -> list[Any]:
         models = [CountingModel(opened) for _ in cases]
-        await asyncio.gather(
-            *(
-                Remembering(counting).choose(prompts, COMPARE.options)
-                for counting, prompts in zip(models, cases, strict=True)
-            )
-        )
+        slots = asyncio.Semaphore(arm.open_cases or len(cases))
+
+        async def one(counting: CountingModel, prompts: list[Any]) -> None:
+            async with slots:
+                await Remembering(counting).choose(prompts, COMPARE.options)
+
+        await asyncio.gather(*map(one, models, cases))
         return [counting.tokens for counting in models]
 
     def play(cases: list[list[Any]]) -> Round:
@@ -157,7 +169,7 @@ def _open_ours(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
         prompt = sum(one.prompt for one in tokens)
         return Round(seconds, used, prompt, sum(one.prefilled for one in tokens))
 
-    return play
+    return play, opened.close
 
 
 def _prompts(arm: Arm, model: str, cases: list[list[Any]]) -> tuple[list[Any], list[int]]:
@@ -183,7 +195,9 @@ def _open_plain(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
     from vllm import LLM, SamplingParams
     from vllm.inputs import TokensPrompt
 
-    llm = LLM(model=model, enforce_eager=True, seed=0, **engine)
+    from evaljudge.engines.opening import CPU_BUILD, installed_build
+
+    llm = LLM(model=model, enforce_eager=installed_build() == CPU_BUILD, seed=0, **engine)
 
     def play(cases: list[list[Any]]) -> Round:
         given, answers = _prompts(arm, model, cases)
@@ -198,7 +212,7 @@ def _open_plain(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
         cached = sum(one.num_cached_tokens or 0 for one in outputs)
         return Round(seconds, used, prompt, prompt - cached)
 
-    return play
+    return play, llm.llm_engine.engine_core.shutdown
 
 
 def _open_ray(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
@@ -236,7 +250,7 @@ def _open_ray(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
         last = max(one["last_token_ts"] for one in noted)
         return Round(last - first, None, sum(map(len, given)), None)
 
-    return play
+    return play, ray.shutdown
 
 
 def make_model(folder: Path, shape: Model) -> Path:
@@ -252,7 +266,7 @@ def make_model(folder: Path, shape: Model) -> Path:
         "num_key_value_heads": shape.heads,
         "head_dim": shape.width // shape.heads,
         "intermediate_size": 3 * shape.width,
-    }
+    } | dict(shape.config)
     if shape != MODELS["tiny"]:
         (made / "config.json").write_text(json.dumps(config, indent=1))
     return made
@@ -271,10 +285,10 @@ def series(
         processes = []
         for name in arms:
             here, there = start.Pipe()
-            arm = ARMS[name]
-            engine = dict(arm.engine) | ({} if model == "tiny" else {"load_format": "dummy"})
-            arm = Arm(**{**asdict(arm), "engine": engine})
-            process = start.Process(target=serve, args=(there, arm, str(path), cache_bytes))
+            engine = {"kv_cache_memory_bytes": cache_bytes} | dict(ARMS[name].engine)
+            engine |= {} if model == "tiny" else {"load_format": "dummy"}
+            arm = replace(ARMS[name], engine=engine)
+            process = start.Process(target=serve, args=(there, arm, str(path)))
             process.start()
             there.close()
             pipes[name], _ = here, processes.append(process)

@@ -1,0 +1,247 @@
+"""Our engine's speed on a GPU: beside plain vLLM, and by the settings that may change it.
+
+    python benches/gpu.py [--shapes 8B,1.5B] [--studies vllm,open_cases,…] [--rounds 3] [--tiny]
+
+SummEval-shaped comparisons (80 asks of about a thousand tokens for each case, as in peers.py) with
+models of the shape of an 8B and a 1.5B Llama, whose weights are drawn at random: speed does not
+depend on their values. Every arm is a process that loads its engine once and answers each round on
+fresh texts. The arms of the study `vllm` are loaded together, each with half of the GPU's memory,
+and take turns; those of the other studies have the GPU to themselves, one after the other. Loading
+and the making of prompts are not counted. Prints a row for each arm and writes benches/gpu.json
+with the machine's name. The row of an arm that cannot run says why.
+
+`--tiny` tries all of this in minutes with a tiny model, on the CPU build, too. What it measures
+there says nothing about GPUs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import peers
+from peers import Arm, Model, Round
+
+LONGEST = 1200.0
+"""Seconds after which an arm that has not answered is given up."""
+CPU_DOCUMENTS = 8
+"""How many documents a cache on the CPU build holds; on a GPU the engine takes what there is."""
+GPU_SHARE, NO_GPU = 0.9, "torch finds no GPU"
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def _llama(width: int, layers: int, heads: int, cases: int, inner: int, **more: int) -> Model:
+    config = {"intermediate_size": inner, "torch_dtype": "bfloat16", **more}
+    return Model(width, layers, heads, cases, config)
+
+
+SHAPES = {
+    "8B": _llama(4096, 32, 32, 64, 14336, num_key_value_heads=8, vocab_size=128_256),
+    "1.5B": _llama(1536, 28, 12, 128, 8960, num_key_value_heads=2, vocab_size=151_936),
+}
+TINY = {"tiny": Model(64, 2, 2, 2, {"vocab_size": 4096})}
+
+OURS, PLAIN = Arm(ours=True), Arm(tokens=True)
+OWN_PROCESS = {"VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
+
+
+def _ours(**engine: Any) -> Arm:
+    return replace(OURS, engine=engine)
+
+
+@dataclass(frozen=True)
+class Study:
+    arms: Mapping[str, Arm]
+    together: bool = False
+    """All arms are loaded at once and take turns."""
+    needs_gpu: bool = False
+
+    def groups(self) -> list[Mapping[str, Arm]]:
+        return [self.arms] if self.together else [{name: arm} for name, arm in self.arms.items()]
+
+
+STUDIES = {
+    "vllm": Study(
+        {
+            "ours": _ours(block_size=peers.BLOCK),
+            "vllm.LLM, tokens, in order": replace(PLAIN, engine={"block_size": peers.BLOCK}),
+        },
+        together=True,
+    ),
+    "open_cases": Study({f"{n} open": replace(OURS, open_cases=n) for n in (1, 4, 16, 64)}),
+    "batched_tokens": Study(
+        {f"{n} tokens in a step": _ours(max_num_batched_tokens=n) for n in (2048, 8192, 16384)}
+    ),
+    "block_size": Study({f"blocks of {n}": _ours(block_size=n) for n in (16, 32, 64)}),
+    "process": Study(
+        {
+            "ours, in this process": OURS,
+            "ours, in its own": replace(OURS, environment=OWN_PROCESS),
+            "vllm.LLM, in its own": replace(PLAIN, environment=OWN_PROCESS),
+        }
+    ),
+    "fp8": Study({"fp8": _ours(quantization="fp8")}, needs_gpu=True),
+}
+
+
+class Served:
+    """An arm in its own process, its engine loaded: its rounds, or why it cannot run."""
+
+    def __init__(self, arm: Arm, model: Path) -> None:
+        self.rounds: list[Round] = []
+        self.cannot_run = ""
+        self._pipe, there = SPAWN.Pipe()
+        self._process = SPAWN.Process(target=_serve_or_say_why, args=(there, arm, str(model)))
+        self._process.start()
+        there.close()
+        self._answer()
+
+    def play(self, cases: int, seed: int) -> None:
+        if not self.cannot_run:
+            self._pipe.send((cases, seed))
+            self.rounds += self._answer()
+
+    def close(self) -> None:
+        if not self.cannot_run:
+            self._pipe.send(None)
+        self._process.join(60)
+        self._process.kill()
+
+    def _answer(self) -> list[Round]:
+        if not self._pipe.poll(LONGEST):
+            self._process.kill()
+            self.cannot_run = f"no answer within {LONGEST:.0f} s"
+            return []
+        try:
+            answer = self._pipe.recv()
+        except EOFError:
+            self._process.join()
+            answer = RuntimeError(f"its process ended with code {self._process.exitcode}")
+        if isinstance(answer, Exception):
+            self.cannot_run = str(answer)
+        return [answer] if isinstance(answer, Round) else []
+
+
+def _serve_or_say_why(pipe: Connection, arm: Arm, model: str) -> None:
+    from evaljudge.errors import first_words
+
+    try:
+        peers.serve(pipe, arm, model)
+    except Exception as error:
+        pipe.send(RuntimeError(f"{type(error).__name__}: {first_words(error)}"))
+
+
+def take_turns(
+    arms: Mapping[str, Arm], model: Path, cases: int, rounds: int
+) -> Iterator[tuple[str, Served]]:
+    """All arms are loaded, one after the other; each round begins with another one."""
+    served: dict[str, Served] = {}
+    try:
+        for name, arm in arms.items():
+            served[name] = Served(arm, model)
+        for number in range(rounds):
+            turn = number % len(served)
+            for one in [*served.values()][turn:] + [*served.values()][:turn]:
+                one.play(cases, number)
+    finally:
+        for one in served.values():
+            one.close()
+    yield from served.items()
+
+
+def row(study: str, shape: str, arm: str, cases: int, found: Served) -> dict[str, Any]:
+    known = {"study": study, "shape": shape, "arm": arm}
+    if found.cannot_run:
+        return known | {"cannot_run": found.cannot_run}
+    seconds = statistics.median(one.seconds for one in found.rounds)
+    prompt = found.rounds[0].prompt_tokens
+    return known | {
+        "asks_per_second": round(cases * peers.REFERENCES * peers.CANDIDATES / seconds, 1),
+        "tokens_per_second": round(prompt / seconds),
+        "prefilled": round(statistics.median(one.prefilled or 0 for one in found.rounds)),
+        "prompt_tokens": prompt,
+        "seconds": [round(one.seconds, 3) for one in found.rounds],
+    }
+
+
+def line(one: Mapping[str, Any]) -> str:
+    name = f"{one['shape']:<5} {one['study']:<15} {one['arm']:<28}"
+    if why := one.get("cannot_run"):
+        return f"{name} cannot run: {why}"
+    return f"{name} {one['asks_per_second']:9.1f} asks/s {one['tokens_per_second']:10d} tokens/s"
+
+
+def gpu_name() -> str | None:
+    """Of the first GPU. Called in a process of its own, since it takes some of its memory."""
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
+
+
+def all_rows(given: argparse.Namespace, gpu: str | None) -> Iterator[dict[str, Any]]:
+    shapes = TINY if given.tiny else {name: SHAPES[name] for name in given.shapes}
+    for shape_name, shape in shapes.items():
+        cases = given.cases or shape.cases
+        with tempfile.TemporaryDirectory() as folder:
+            model = peers.make_model(Path(folder), shape)
+            for name in given.studies:
+                study = STUDIES[name]
+                if study.needs_gpu and not gpu:
+                    for arm in study.arms:
+                        yield {"study": name, "shape": shape_name, "arm": arm, "cannot_run": NO_GPU}
+                    continue
+                for group in study.groups():
+                    memory = _memory(shape, len(group), gpu)
+                    arms = {
+                        arm: replace(how, engine={"load_format": "dummy", **memory, **how.engine})
+                        for arm, how in group.items()
+                    }
+                    for arm, found in take_turns(arms, model, cases, given.rounds):
+                        yield row(name, shape_name, arm, cases, found)
+
+
+def _memory(shape: Model, arms: int, gpu: str | None) -> dict[str, float]:
+    """What an engine takes, where this many are loaded together."""
+    if gpu:
+        return {"gpu_memory_utilization": GPU_SHARE / arms}
+    return {"kv_cache_memory_bytes": CPU_DOCUMENTS * peers.DOCUMENT * shape.bytes_of_a_token}
+
+
+def main() -> None:
+    def names(text: str) -> Sequence[str]:
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--shapes", type=names, default=list(SHAPES))
+    parser.add_argument("--studies", type=names, default=list(STUDIES))
+    parser.add_argument("--cases", type=int, help="cases in a round; by default as the shape says")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tiny", action="store_true", help="a tiny model, to try the script")
+    parser.add_argument("--out", type=Path, default=peers.HERE / "gpu.json")
+    given = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    from evaljudge.engines import VllmEngines
+
+    with SPAWN.Pool(1) as pool:
+        gpu = pool.apply(gpu_name)
+    cpu = f"CPU, {os.cpu_count()} cores of {platform.machine()}"
+    figures = {"machine": gpu or cpu, "engine": VllmEngines().version, "rounds": given.rounds}
+    rows: list[dict[str, Any]] = []
+    for one in all_rows(given, gpu):
+        print(line(one), flush=True)
+        rows.append(one)
+        given.out.write_text(json.dumps(figures | {"rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
