@@ -21,9 +21,11 @@ import json
 import multiprocessing
 import os
 import platform
+import signal
 import statistics
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -41,8 +43,8 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 def _llama(width: int, layers: int, heads: int, cases: int, inner: int, **more: int) -> Model:
-    config = {"intermediate_size": inner, "torch_dtype": "bfloat16", **more}
-    return Model(width, layers, heads, cases, config)
+    more |= {"intermediate_size": inner}
+    return Model(width, layers, heads, cases, {"torch_dtype": "bfloat16", **more})
 
 
 SHAPES = {
@@ -106,33 +108,35 @@ class Served:
         there.close()
         self._answer()
 
-    def play(self, cases: int, seed: int) -> None:
+    def play(self, *wanted: int) -> None:
         if not self.cannot_run:
-            self._pipe.send((cases, seed))
-            self.rounds += self._answer()
+            self._answer(wanted)
 
     def close(self) -> None:
-        if not self.cannot_run:
+        """End it with all that it started, which would keep the GPU's memory."""
+        if self._process.is_alive() and not self.cannot_run:
             self._pipe.send(None)
         self._process.join(60)
-        self._process.kill()
+        assert self._process.pid
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _answer(self) -> list[Round]:
-        if not self._pipe.poll(LONGEST):
-            self._process.kill()
-            self.cannot_run = f"no answer within {LONGEST:.0f} s"
-            return []
+    def _answer(self, wanted: tuple[int, ...] = ()) -> None:
         try:
-            answer = self._pipe.recv()
-        except EOFError:
-            self._process.join()
-            answer = RuntimeError(f"its process ended with code {self._process.exitcode}")
+            if wanted:
+                self._pipe.send(wanted)
+            late = RuntimeError(f"no answer within {LONGEST:.0f} s")
+            answer = self._pipe.recv() if self._pipe.poll(LONGEST) else late
+        except (EOFError, OSError):
+            answer = RuntimeError("its process died")
         if isinstance(answer, Exception):
             self.cannot_run = str(answer)
-        return [answer] if isinstance(answer, Round) else []
+        elif isinstance(answer, Round):
+            self.rounds.append(answer)
 
 
 def _serve_or_say_why(pipe: Connection, arm: Arm, model: str) -> None:
+    os.setpgid(0, 0)
     from evaljudge.errors import first_words
 
     try:
@@ -189,12 +193,12 @@ def gpu_name() -> str | None:
 
 
 def all_rows(given: argparse.Namespace, gpu: str | None) -> Iterator[dict[str, Any]]:
-    shapes = TINY if given.tiny else {name: SHAPES[name] for name in given.shapes}
+    shapes = TINY if given.tiny else {name: SHAPES[name] for name in given.shapes.split(",")}
     for shape_name, shape in shapes.items():
         cases = given.cases or shape.cases
         with tempfile.TemporaryDirectory() as folder:
             model = peers.make_model(Path(folder), shape)
-            for name in given.studies:
+            for name in given.studies.split(","):
                 study = STUDIES[name]
                 if study.needs_gpu and not gpu:
                     for arm in study.arms:
@@ -218,12 +222,9 @@ def _memory(shape: Model, arms: int, gpu: str | None) -> dict[str, float]:
 
 
 def main() -> None:
-    def names(text: str) -> Sequence[str]:
-        return text.split(",")
-
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--shapes", type=names, default=list(SHAPES))
-    parser.add_argument("--studies", type=names, default=list(STUDIES))
+    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--studies", default=",".join(STUDIES))
     parser.add_argument("--cases", type=int, help="cases in a round; by default as the shape says")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tiny", action="store_true", help="a tiny model, to try the script")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -21,3 +22,16 @@ def test_a_bench_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPat
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, name, module)  # where dataclasses look for themselves
     spec.loader.exec_module(module)
+
+
+@pytest.mark.engine
+def test_an_arm_that_cannot_run_says_why_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    gpu = importlib.import_module("gpu")
+    found = dict(gpu.take_turns({"ours": gpu.OURS}, tmp_path / "none", 1, 1))
+    one = gpu.row("vllm", "tiny", "ours", 1, found["ours"])
+    assert one.keys() == {"study", "shape", "arm", "cannot_run"}
+    assert "its tokenizer cannot be read" in gpu.line(one)
+    assert "\n" not in gpu.line(one)
