@@ -155,12 +155,6 @@ class Chosen:
         total = add_in_logs(self.logprobs.values())
         return {name: exp(value - total) for name, value in self.logprobs.items()}
 
-    def costing(self, *spent: Spent) -> Chosen:
-        """The same choice at this cost: what was computed from its log-probabilities is kept."""
-        other = object.__new__(Chosen)
-        vars(other).update(vars(self), spent=spent)
-        return other
-
     def drawn(self, count: int) -> Chosen:
         """With so many independent draws from `p`; the first k of n are those of any k.
 

@@ -99,9 +99,8 @@ class Imagining:
         if options.example:
             likely = dict.fromkeys(options.names, -inf) | {options.example: 0.0}
         chosen = Chosen(likely).drawn(samples)
-        _ = chosen.p, chosen.mass  # computed once for all replies
         return [
-            self._too_long(spent, LEAST_ROOM) or chosen.costing(spent)
+            self._too_long(spent, LEAST_ROOM) or replace(chosen, spent=(spent,))
             for spent in map(self._gauge, prompts)
         ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import chain
 from random import Random
 
@@ -172,11 +171,6 @@ def test_a_question_is_known_by_its_parts_its_label_and_what_is_asked() -> None:
     ]
     asyncio.run(model.choose([*different, *different], YES_NO))
     assert len(inner.asked) == len(different)
-
-
-def test_a_choice_at_another_cost_is_the_same_choice() -> None:
-    chosen = Chosen({"Yes": -0.1, "No": -3.0}, key="k").drawn(3)
-    assert chosen.costing(spent((1, 2))) == replace(chosen, spent=(spent((1, 2)),))
 
 
 def test_template_heads_count_once_per_worker() -> None:
