@@ -10,6 +10,7 @@ judge     synthetic          6,048       2,150,000           190,000      6,048
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from evaljudge.config import Config, load_config
@@ -28,12 +29,8 @@ FURTHER = (
     "Not planned: the further requests of an ask whose options take several tokens of the\n"
     "tokenizer each. A run tells their tokens apart."
 )
-GUESSED = (
-    "{}: asks and tokens are estimates. How many entities a text has, or readers a document, is\n"
-    "known when it has been read; it is taken to have half as many entities as it may, and as\n"
-    "many readers as are wanted, no two alike. Of an adaptive\n"
-    "judge each answer is taken to be certain."
-)
+GUESSED = "{}: asks and tokens are estimates. {}"
+WIDTH = 92
 CLUSTERED = (
     "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
     "settings that come to the same voters ask once."
@@ -81,14 +78,15 @@ def _lines(
     if len(plans) > 1:
         yield f"{'all runs':42}" + _numbers(*(plan for _, plan in plans))
     job = make_job(config, engines)
-    guessed = [judge.name for judge in job.judges if judge.asks_by_replies]
+    guessed = {judge.name: judge.estimated for judge in job.judges if judge.estimated}
     if len(guessed) < len(job.judges):
         yield ESTIMATED if any(not plan.is_exact for _, plan in plans) else EXACT
     clustered = [judge.name for judge in job.judges if judge.encoders]
     if others := [name for name in clustered if name not in guessed]:
         yield CLUSTERED.format(", ".join(others))
-    if guessed:
-        yield GUESSED.format(", ".join(guessed))
+    for sentence in dict.fromkeys(guessed.values()):
+        names = ", ".join(name for name, mine in guessed.items() if mine == sentence)
+        yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
     yield FURTHER
     yield from _by_layout(job, engines)
     if throughput:

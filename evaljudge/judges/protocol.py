@@ -65,9 +65,9 @@ class Judge(ABC):
     """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 
     @property
-    def asks_by_replies(self) -> bool:
-        """Whether the number of asks depends on the replies, so that `plan` only estimates it."""
-        return False
+    def estimated(self) -> str:
+        """What `plan` assumes if the number of asks depends on the replies, in a sentence."""
+        return ""
 
     @property
     @abstractmethod

@@ -29,11 +29,14 @@ class Prompt:
     it; the first `head` parts are the template's own, shared by prompts of every document. `about`
     tells questions apart whose words may come out alike: two references can be the same text, and
     are asked about twice, so that how often is asked does not depend on what is written.
+    `example` is the answer of a model that only imagines, for choices that decide what is asked
+    next.
     """
 
     parts: tuple[str, ...]
     head: int = 0
     about: str = ""
+    example: str = field(default="", repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -47,13 +50,9 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The answers that a prompt offers, in their canonical spelling.
-
-    `example`: the answer of models that only imagine, where what is asked next depends on it.
-    """
+    """The answers that a prompt offers, in their canonical spelling."""
 
     names: tuple[str, ...]
-    example: str = field(default="", repr=False, compare=False)
 
     def forms(self, name: str) -> tuple[str, ...]:
         """The spellings that count as this option: as given, other cases, after a space."""

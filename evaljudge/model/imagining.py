@@ -95,13 +95,14 @@ class Imagining:
     async def choose(
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
-        likely = dict.fromkeys(options.names, -log(len(options.names)))
-        if options.example:
-            likely = dict.fromkeys(options.names, -inf) | {options.example: 0.0}
-        chosen = Chosen(likely).drawn(samples)
+        even = dict.fromkeys(options.names, -log(len(options.names)))
+        sure = dict.fromkeys(options.names, -inf)
+        undecided = Chosen(even).drawn(samples)
+        chosen = {name: Chosen(sure | {name: 0.0}).drawn(samples) for name in options.names}
         return [
-            self._too_long(spent, LEAST_ROOM) or replace(chosen, spent=(spent,))
-            for spent in map(self._gauge, prompts)
+            self._too_long(spent, LEAST_ROOM)
+            or replace(chosen.get(prompt.example, undecided), spent=(spent,))
+            for prompt, spent in zip(prompts, map(self._gauge, prompts), strict=True)
         ]
 
     async def weigh(

@@ -58,4 +58,6 @@ def _judges(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _slug(value: Any) -> str:
+    if value is None or value == {}:  # a group of settings: left out, or with its defaults
+        return "off" if value is None else "on"
     return re.sub(r"[^A-Za-z0-9_]+", "-", str(value)).strip("-") or "none"

@@ -110,7 +110,7 @@ class EntitiesSettings(Settings):
 class Entities(Judge):
     kind = "entities"
     version = "2"
-    asks_by_replies = True
+    estimated = "It is assumed that a text has half as many entities as are allowed."
     axes = (ANY_AXIS,)
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:

@@ -132,9 +132,11 @@ class Roles(Judge):
         self.encoders = [given.encoder] if given.dynamic and given.clustering else []
 
     @property
-    def asks_by_replies(self) -> bool:
+    def estimated(self) -> str:
         """How many vote depends on how many of the readers are distinct."""
-        return bool(self._settings.dynamic) and (self._settings.exact or not self._settings.batch)
+        given = self._settings
+        is_open = given.dynamic and (given.exact or not given.batch)
+        return "It is assumed that all readers of a document are different." if is_open else ""
 
     @property
     def asking(self) -> Mapping[str, Any]:

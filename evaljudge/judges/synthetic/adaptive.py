@@ -40,8 +40,7 @@ def bounds(rating: float, asked: Mapping[float, Answers]) -> Bounds:
             high = min(high, 2 * p["Better"] - 1)
         if other >= rating + WHOLE:
             low = max(low, 1 - 2 * p["Worse"])
-    middle = (low + high) / 2
-    return (low, high) if low <= high else (middle, middle)  # answers that contradict each other
+    return min(low, high), max(low, high)  # answers that contradict each other leave that open
 
 
 def next_rating(

@@ -57,6 +57,12 @@ class Form:
         """The words of each question, besides the axis."""
         return [{"relation": relation} for relation in self.relations] or [{}]
 
+    def example(self, pair: Pair, words: Mapping[str, str]) -> str:
+        """The answer, to one of its questions, that a candidate is better than the reference."""
+        if not self.relations:
+            return WORSE if pair.is_exchanged else BETTER
+        return "Yes" if (words["relation"] == "better") != pair.is_exchanged else "No"
+
     def evidence(self, replies: Sequence[Chosen]) -> dict[str, Any]:
         """One comparison's replies as they are stored; evidence.py reads what follows from them."""
         stored = [{"logprobs": dict(reply.logprobs)} for reply in replies]
@@ -145,10 +151,11 @@ class Pair:
     reference: str
     about: str
     """The references that it holds, for the prompt's label."""
+    is_exchanged: bool = False
 
     @property
     def exchanged(self) -> Pair:
-        return Pair(self.axis, self.reference, self.target, f"{self.about} exchanged")
+        return Pair(self.axis, self.reference, self.target, f"{self.about} exchanged", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +193,7 @@ class Comparing:
         pair_texts = {"reference": pair.reference, "target": pair.target}
         texts = document_texts(document, pair.axis) | pair_texts
         prompt = self._pack.render(self.form.template, texts, **pair.axis.words, **words)
-        return replace(prompt, about=pair.about)
+        return replace(prompt, about=pair.about, example=self.form.example(pair, words))
 
     def placing(
         self, case: Case, axis: Axis, candidate: Candidate, levels: Mapping[float, Text]

@@ -28,7 +28,7 @@ and a part of the comparisons is asked with the two texts in each other's place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from typing import Annotated, Any, Literal
@@ -41,7 +41,6 @@ from evaljudge.judges.shared.references import MOST_TOKENS, References, Text, te
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import next_rating, with_inferred
 from evaljudge.judges.synthetic.comparing import (
-    BETTER,
     COMPARE,
     YES_NO,
     Comparing,
@@ -147,10 +146,6 @@ class Synthetic(Judge):
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
         self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
-        if self._settings.adaptive and self._form is COMPARE:
-            # for `plan`: a certain answer, since one that is undecided opens all references
-            expected = Options(COMPARE.options.names, example=BETTER)
-            self._form = replace(COMPARE, options=expected)
         self.options: Sequence[Options] = (self._form.options,)
         given, wanted = self._settings, ratings(self._settings.levels)
         self._comparing = Comparing(task, self._form, wanted)
@@ -172,8 +167,14 @@ class Synthetic(Judge):
         return self._settings.model_dump(exclude=unused) | {"prompts": prompts}
 
     @property
-    def asks_by_replies(self) -> bool:
-        return self._settings.adaptive is not None
+    def estimated(self) -> str:
+        if self._settings.adaptive is None:
+            return ""
+        return (
+            "It is assumed that the judge is sure that every candidate is better than all "
+            "references. A judge that is sure of other answers asks less, and one that is not "
+            "sure asks more."
+        )
 
     @property
     def axes(self) -> Sequence[str]:

@@ -55,6 +55,10 @@ def _agreement(value: float | None, documents: int) -> str:
     return NONE if value is None else f"{correlation(value)} ({count(documents)})"
 
 
+def _of_all(asked: int, every: int) -> str:
+    return count(asked) if asked == every else f"{count(asked)} of {count(every)}"
+
+
 def _share(value: float | None) -> str:
     return NONE if value is None else percent(value)
 
@@ -68,7 +72,7 @@ _COLUMNS: Mapping[str, Sequence[tuple[str, Callable[[ValidityRow], str]]]] = {
         ("without inverted", lambda row: _agreement(row.graded_agreement, row.graded_documents)),
     ],
     "Probabilities and scale": [
-        ("comparisons", lambda row: count(row.comparisons)),
+        ("comparisons", lambda row: _of_all(row.comparisons, row.comparisons + row.inferred)),
         ("entropy", lambda row: NONE if row.entropy is None else f"{row.entropy:.2f}"),
         ("certain", lambda row: _share(row.certain)),
         ("mass", lambda row: _share(row.mass)),

@@ -49,8 +49,8 @@ LEAST_RATED = 4
 """For its partial correlation given ratings: of three candidates, it is always 1 or -1."""
 NORMAL = 1.96
 EXACT = 1e-9
-COUNTS = ("checked", "inverted", "pairs", "inverted_pairs", "comparisons", "candidates", "below",
-          "above", "exchanged", "flipped")  # fmt: skip
+COUNTS = ("checked", "inverted", "pairs", "inverted_pairs", "comparisons", "inferred",
+          "candidates", "below", "above", "exchanged", "flipped")  # fmt: skip
 """The sums that a row takes over unchanged."""
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class ValidityRow:
     agreement_documents: int
     graded_agreement: float | None
     graded_documents: int
-    comparisons: int  # of candidates with references
+    comparisons: int  # of candidates with references, as they were asked
     entropy: float | None  # bits, mean
     certain: float | None  # share of comparisons with an answer above 0.99
     mass: float | None  # mean
@@ -91,6 +91,7 @@ class ValidityRow:
     given_length_low: float | None = None
     given_length_high: float | None = None
     rated_length_documents: int = 0
+    inferred: int = 0  # comparisons that adaptive levels left out
 
 
 @dataclass
@@ -126,6 +127,7 @@ class AxisSums(Summed):
     pairs: int = 0
     inverted_pairs: int = 0
     comparisons: int = 0
+    inferred: int = 0
     entropy: float = 0.0
     certain: int = 0
     mass: float = 0.0
@@ -192,6 +194,7 @@ def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSum
     asked = [(level, p) for level, (_, p) in levels if "inferred" not in level]
     return AxisSums(
         comparisons=len(asked),
+        inferred=sum(map(len, candidates)) - len(asked),
         entropy=fsum(entropy(p) for _, p in asked),
         certain=sum(max(p.values()) > CERTAIN for _, p in asked),
         mass=fsum(mass_of(level) for level, _ in asked),

@@ -248,9 +248,9 @@ def test_each_alone() -> None:
     assert len(model.asked) == len(model.weighed) == 2 * 3
     assert values(one, found) == {"roles": 3 * 0.8}
     assert found.tokens.asks == 2 * 3
-    assert one.asks_by_replies is False
-    assert judge(batch=False).asks_by_replies
-    assert not judge().asks_by_replies
+    assert not one.estimated
+    assert judge(batch=False).estimated
+    assert not judge().estimated
 
 
 def test_who_gave_no_vote_is_left_out_and_the_sum_scaled() -> None:

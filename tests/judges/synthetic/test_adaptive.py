@@ -7,17 +7,22 @@ from collections.abc import Mapping, Sequence
 from math import inf, log
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from evaljudge.agreement.rated import Rated
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
+from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import bounds, next_rating, with_inferred
 from evaljudge.judges.synthetic.evidence import answers_of
 from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.judges.synthetic.section import validity
+from evaljudge.judges.synthetic.validity import shard_sums, validity_rows
 from evaljudge.model.asks import Failed, Options, Prompt, Spent
 from evaljudge.model.imagining import Imagining
 from evaljudge.prompts import load_task
@@ -25,6 +30,7 @@ from evaljudge.records import Brief, Candidate, Case, Document, Verdict
 
 Answers = dict[str, float]
 FIVE, NINE = ratings(5), ratings(9)
+NOBODY = Rated(np.empty(0, np.int64), np.empty(0, np.int64), {}, {}, {})
 CASE = Case(Document("d1", "The river rose."), (Candidate("A", "A flood."),))
 
 
@@ -90,7 +96,7 @@ def certain_at(level: float, levels: Sequence[float]) -> dict[float, Answers]:
         (3.5, {3.0: answers(0.03, 0, 0.97)}, (-1, 0.03)),  # half a level: it may be as good
         (2.0, {3.0: answers(0.2, 0.5, 0.3)}, (0.0, 1)),
         (3.0, {2.0: answers(0.6, 0.1, 0.3), 4.0: answers(0.1, 0.8, 0.1)}, (-0.6, 0.2)),
-        (3.0, {2.0: WORSE, 4.0: BETTER}, (0, 0)),  # answers that contradict each other
+        (3.0, {2.0: WORSE, 4.0: BETTER}, (-1, 1)),  # answers that contradict each other
     ],
 )
 def test_bounds_by_hand(
@@ -213,11 +219,30 @@ def test_refuses(settings: dict[str, Any], words: str) -> None:
 def test_it_is_stated_only_where_it_is_chosen() -> None:
     assert judge().asking["adaptive"] == {"certainty": 0.98}
     assert "adaptive" not in judge(adaptive=None).asking
-    assert judge().asks_by_replies and not judge(adaptive=None).asks_by_replies
+    assert judge().estimated and not judge(adaptive=None).estimated
 
 
-@pytest.mark.parametrize(("levels", "asks"), [(3, 2), (5, 3), (9, 4)])
-def test_planned_as_if_answers_were_certain(levels: int, asks: int) -> None:
+@pytest.mark.parametrize(("levels", "references"), [(3, 2), (5, 3), (9, 4)])
+@pytest.mark.parametrize(("predict", "questions"), [("probabilities", 1), ("yes-no", 2)])
+@pytest.mark.parametrize(("swap", "orders"), [("none", 1), ("both", 2)])
+def test_planned_as_if_answers_were_certain(
+    levels: int, references: int, predict: str, questions: int, swap: str, orders: int
+) -> None:
+    one = judge(levels, predict=predict, swap=swap)
     model = Imagining(lambda prompt: Spent(1, 0, 1))
-    found = asyncio.run(judge(levels).verdicts(CASE, briefs(levels), model)).verdicts[0]
-    assert found.tokens.asks == asks
+    found = asyncio.run(one.verdicts(CASE, briefs(levels), model)).verdicts[0]
+    assert found.status == "ok"
+    assert found.tokens.asks == references * questions * orders
+
+
+def test_the_report_counts_what_was_asked() -> None:
+    found = verdict(judge(), Says(certain_at(4, FIVE)))
+    seen = SeenShard([CASE], [found], [], judge().score(found))
+    sums = shard_sums("synthetic", seen)["fluency"]
+    assert (sums.comparisons, sums.inferred, sums.certain) == (2, 3, 2)
+    (table,) = (
+        one
+        for one in validity(validity_rows("synthetic", {"fluency": sums}, NOBODY, {})).tables
+        if one.title == "Probabilities and scale"
+    )  # fmt: skip
+    assert "2 of 5" in table.rows[0]
