@@ -1,14 +1,15 @@
 """Adaptive levels beside the whole ladder: how much is asked, and whether people notice.
 
-    python benches/adaptive.py [--documents N]        (default: 50 of the demo's judge)
+    python benches/adaptive.py [--documents N] [--timed]    (default: 50 of the demo's judge)
 
 Judges held-out documents of the demo's world by its own judge, with 5 and with 9 levels, in full
 and adaptively, in one run each. Then the same by a scripted judge that is about as noisy as real
 ones are: it misjudges each text, each reference and each comparison by random amounts, and agrees
 with the ratings at about 0.65. Prints for each the share of the comparisons that was asked,
 Spearman's correlation with the ratings within documents of both, and their paired difference with
-its 95% interval over documents. Last, the seconds that judging takes in full and adaptively, with
-the references written beforehand and the two taking turns. Writes benches/adaptive.json.
+its 95% interval over documents. With --timed also the seconds that judging takes in full and
+adaptively, with the references written beforehand and the two taking turns. Writes
+benches/adaptive.json.
 """
 
 from __future__ import annotations
@@ -199,6 +200,7 @@ def timed(folder: Path, world: Path, nano: Mapping[str, Any], levels: int) -> di
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--documents", type=int, default=50)
+    parser.add_argument("--timed", action="store_true")
     given = parser.parse_args()
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="adaptive-") as folder:
@@ -213,7 +215,8 @@ def main() -> None:
             engines = ScriptedEngines(lambda: Scripted(chooses=Noisy()))
             out = judged(noisy, Path(folder, f"noisy{levels}"), judges(levels), scripted, engines)
             found += rows("scripted and noisy", out, levels, noisy)
-        times = [timed(Path(folder), world, nano, levels) for levels in LEVELS]
+        wanted = LEVELS if given.timed else ()
+        times = [timed(Path(folder), world, nano, levels) for levels in wanted]
     machine = f"{os.cpu_count()} cores of {platform.machine()}"
     figures = {"machine": machine, "rows": found, "times": times}
     (HERE / "adaptive.json").write_text(json.dumps(figures, indent=1) + "\n")
