@@ -241,6 +241,15 @@ class Config(Settings):
             return {name: settings or {} for name, settings in given.items()}
         return given
 
+    @field_validator("layout", mode="before")
+    @classmethod
+    def _of_all_judges(cls, given: Any) -> Any:
+        if given == "ladder":
+            raise ValueError(
+                "`ladder` is a layout of one judge: `judges: {synthetic: {layout: ladder}}`"
+            )
+        return given
+
     @field_validator("calibrate")
     @classmethod
     def _each_once(cls, scorers: list[str]) -> list[str]:

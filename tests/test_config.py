@@ -103,6 +103,7 @@ def test_changes_are_laid_over() -> None:
         ({"select": [{"name": "x", "all": [
             {"scorer": "s", "axis": "a", "precision": 0.9, "good": float("nan")}]}]},
          "select.0.all.0.good"),
+        ({"layout": "ladder"}, "layout: `ladder` is a layout of one judge: `judges: {synthetic:"),
         ({"calibrate": "synthetic"}, "calibrate: should be a list"),
         ({"calibrate": ["a", "b", "a"]}, "calibrate: 'a' is named twice"),
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "at_most": 1}]}] * 2},

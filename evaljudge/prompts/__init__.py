@@ -23,10 +23,10 @@ from typing import Any, Literal
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import folder_of, kinds
-from evaljudge.prompts.pack import Pack, Place, read_pack
+from evaljudge.prompts.pack import Given, Pack, Place, read_pack
 from evaljudge.records import Axis
 
-__all__ = ["Layout", "Pack", "Task", "load_task"]
+__all__ = ["Given", "Layout", "Pack", "Task", "load_task"]
 
 Layout = Literal["paper", "shared"]
 

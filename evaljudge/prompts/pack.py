@@ -6,6 +6,8 @@ Texts of the corpus are `given`; everything else is the template's own. Given te
 markers such as `<article>` and `</article>`; what looks like one of the template's markers inside
 a text is written with `‹` in place of `<`, so a text can neither close its fence nor open another.
 
+A given text may also be a list of texts, each placed alone: `{% for one in references %}`.
+
 A template may inherit from others of its pack and include them: `{% extends "entities.ask" %}`.
 Together they are a family: it is fenced by the markers of all of them, and hashed as a whole.
 """
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
 _TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
 
+Given = str | Sequence[str] | None
+"""A text or several, to be placed in a template."""
+Shape = bool | tuple[int]
+"""Whether a given text says something; of several texts, how many there are."""
 Place = tuple[Path, str]
 """A folder of templates, and what their names begin with."""
 Family = tuple[tuple[str, str], ...]
@@ -43,29 +49,36 @@ class Pack:
     advice: str = field(default="", compare=False)
     """What to do if a judge needs a template that is not here; empty: name the nearest one."""
 
-    def render(self, name: str, given: Mapping[str, str | None], **words: str) -> Prompt:
+    def render(self, name: str, given: Mapping[str, Given], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
         family = self._as_family(name)
-        slots = tuple([(slot, bool(text)) for slot, text in given.items()])
+        slots = tuple([(slot, _shape(text)) for slot, text in given.items()])
         pieces = _pieces(family, slots, tuple(words.items()))
-        markers = _markers(family)
+        markers, texts = _markers(family), _each(given)
         parts = [
-            fenced(given[piece] or "", markers) if number % 2 else piece
+            fenced(texts[piece], markers) if number % 2 else piece
             for number, piece in enumerate(pieces)
         ]
         return Prompt(tuple(filter(None, parts)), head=1 if pieces[0] else 0)
 
     def check(
-        self, name: str, needed: Iterable[str], without: Iterable[str] = (), **words: str
+        self,
+        name: str,
+        needed: Iterable[str],
+        without: Iterable[str] = (),
+        several: Iterable[str] = (),
+        **words: str,
     ) -> None:
         """Refuse a template that cannot be rendered, or leaves out a text that it is about.
 
-        `without`: the texts that it may lack, and lacks this time.
+        `without`: the texts that it may lack, and lacks this time. `several`: lists of texts.
         """
-        given = {slot: f"the {slot}" for slot in (*needed, "source", "context")}
+        given: dict[str, Given] = {slot: f"the {slot}" for slot in (*needed, "source", "context")}
+        given |= {slot: [f"{n} of {slot}" for n in ("first", "last")] for slot in several}
         prompt = self.render(name, given | dict.fromkeys(without, ""), **words)
-        for slot in needed:
-            if given[slot] not in prompt.parts:
+        for slot in (*needed, *several):
+            texts = [given[slot]] if slot in needed else given[slot] or ()
+            if not set(prompt.parts) >= set(texts):
                 raise UserError(f"prompt {name}: has no place for {{{{ {slot} }}}}")
 
     def hash(self, names: Iterable[str]) -> str:
@@ -142,23 +155,43 @@ def _named(source: str) -> tuple[str | None, ...]:
     return tuple(find_referenced_templates(_environment({}).parse(source)))
 
 
+def _shape(text: Given) -> Shape:
+    return bool(text) if text is None or isinstance(text, str) else (len(text),)
+
+
+def _each(given: Mapping[str, Given]) -> dict[str, str]:
+    """Every text by the name that stands for it between a template's words."""
+    found: dict[str, str] = {}
+    for slot, text in given.items():
+        if text is None or isinstance(text, str):
+            found[slot] = text or ""
+        else:
+            found |= {f"{slot}_{number}": one for number, one in enumerate(text)}
+    return found
+
+
 @lru_cache(1024)
 def _pieces(
-    family: Family, given: tuple[tuple[str, bool], ...], words: tuple[tuple[str, str], ...]
+    family: Family, given: tuple[tuple[str, Shape], ...], words: tuple[tuple[str, str], ...]
 ) -> tuple[str, ...]:
     """The template's words and, between them, the names of given texts.
 
-    The same for all pairs of texts that are compared on an axis. `given`: which texts there are,
-    and whether each says something.
+    The same for all pairs of texts that are compared on an axis. `given`: the slots.
     """
-    slots = {slot: f"\0{slot}\0" if has_text else "" for slot, has_text in given}
-    pieces = tuple(_GIVEN.split(_rendered(family, slots | dict(words))))
-    if any("\0" in piece for piece in pieces) or not slots.keys() >= set(pieces[1::2]):
+    slots: dict[str, str | list[str]] = dict(words)
+    known: set[str] = set()
+    for slot, shape in given:
+        names = [slot] if isinstance(shape, bool) else [f"{slot}_{n}" for n in range(*shape)]
+        marks = [f"\0{name}\0" for name in names]
+        known |= set(names)
+        slots[slot] = marks if isinstance(shape, tuple) else marks[0] if shape else ""
+    pieces = tuple(_GIVEN.split(_rendered(family, slots)))
+    if any("\0" in piece for piece in pieces) or not known >= set(pieces[1::2]):
         raise UserError(f"prompt {family[0][0]}: a given text may be placed, not cut or changed")
     return pieces
 
 
-def _rendered(family: Family, slots: Mapping[str, str]) -> str:
+def _rendered(family: Family, slots: Mapping[str, str | list[str]]) -> str:
     from jinja2 import TemplateError
 
     try:

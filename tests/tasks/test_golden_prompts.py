@@ -24,18 +24,32 @@ from typing import get_args
 
 import yaml
 
-from evaljudge.prompts import BUILT_IN, COMMON, NANO, Layout, Pack, Task, built_in_pack, load_task
+from evaljudge.prompts import (
+    BUILT_IN,
+    COMMON,
+    NANO,
+    Given,
+    Layout,
+    Pack,
+    Task,
+    built_in_pack,
+    load_task,
+)
 from evaljudge.prompts.pack import read_pack
 from evaljudge.records import Axis
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
 EXAMPLES = yaml.safe_load((HERE / "examples.yaml").read_text(encoding="utf-8"))
-TWO_WORDS = {
-    "synthetic.extreme": ("extreme", ("worst", "best")),
-    "synthetic.yes-no": ("relation", ("better", "worse")),
+FURTHER_WORDS = {
+    "synthetic.extreme": {word: {"extreme": word} for word in ("worst", "best")},
+    "synthetic.ladder": {
+        "usual": {"number": "2", "exchanged": ""},
+        "exchanged": {"number": "2", "exchanged": "yes"},
+    },
+    "synthetic.yes-no": {word: {"relation": word} for word in ("better", "worse")},
 }
-"""The templates that are asked with either of two words."""
+"""The templates that need further words: these, by the name of each golden file."""
 MODES = ("choose", "answer", "reason")
 MAY_LACK = ("truth", "definition", "heading")
 """Texts without which some templates of common/ are asked too."""
@@ -98,14 +112,18 @@ def _prompts(
     """On this axis, or on that of the example."""
     axis_words = (axis or next(one for one in task.axes if one.name == texts["axis"])).words
     slots = ("source", "target", "reference", "worse", "better", "steps")
-    given = {slot: texts[slot] for slot in slots} | {"context": texts.get("context")}
+    given: dict[str, Given] = {slot: texts[slot] for slot in slots}
+    given |= {"context": texts.get("context"), "references": several(texts)}
     for name in sorted(task.pack.templates.keys() - others):
-        slot, words = TWO_WORDS.get(name, ("", ()))
-        for word in words:
-            prompt = task.pack.render(name, given, **axis_words, **{slot: word})
-            yield f"{folder}/{name}.{word}.txt", f"{prompt.text}\n"
-        if not words:
-            yield f"{folder}/{name}.txt", f"{task.pack.render(name, given, **axis_words).text}\n"
+        for suffix, words in FURTHER_WORDS.get(name, {"": {}}).items():
+            file = ".".join(filter(None, [name, suffix, "txt"]))
+            prompt = task.pack.render(name, given, **axis_words, **words)
+            yield f"{folder}/{file}", f"{prompt.text}\n"
+
+
+def several(texts: Mapping[str, str | None]) -> list[str]:
+    """The references of a ladder, in no order of quality."""
+    return [texts[slot] or "" for slot in ("better", "worse", "reference")]
 
 
 def _common(
@@ -238,7 +256,7 @@ def test_each_prompt_carries_its_texts_in_their_fences() -> None:
         for path, text in prompts()
         if not re.search(r"/axes/|/(entities|roles)\.|geval\.steps\.txt$", path)
     ]
-    assert len(carrying) == 8 * (3 * 2 + 1)
+    assert len(carrying) == 10 * (3 * 2 + 1)
     for path, text in carrying:
         tag = tags[path.split("/")[0]]
         assert (text.count(f"</{tag}>"), text.count(f"‹/{tag}>")) == (1, 1), path

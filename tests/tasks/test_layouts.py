@@ -14,12 +14,23 @@ from evaljudge.judges.direct.judge import Direct
 from evaljudge.judges.geval.judge import Geval
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Prompt
-from evaljudge.prompts import BUILT_IN, COMMON, NANO, Layout, Task, built_in_pack, load_task
+from evaljudge.prompts import (
+    BUILT_IN,
+    COMMON,
+    NANO,
+    Given,
+    Layout,
+    Task,
+    built_in_pack,
+    load_task,
+)
 from evaljudge.prompts.pack import read_pack
 
 CARRYING = ["direct.rate", "geval.rate", "synthetic.between", "synthetic.compare",
             "synthetic.extreme", "synthetic.yes-no"]  # fmt: skip
-"""The templates that carry a document."""
+"""The templates that carry a document, and differ by layout."""
+LADDER = "synthetic.ladder"
+"""It carries one too, and puts it first in every layout."""
 FENCES = {"summary": "article", "dialogue": "conversation", "story": "idea"}
 GIVEN = {"source": "SOURCE", "context": "FACT", "target": "TARGET", "reference": "REF",
          "worse": "LOW", "better": "HIGH", "steps": "STEPS"}  # fmt: skip
@@ -32,6 +43,13 @@ def rendered(task: Task, **texts: str | None) -> dict[str, Prompt]:
     return {name: task.pack.render(name, GIVEN | texts, **WORDS) for name in CARRYING}
 
 
+def ladder(
+    task: Task, number: str = "2", exchanged: str = "", **texts: str | list[str] | None
+) -> Prompt:
+    given: dict[str, Given] = {**GIVEN, "references": ["ONE", "TWO", "THREE"], **texts}
+    return task.pack.render(LADDER, given, **WORDS, number=number, exchanged=exchanged)
+
+
 def names_in(pack: str, inner: str = "") -> set[str]:
     places = [(folder / inner, prefix) for folder, prefix in built_in_pack(pack)]
     return {*read_pack(places).templates}
@@ -41,7 +59,7 @@ def test_every_template_with_a_document_has_its_shared_form() -> None:
     for task in BUILT_IN:
         assert sorted(names_in(task, "shared")) == CARRYING
         names = names_in(task)
-        assert names == {*CARRYING, "geval.steps"} == names_in(NANO)
+        assert names == {*CARRYING, "geval.steps", LADDER} == names_in(NANO)
         paper, shared = (load_task(task, layout=layout).pack.templates for layout in LAYOUTS)
         assert {name for name in names if paper[name] != shared[name]} == set(CARRYING)
 
@@ -56,6 +74,7 @@ def test_a_document_s_head_is_the_same_in_every_prompt(task: str, source: str) -
     loaded, source = load_task(task, layout="shared"), source.replace("FENCE", FENCES[task])
     some = [*rendered(loaded, source=source).values()]
     some += rendered(loaded, source=source, context=None).values()
+    some += [ladder(loaded, source=source), ladder(loaded, source=source, context=None)]
     opening, document, _ = some[0].parts[:3]
     closing = f"\n</{FENCES[task]}>\n\n"
     assert opening.endswith(f"\n\n<{FENCES[task]}>\n")
@@ -120,6 +139,35 @@ def test_few_words_follow_the_last_text(task: str, name: str, last: str, most: i
     before, found, after = prompt.text.rpartition(last)
     assert found, before
     assert 1 <= len(after.split()) <= most
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_a_ladder_reads_its_references_once_and_a_candidate_once(task: str) -> None:
+    """What its questions have in common ends behind the candidate; few words are left."""
+    loaded = load_task(task)
+    usual = [ladder(loaded, number).parts for number in "123"]
+    *common, last = zip(*usual, strict=True)
+    assert all(len(set(column)) == 1 for column in common)
+    assert [len(parts) for parts in usual] == [len(common) + 1] * 3
+    text = ladder(loaded).text
+    shown = [text.index(word) for word in ("SOURCE", "TOLD", "ONE", "TWO", "THREE", "TARGET")]
+    assert shown == sorted(shown)
+    fence = "</target>"
+    asked = [part.rpartition(fence)[2].split() for part in (*last, ladder(loaded, "2", "yes").text)]
+    assert asked[1] == "The target compared with reference 2:".split()
+    assert asked[3] == "Reference 2 compared with the target:".split()
+
+
+@pytest.mark.parametrize("task", [*BUILT_IN])
+def test_a_ladder_has_as_many_references_as_are_given(task: str) -> None:
+    for count in (2, 9):
+        references = [f"text {n}" for n in range(count)]
+        prompt = ladder(load_task(task), references=references)
+        assert prompt.text.count("<reference>\ntext") == count
+        assert re.findall(r"^Reference \w+ (\d):$", prompt.text, re.M) == [
+            str(n) for n in range(1, count + 1)
+        ]
+        assert f" {count} reference " in prompt.text
 
 
 # what a perfect prefix cache would read

@@ -22,7 +22,7 @@ from evaljudge.judges.shared.scale import HIGHEST, LOWEST, named, neighbours, ro
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Prompt, Writing, Written
 from evaljudge.model.counting import cost
-from evaljudge.prompts import Pack, Task
+from evaljudge.prompts import Given, Pack, Task
 from evaljudge.records import Axis, Brief, Document
 
 Text = str | Failed
@@ -104,10 +104,15 @@ class References:
         return Brief(*known, {"rating": rating, "text": text}, tokens=tokens)
 
 
-def check_place(pack: Pack, template: str, word: str, choices: Sequence[str]) -> None:
+def check_place(
+    pack: Pack, template: str, word: str, choices: Sequence[str], **others: str
+) -> None:
     """Refuse a template that says the same whichever of these words it is given."""
-    given = {slot: f"the {slot}" for slot in ("source", "context", "reference", "target")}
-    prompts = {pack.render(template, given, **ANY_WORDS, **{word: one}) for one in choices}
+    slots = ("source", "context", "reference", "target")
+    given: dict[str, Given] = {slot: f"the {slot}" for slot in slots}
+    given["references"] = ["the first reference", "the second reference"]
+    words = ANY_WORDS | others
+    prompts = {pack.render(template, given, **{**words, word: one}) for one in choices}
     if len(prompts) < len(choices):
         raise UserError(f"prompt {template}: needs a place for {{{{ {word} }}}}")
 

@@ -15,11 +15,17 @@ normalised to .71, .07, .22.
     Pair(fluency, target="A flood.", reference="A flood has closed the bridge.", about="4")
     -> one reply to Better, Worse or Similar; or two, to Yes and No
 
+With the form LADDER, a prompt shows all references of the axis, numbered in an order that is drawn
+for each document and axis, then the target, and asks about one number. The references are then read
+once for all candidates, and a candidate once for all references. The texts keep their places when a
+question is exchanged: it asks whether reference 3 is better than the target.
+
 A judge gathers the pairs of a whole case and asks them in one list.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -35,13 +41,15 @@ from evaljudge.judges.shared.scale import named
 from evaljudge.judges.synthetic.equations import Floats
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
-from evaljudge.prompts import Task
+from evaljudge.prompts import Given, Task
 from evaljudge.records import Axis, Candidate, Case, Document
 
 Answers = dict[str, float]
 Replies = Sequence[Chosen | Failed]
 """To the form's questions about one pair."""
 BETTER, WORSE, SIMILAR = "Better", "Worse", "Similar"
+ANY_NUMBER = {"number": "1", "exchanged": ""}
+"""Words of a ladder's question, to try templates with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,8 @@ class Form:
     template: str
     options: Options
     relations: tuple[str, ...] = ()
+    shows_all: bool = False
+    """All references of the axis stand in the prompt, numbered, and one number is asked about."""
 
     @property
     def words(self) -> Sequence[Mapping[str, str]]:
@@ -119,6 +129,7 @@ class Form:
 
 
 COMPARE = Form("synthetic.compare", Options((BETTER, WORSE, SIMILAR)))
+LADDER = Form("synthetic.ladder", COMPARE.options, shows_all=True)
 YES_NO = Form("synthetic.yes-no", Options(("Yes", "No")), ("better", "worse"))
 
 
@@ -152,10 +163,14 @@ class Pair:
     about: str
     """The references that it holds, for the prompt's label."""
     is_exchanged: bool = False
+    shown: tuple[str, ...] = ()
+    """All references of the axis, in the order in which a ladder shows them."""
+    number: int = 0
+    """The place of this reference among those shown, from 1."""
 
     @property
     def exchanged(self) -> Pair:
-        return Pair(self.axis, self.reference, self.target, f"{self.about} exchanged", True)
+        return replace(self, about=f"{self.about} exchanged", is_exchanged=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +190,15 @@ class Placing:
 class Comparing:
     def __init__(self, task: Task, form: Form, wanted: Sequence[float]) -> None:
         self._pack, self.form, self.ratings = task.pack, form, wanted
+        texts = ["target"] if form.shows_all else ["target", "reference"]
         for words in form.words:
-            self._pack.check(form.template, ["reference", "target"], **ANY_WORDS, **words)
+            given = {**ANY_WORDS, **ANY_NUMBER, **words}
+            several = ["references"] if form.shows_all else []
+            self._pack.check(form.template, texts, several=several, **given)
         check_place(self._pack, form.template, "relation", form.relations)
+        if form.shows_all:
+            check_place(self._pack, form.template, "number", ["1", "2"], exchanged="")
+            check_place(self._pack, form.template, "exchanged", ["", "yes"], number="1")
         self.prompts = task.pack.hash([form.template])
 
     async def ask(
@@ -190,8 +211,15 @@ class Comparing:
         return [replies[at : at + len(words)] for at in range(0, len(replies), len(words))]
 
     def _prompt(self, document: Document, pair: Pair, words: Mapping[str, str]) -> Prompt:
-        pair_texts = {"reference": pair.reference, "target": pair.target}
-        texts = document_texts(document, pair.axis) | pair_texts
+        texts: dict[str, Given] = {**document_texts(document, pair.axis)}
+        if self.form.shows_all:
+            texts |= {"references": pair.shown, "target": pair.target}
+            turn = "yes" if pair.is_exchanged else ""
+            words = {**words, "number": str(pair.number), "exchanged": turn}
+        elif pair.is_exchanged:
+            texts |= {"reference": pair.target, "target": pair.reference}
+        else:
+            texts |= {"reference": pair.reference, "target": pair.target}
         prompt = self._pack.render(self.form.template, texts, **pair.axis.words, **words)
         return replace(prompt, about=pair.about, example=self.form.example(pair, words))
 
@@ -200,14 +228,35 @@ class Comparing:
     ) -> Placing:
         if reason := reason_unscorable(case.document, candidate):
             return Placing(axis, candidate, {}, reason)
-        pairs: dict[float, Pair] = {}
+        texts: dict[float, str] = {}
         for rating in self.ratings:
             level = levels.get(rating, Failed("never written"))
             if isinstance(level, Failed):
                 reason = f"no reference of level {named(rating)} on {axis.name}: {level.reason}"
                 return Placing(axis, candidate, {}, reason)
-            pairs[rating] = Pair(axis, candidate.text, level, named(rating))
+            texts[rating] = level
+        pairs = self.pairs(case.document, axis, candidate.text, texts)
         return Placing(axis, candidate, pairs)
+
+    def pairs(
+        self, document: Document, axis: Axis, target: str, references: Mapping[float, str]
+    ) -> dict[float, Pair]:
+        """This text beside each of an axis' references."""
+        if not self.form.shows_all:
+            return {r: Pair(axis, target, text, named(r)) for r, text in references.items()}
+        order = sorted(references, key=lambda rating: drawn(document.doc_id, axis.name, rating))
+        shown = tuple([references[rating] for rating in order])
+        return {
+            rating: Pair(
+                axis, target, text, named(rating), shown=shown, number=order.index(rating) + 1
+            )
+            for rating, text in references.items()
+        }
+
+
+def drawn(*words: object) -> bytes:
+    """A draw that depends on these words alone, so that it is the same in every run."""
+    return hashlib.blake2b(repr(words).encode(), digest_size=8).digest()
 
 
 def whole(replies: Replies) -> Sequence[Chosen] | Failed:

@@ -19,6 +19,7 @@ judge that cannot decide at 3. A missing level leaves the candidate unscored.
     predict: sampled         judgements drawn from the answers: `synthetic` from the shares of
                              `samples` of them, `synthetic.n10` of the first 10; further trials,
                              from other draws, are `synthetic#2`, `synthetic.n10#2`, …
+    layout: ladder           a prompt shows all references, numbered, and asks about one of them
     swap: both               every question in both orders, averaged in log space (comparing.py)
 
 Beside the verdicts it checks its own references: neighbouring levels are compared with each other,
@@ -42,8 +43,10 @@ from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.adaptive import next_rating, with_inferred
 from evaljudge.judges.synthetic.comparing import (
     COMPARE,
+    LADDER,
     YES_NO,
     Comparing,
+    Form,
     Placing,
     Replies,
     whole,
@@ -89,6 +92,7 @@ class AdaptiveSettings(Settings):
 
 class SyntheticSettings(Settings):
     levels: Literal[2, 3, 5, 9] = 5
+    layout: Literal["pairs", "ladder"] = "pairs"
     adaptive: AdaptiveSettings | None = None
     predict: Literal["probabilities", "yes-no", "sampled"] = "probabilities"
     samples: Count = 1000
@@ -106,6 +110,8 @@ class SyntheticSettings(Settings):
             raise ValueError("predict: sampled and swap: both do not go together")
         if self.predict != "sampled" and {"samples", "trials"} & self.model_fields_set:
             raise ValueError("samples and trials are of `predict: sampled`")
+        if self.layout == "ladder" and self.predict == "yes-no":
+            raise ValueError("layout: ladder has no questions for predict: yes-no")
         if self.adaptive and self.predict == "sampled":
             raise ValueError("adaptive goes by probabilities: predict: sampled has none")
         if self.adaptive and self.levels == 2:
@@ -145,7 +151,7 @@ class Synthetic(Judge):
         self.name = name
         self._settings = read_settings(SyntheticSettings, settings, f"judges.{name}")
         self._axes = task.axes
-        self._form = YES_NO if self._settings.predict == "yes-no" else COMPARE
+        self._form = _form(self._settings)
         self.options: Sequence[Options] = (self._form.options,)
         given, wanted = self._settings, ratings(self._settings.levels)
         self._comparing = Comparing(task, self._form, wanted)
@@ -164,6 +170,7 @@ class Synthetic(Judge):
         prompts = {"writing": self._references.prompts, "comparing": self._comparing.prompts}
         unused = set() if self._settings.predict == "sampled" else {"samples", "trials"}
         unused |= set() if self._settings.adaptive else {"adaptive"}
+        unused |= set() if self._form.shows_all else {"layout"}
         return self._settings.model_dump(exclude=unused) | {"prompts": prompts}
 
     @property
@@ -340,6 +347,12 @@ class Synthetic(Judge):
             return {name: n / size for name, n in zip(names, counts, strict=True)}
 
         return stacked([[(level["rating"], shares(level)) for level in text] for text in texts])
+
+
+def _form(settings: SyntheticSettings) -> Form:
+    if settings.layout == "ladder":
+        return LADDER
+    return YES_NO if settings.predict == "yes-no" else COMPARE
 
 
 READINGS: Mapping[str, Callable[[ComparedTexts], Floats]] = {

@@ -13,13 +13,13 @@ alone.
 
 from __future__ import annotations
 
-import hashlib
 from asyncio import gather
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 
 from evaljudge.judges.shared.references import Text
-from evaljudge.judges.synthetic.comparing import Comparing, Pair, Placing, whole
+from evaljudge.judges.synthetic.comparing import Comparing, Pair, Placing, drawn, whole
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -58,8 +58,12 @@ class Soundness:
     ) -> Verdict:
         form = self._comparing.form
         steps, chosen = self._steps(case, levels), self._chosen(case, placings)
+        texts = {r: text for r, text in levels.items() if isinstance(text, str)}
         neighbours = [
-            Pair(axis, str(levels[better]), str(levels[worse]), f"{better:g} beside {worse:g}")
+            replace(
+                self._comparing.pairs(case.document, axis, texts[better], texts)[worse],
+                about=f"{better:g} beside {worse:g}",
+            )
             for worse, better in steps
         ]
         usual = [pair for _, _, pair in chosen]
@@ -104,6 +108,4 @@ class Soundness:
 
 
 def _is_drawn(share: float, *words: object) -> bool:
-    """A draw that depends on the words alone, so that it is the same in every run."""
-    digest = hashlib.blake2b(repr(words).encode(), digest_size=8).digest()
-    return int.from_bytes(digest) < share * 2**64
+    return int.from_bytes(drawn(*words)) < share * 2**64

@@ -1,0 +1,209 @@
+"""The layout `ladder`: what a prompt shows and asks, on scripted judges that read the prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import log
+from typing import Any, NamedTuple
+
+import pytest
+
+from evaljudge.engines.scripted import Scripted
+from evaljudge.errors import UserError
+from evaljudge.judges.shared.scale import named, ratings
+from evaljudge.judges.synthetic.judge import Synthetic
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.prompts import load_task
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+
+NO_CHECKS = {"neighbours": 0, "exchanged": 0}
+CASE = Case(
+    Document("d1", "The river rose."),
+    (Candidate("A", "level 2.5"), Candidate("B", "level 4"), Candidate("C", " ")),
+)
+TILT = 0.7
+"""By how much the scripted judge prefers what is named first, in the exponent."""
+
+
+class Question(NamedTuple):
+    shown: tuple[float, ...]
+    """The levels of the numbered references."""
+    target: float
+    number: int
+    exchanged: bool
+
+
+def question(prompt: Prompt) -> Question:
+    texts = re.findall(r"<(reference|target)>\nlevel ([\d.]+)\n</", prompt.text)
+    shown = tuple(float(level) for marker, level in texts if marker == "reference")
+    (target,) = (float(level) for marker, level in texts if marker == "target")
+    last = prompt.text.rpartition("</target>")[2]
+    (number,) = map(int, re.findall(r"\d", last))
+    return Question(shown, target, number, last.strip().startswith("Reference"))
+
+
+class Reads:
+    """Answers by the levels that it reads in the prompt, with a tilt to what is named first."""
+
+    def __init__(self) -> None:
+        self.asked: list[Question] = []
+
+    def __call__(self, prompt: Prompt, options: Options) -> Mapping[str, float]:
+        asked = question(prompt)
+        self.asked.append(asked)
+        gap = asked.target - asked.shown[asked.number - 1]
+        first = (-gap if asked.exchanged else gap) + TILT
+        return {"Better": log(0.5) + first, "Worse": log(0.5) - first, "Similar": log(0.5)}
+
+
+def judge(levels: int = 5, axes: Sequence[str] = ("fluency",), **settings: Any) -> Synthetic:
+    given = {"layout": "ladder", "levels": levels, "checks": NO_CHECKS} | settings
+    return Synthetic(given, load_task("summary", list(axes)))
+
+
+def briefs(levels: int = 5, missing: Sequence[float] = (), axis: str = "fluency") -> list[Brief]:
+    return [
+        Brief("d1", "", "synthetic", axis, named(r), {}, "unscored", "too long")
+        if r in missing
+        else Brief("d1", "", "synthetic", axis, named(r), {"text": f"level {named(r)}"})
+        for r in ratings(levels)
+    ]
+
+
+def judged(
+    one: Synthetic, known: Sequence[Brief], case: Case = CASE
+) -> tuple[dict[str, Verdict], Verdict, Reads]:
+    """The verdicts by system, the checks, and what was asked."""
+    reads = Reads()
+    found = asyncio.run(one.verdicts(case, known, Scripted(chooses=reads)))
+    return {v.system: v for v in found.verdicts}, found.checks[0], reads
+
+
+def test_each_candidate_is_asked_about_by_the_number_of_each_reference() -> None:
+    verdicts, _, reads = judged(judge(), briefs())
+    asked = Counter((q.target, q.shown[q.number - 1], q.exchanged) for q in reads.asked)
+    assert asked == {(t, r, False): 1 for t in (2.5, 4.0) for r in ratings(5)}
+    assert verdicts["C"].reason == "empty text"
+    for level in verdicts["A"].evidence["levels"]:
+        p, first = level["logprobs"], 2.5 - level["rating"] + TILT
+        assert p["Better"] - p["Worse"] == pytest.approx(2 * first)
+
+
+def test_all_candidates_of_a_document_and_axis_see_one_order() -> None:
+    axes = ("fluency", "relevance")
+    known = [brief for axis in axes for brief in briefs(axis=axis)]
+    _, _, reads = judged(judge(axes=axes), known)
+    orders = {q.shown for q in reads.asked}
+    assert len(orders) == 2
+    assert all(sorted(order) == ratings(5) for order in orders)
+
+
+def test_the_order_says_nothing_about_quality() -> None:
+    """Over documents each reference stands in each place about equally often."""
+    places: Counter[tuple[int, float]] = Counter()
+    one, documents = judge(), 600
+    for n in range(documents):
+        case = Case(Document(f"d{n}", "The river rose."), (Candidate("A", "level 3"),))
+        _, _, reads = judged(one, briefs(), case)
+        places.update(enumerate(reads.asked[0].shown))
+    assert len(places) == 25
+    expected = documents / 5
+    statistic = sum((seen - expected) ** 2 / expected for seen in places.values())
+    assert statistic < 43.0  # chi-square, 25 cells (16 degrees of freedom), p = 0.0003
+
+
+def test_two_equal_references_have_two_numbers() -> None:
+    known = briefs()
+    known[1] = Brief("d1", "", "synthetic", "fluency", "2", {"text": "level 4"})
+    _, _, reads = judged(judge(), known)
+    assert sorted(q.number for q in reads.asked) == sorted([*range(1, 6)] * 2)
+
+
+def test_both_orders_ask_about_the_same_prompt_in_two_directions() -> None:
+    """The tilt to what is named first goes out of the average."""
+    verdicts, _, reads = judged(judge(swap="both"), briefs())
+    assert len(set(reads.asked)) == 2 * 2 * 5  # the check asks again, which a run remembers
+    assert {q.exchanged for q in reads.asked} == {False, True}
+    assert len({q.shown for q in reads.asked}) == 1
+    one = judge(swap="both")
+    scores = {(s.system, s.scorer): s.value for v in verdicts.values() for s in one.score(v)}
+    gaps = [2.5 - r for r in ratings(5)]
+    half = log(0.5)
+    expected = 0.0
+    for rating, gap in zip(ratings(5), gaps, strict=True):
+        weights = [2.718281828459045 ** (half + x) for x in (gap, -gap, 0.0)]
+        expected += rating * (weights[0] - weights[1]) / sum(weights)
+    assert scores["A", "synthetic"] == pytest.approx(expected)
+
+
+def test_neighbours_are_compared_within_the_ladder() -> None:
+    checks = {"neighbours": 1, "exchanged": 0}
+    _, found, reads = judged(judge(checks=checks), briefs(missing=[3.0]))
+    steps = [(q.shown[q.number - 1], q.target) for q in reads.asked]
+    assert steps == [(1.0, 2.0), (4.0, 5.0)]
+    assert all(sorted(q.shown) == [1, 2, 4, 5] for q in reads.asked)
+    assert [step["better"] for step in found.evidence["neighbours"]] == [2.0, 5.0]
+
+
+def test_an_exchanged_check_is_read_back() -> None:
+    checks = {"neighbours": 0, "exchanged": 1}
+    _, found, _ = judged(judge(checks=checks), briefs())
+    assert len(found.evidence["exchanged"]) == 10
+    for check in found.evidence["exchanged"]:
+        usual, other = check["p"], check["exchanged"]
+        gap = (2.5 if check["system"] == "A" else 4.0) - check["rating"]
+        assert log(usual["Better"] / usual["Worse"]) == pytest.approx(2 * (gap + TILT))
+        assert log(other["Better"] / other["Worse"]) == pytest.approx(2 * (gap - TILT))
+
+
+def test_a_missing_reference_leaves_the_candidates_unscored() -> None:
+    verdicts, _, reads = judged(judge(), briefs(missing=[3.0]))
+    assert "no reference of level 3" in verdicts["A"].reason
+    assert reads.asked == []
+
+
+def test_adaptive_asks_about_fewer_and_shows_all() -> None:
+    _, _, reads = judged(judge(9, adaptive={"certainty": 0.6}), briefs(9))
+    assert 2 <= len(reads.asked) < 2 * 9
+    assert {len(q.shown) for q in reads.asked} == {9}
+
+
+def test_it_is_another_judge_by_its_settings_and_its_prompts() -> None:
+    pairs = Synthetic({}, load_task("summary"))
+    ladder = Synthetic({"layout": "ladder"}, load_task("summary"))
+    assert "layout" not in pairs.asking
+    assert ladder.asking["layout"] == "ladder"
+    assert pairs.asking["prompts"]["comparing"] != ladder.asking["prompts"]["comparing"]
+    assert pairs.asking["prompts"]["writing"] == ladder.asking["prompts"]["writing"]
+
+
+def test_it_has_no_questions_of_two_answers() -> None:
+    with pytest.raises(UserError, match="layout: ladder has no questions for predict: yes-no"):
+        judge(predict="yes-no")
+
+
+@pytest.mark.parametrize("task", ["summary", "dialogue", "story"])
+@pytest.mark.parametrize("prompts", [None, "nano"])
+def test_every_task_has_it(task: str, prompts: str | None) -> None:
+    loaded = load_task(task, prompts=prompts)
+    assert Synthetic({"layout": "ladder"}, loaded).axes
+
+
+def test_a_template_without_a_place_for_the_number_is_refused(tmp_path: Any) -> None:
+    (tmp_path / "synthetic.ladder.j2").write_text(
+        "{{ source }}{% for one in references %}{{ one }}{% endfor %}{{ target }}"
+        "{% if exchanged %}turned{% endif %}"
+    )
+    task = load_task("summary", prompts=str(tmp_path))
+    with pytest.raises(UserError, match=r"needs a place for \{\{ number \}\}"):
+        Synthetic({"layout": "ladder"}, task)
+
+
+def test_a_template_without_the_references_is_refused(tmp_path: Any) -> None:
+    (tmp_path / "synthetic.ladder.j2").write_text("{{ source }}{{ target }}{{ number }}")
+    task = load_task("summary", prompts=str(tmp_path))
+    with pytest.raises(UserError, match=r"has no place for \{\{ references \}\}"):
+        Synthetic({"layout": "ladder"}, task)
