@@ -140,7 +140,7 @@ def _serve_or_say_why(pipe: Connection, arm: Arm, model: str) -> None:
     from evaljudge.errors import first_words
 
     try:
-        peers.serve(pipe, arm, model)
+        peers.serve(pipe, "comparisons", arm, model)
     except Exception as error:
         pipe.send(RuntimeError(f"{type(error).__name__}: {first_words(error)}"))
 

@@ -1,19 +1,24 @@
-"""Our engine beside plain vLLM and Ray Data's processor, on the same comparisons.
+"""Our engine beside plain vLLM and Ray Data's processor, on the same questions.
 
     python benches/peers.py [--rounds N] [--models tiny,computing] [--caches small,large]
+                            [--shapes comparisons,ratings,entities]
 
-SummEval-shaped comparisons (5 references, 16 candidates, about a thousand tokens each) with a tiny
-random model, where Python's work dominates, and with one where the model's own work does; with a
-key-value cache that holds about two documents, and with one that holds all of them. Every arm is a
-process of its own that loads its engine once. The arms take turns, in another order each round,
-with fresh texts. Loading and the making of prompts are not counted. Prints a table (seconds as a
-ratio to ours, prefilled tokens) and writes benches/peers.json.
+The questions are those of a judge about SummEval-shaped cases (16 candidates of 60 words, an
+article of 500): `comparisons` with five references by `synthetic`, `ratings` by `direct`, or
+questions about `entities`. They go to a tiny random model, where Python's work dominates, and to
+one where the model's own work does; with a key-value cache that holds about two documents, and with
+one that holds all of them. Every arm is a process of its own that loads its engine once. The arms
+take turns, in another order each round, with fresh texts. Loading is not counted. Prints a table
+(seconds as a ratio to ours, prefilled tokens) and writes benches/peers.json.
 
-The arms: `ours` asks as a run does, all cases at once. `vllm` is `vllm.LLM.generate`, which gets
-texts, or tokens; in the cases' own order, or shuffled; with our cache block of 32 tokens, or with
-its own default; or without a cache of prefixes. `ray.data.llm` is Ray's batch processor with our
-block and its stages for templates and tokens off; its time is what its engine notes from the first
-request queued to the last token, since loading cannot be told apart from outside.
+The arms: `ours` is the judge itself with all cases at once, so it also makes the prompts, which the
+others get ready-made. `ours, adaptive` asks about fewer references; its random model is sure of
+nothing, so each answer is replaced, after it was asked for, by that of a judge that is sure. `ours,
+ladder` has all references in the prompt. `vllm` is `vllm.LLM.generate`, which gets texts, or
+tokens; in the best order, or shuffled; with our cache block of 32 tokens, or with its own default;
+or without a cache of prefixes. `ray.data.llm` is Ray's batch processor with our block and its
+stages for templates and tokens off; its time is what its engine notes from the first request queued
+to the last token, since loading cannot be told apart from outside.
 """
 
 from __future__ import annotations
@@ -31,9 +36,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+
+from evaljudge.model import ModelAround
 
 HERE = Path(__file__).parent
 PROSE = HERE.parent / "tests" / "prose.jsonl"
@@ -60,6 +68,12 @@ class Model:
 
 
 MODELS = {"tiny": Model(64, 2, 2, 24), "computing": Model(256, 6, 4, 12)}
+SHAPES: Mapping[str, Mapping[str, Any]] = {
+    "comparisons": {"judge": "synthetic", "checks": {"neighbours": 0, "exchanged": 0}},
+    "ratings": {"judge": "direct"},
+    "entities": {"judge": "entities"},
+}
+"""The judges whose questions are asked."""
 CACHES = {"small": 2, "large": 30}
 """How many documents a cache holds."""
 
@@ -67,11 +81,13 @@ CACHES = {"small": 2, "large": 30}
 @dataclass(frozen=True)
 class Arm:
     ours: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the judge, where it is ours."""
+    open_cases: int | None = None
+    """How many cases ours asks at once; all of them if None."""
     ray: bool = False
     tokens: bool = False
     shuffled: bool = False
-    open_cases: int | None = None
-    """How many cases ours asks at once; all of them if None."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -79,6 +95,11 @@ class Arm:
 ALIKE = {"block_size": BLOCK}
 ARMS = {
     "ours": Arm(ours=True, engine=ALIKE),
+    "ours, adaptive": Arm(ours=True, settings={"adaptive": {}}, engine=ALIKE),
+    "ours, ladder": Arm(ours=True, settings={"layout": "ladder"}, engine=ALIKE),
+    "ours, ladder and adaptive": Arm(
+        ours=True, settings={"layout": "ladder", "adaptive": {}}, engine=ALIKE
+    ),
     "vllm, tokens, in order, block 32": Arm(tokens=True, engine=ALIKE),
     "vllm, texts, in order, block 32": Arm(engine=ALIKE),
     "vllm, texts, shuffled, block 32": Arm(shuffled=True, engine=ALIKE),
@@ -95,32 +116,97 @@ ARMS = {
 class Round:
     seconds: float
     processor_seconds: float | None
+    asks: int
     prompt_tokens: int
     prefilled: int | None
 
 
-def comparisons(cases: int, seed: int) -> list[list[Any]]:
-    """By case, its prompts in the order of their prefixes."""
-    from evaljudge.prompts import load_task
+class Work:
+    """The cases of a round, and the judge's questions about them."""
 
-    source, pack = random.Random(seed), load_task("summary").pack
-    known = PROSE.read_text(encoding="utf-8").split()
-    axis = {"axis": "fluency", "description": "the quality of the sentences"}
+    def __init__(self, shape: str, settings: Mapping[str, Any]) -> None:
+        from evaljudge.judges import make_judges
+        from evaljudge.prompts import load_task
 
-    def words(count: int) -> str:
-        return " ".join(source.choices(known, k=count))
+        task = load_task("summary", ["fluency"])
+        (self.judge,) = make_judges({"judge": {**SHAPES[shape], **settings}}, task)
+        self._known = PROSE.read_text(encoding="utf-8").split()
 
-    asks = []
-    for _ in range(cases):
-        article, references = words(500), [words(60) for _ in range(REFERENCES)]
-        targets = [words(60) for _ in range(CANDIDATES)]
-        given = ({"source": article, "context": None, "reference": r, "target": t}
-                 for r in references for t in targets)  # fmt: skip
-        asks.append([pack.render("synthetic.compare", texts, **axis) for texts in given])
-    return asks
+    def cases(self, count: int, seed: int) -> list[Any]:
+        """With an article, candidates and the judge's briefs."""
+        from evaljudge.records import Candidate, Case, Document
+
+        source, made = random.Random(seed), []
+        for number in range(count):
+            texts = [self._words(source, 60) for _ in range(CANDIDATES)]
+            candidates = tuple(Candidate(f"s{n}", text) for n, text in enumerate(texts))
+            document = Document(f"{seed} {number}", self._words(source, 500))
+            case = Case(document, candidates)
+            briefs = asyncio.run(self.judge.brief(document, [], self.scripted()))
+            made.append((case, briefs))
+        return made
+
+    def scripted(self) -> Any:
+        """Writes any text, and answers as a judge that is sure how good each candidate is."""
+        from evaljudge.engines.scripted import Scripted, any_option, any_text
+
+        def write(prompt: Any, how: Any) -> str:
+            return (
+                any_text(prompt, how)
+                if how.example
+                else self._words(random.Random(prompt.text), 60)
+            )
+
+        def choose(prompt: Any, options: Any) -> Mapping[str, float]:
+            if "Better" not in options.names:
+                return any_option(prompt, options)
+            target = prompt.text.rpartition("<target>")[2].partition("</target>")[0]
+            level = random.Random(target).randint(1, REFERENCES)
+            sure = ("Similar", "Better", "Worse")[
+                (level > float(prompt.about)) - (level < float(prompt.about))
+            ]
+            return {name: -0.001 if name == sure else -8.0 for name in options.names}
+
+        return Scripted(writes=write, chooses=choose)
+
+    def questions(self, cases: Sequence[Any]) -> list[tuple[Any, Any]]:
+        """What the judge asks, each with its options; a case's questions by their beginnings."""
+        found: list[tuple[Any, Any]] = []
+        for case, briefs in cases:
+            noting = Noting(self.scripted())
+            asyncio.run(self.judge.verdicts(case, briefs, noting))
+            found += sorted(noting.asked, key=lambda question: question[0].parts)
+        return found
+
+    def _words(self, source: random.Random, count: int) -> str:
+        return " ".join(source.choices(self._known, k=count))
 
 
-def serve(pipe: Connection, arm: Arm, model: str) -> None:
+class Noting(ModelAround):
+    """A model that keeps what it is asked to choose."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self.asked: list[tuple[Any, Any]] = []
+
+    async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+        self.asked += [(prompt, options) for prompt in prompts]
+        return await super().choose(prompts, options, samples)
+
+
+class Planted(ModelAround):
+    """A model that asks the engine for every choice, and gives the answers of another."""
+
+    def __init__(self, answers: Any, engine: Any) -> None:
+        super().__init__(answers)
+        self._engine = engine
+
+    async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+        await self._engine.choose(prompts, options)
+        return await super().choose(prompts, options, samples)
+
+
+def serve(pipe: Connection, shape: str, arm: Arm, model: str) -> None:
     """Load the arm's engine, then answer each seed with a round on fresh texts."""
     from evaljudge.engines.vllm import set_environment
 
@@ -129,69 +215,73 @@ def serve(pipe: Connection, arm: Arm, model: str) -> None:
     set_environment()
     engine = {"max_model_len": CONTEXT} | dict(arm.engine)
     opening = _open_ours if arm.ours else _open_ray if arm.ray else _open_plain
-    play, close = opening(arm, model, engine)
+    work = Work(shape, arm.settings)
+    play, close = opening(arm, work, model, engine)
     try:
-        play(comparisons(1, -1))  # the first requests are slow
+        play(work.cases(1, -1))  # the first requests are slow
         pipe.send("ready")
         while (wanted := pipe.recv()) is not None:
-            pipe.send(play(comparisons(*wanted)))
+            pipe.send(play(work.cases(*wanted)))
     finally:
         close()
 
 
-Opened = tuple[Callable[[list[list[Any]]], Round], Callable[[], None]]
+Opened = tuple[Callable[[Sequence[Any]], Round], Callable[[], None]]
 """What plays a round, and what ends the engine."""
 
 
-def _open_ours(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
+def _open_ours(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opened:
     from evaljudge.engines import ModelSource, VllmEngines
-    from evaljudge.judges.synthetic.comparing import COMPARE
     from evaljudge.model.counting import CountingModel
     from evaljudge.model.remembering import Remembering
 
     opened = VllmEngines().open(ModelSource(model, engine=engine), seed=0)
+    answers = work.scripted()
 
-    async def ask(cases: list[list[Any]]) -> list[Any]:
+    async def ask(cases: Sequence[Any]) -> list[Any]:
         models = [CountingModel(opened) for _ in cases]
         slots = asyncio.Semaphore(arm.open_cases or len(cases))
 
-        async def one(counting: CountingModel, prompts: list[Any]) -> None:
+        async def one(case: Any, briefs: Any, counting: CountingModel) -> None:
             async with slots:
-                await Remembering(counting).choose(prompts, COMPARE.options)
+                model = Planted(answers, Remembering(counting))
+                await work.judge.verdicts(case, briefs, model)
 
-        await asyncio.gather(*map(one, models, cases))
+        await asyncio.gather(*(one(*c, m) for c, m in zip(cases, models, strict=True)))
         return [counting.tokens for counting in models]
 
-    def play(cases: list[list[Any]]) -> Round:
+    def play(cases: Sequence[Any]) -> Round:
         started, used = time.monotonic(), time.process_time()
         tokens = asyncio.run(ask(cases))
         seconds, used = time.monotonic() - started, time.process_time() - used
-        prompt = sum(one.prompt for one in tokens)
-        return Round(seconds, used, prompt, sum(one.prefilled for one in tokens))
+        asks, prompt = (sum(getattr(one, of) for one in tokens) for of in ("asks", "prompt"))
+        return Round(seconds, used, asks, prompt, sum(one.prefilled for one in tokens))
 
     return play, opened.close
 
 
-def _prompts(arm: Arm, model: str, cases: list[list[Any]]) -> tuple[list[Any], list[int]]:
-    """As this arm gets them, and the ids of the answers' first tokens."""
+def _prompts(arm: Arm, work: Work, model: str, cases: Sequence[Any]) -> list[tuple[Any, list[int]]]:
+    """As this arm gets them, each with the ids of the answers' first tokens."""
     from transformers import AutoTokenizer
 
     from evaljudge.engines.labels import compile_options
     from evaljudge.engines.template import read_template
     from evaljudge.engines.tokens import Tokeniser
-    from evaljudge.judges.synthetic.comparing import COMPARE
 
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(model))
     template = read_template(tokeniser, {}, frozenset())
-    labels = compile_options(COMPARE.options, tokeniser, template)
-    ids = [list(template.around(prompt, tokeniser)[0]) for case in cases for prompt in case]
+    given, answers = [], dict[Any, list[int]]()
+    for prompt, options in work.questions(cases):
+        if options not in answers:
+            answers[options] = [*compile_options(options, tokeniser, template).first.ids]
+        ids = [*template.around(prompt, tokeniser)[0]]
+        given.append((ids if arm.tokens else tokeniser.hf.decode(ids), answers[options]))
     if arm.shuffled:
-        random.Random(len(ids)).shuffle(ids)
-    given = ids if arm.tokens else [tokeniser.hf.decode(one) for one in ids]
-    return given, list(labels.first.ids)
+        random.Random(len(given)).shuffle(given)
+    return given
 
 
-def _open_plain(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
+def _open_plain(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opened:
     from vllm import LLM, SamplingParams
     from vllm.inputs import TokensPrompt
 
@@ -199,23 +289,27 @@ def _open_plain(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
 
     llm = LLM(model=model, enforce_eager=installed_build() == CPU_BUILD, seed=0, **engine)
 
-    def play(cases: list[list[Any]]) -> Round:
-        given, answers = _prompts(arm, model, cases)
-        how = SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=answers)
-        prompts: Any = (
-            [TokensPrompt(prompt_token_ids=one) for one in given] if arm.tokens else given
-        )
+    def play(cases: Sequence[Any]) -> Round:
+        given = _prompts(arm, work, model, cases)
+        params = {
+            tuple(ids): SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=ids)
+            for _, ids in given
+        }
+        how = [params[tuple(ids)] for _, ids in given]
+        prompts: Any = [
+            TokensPrompt(prompt_token_ids=one) if arm.tokens else one for one, _ in given
+        ]
         started, used = time.monotonic(), time.process_time()
         outputs = llm.generate(prompts, how, use_tqdm=False)
         seconds, used = time.monotonic() - started, time.process_time() - used
         prompt = sum(len(one.prompt_token_ids or ()) for one in outputs)
         cached = sum(one.num_cached_tokens or 0 for one in outputs)
-        return Round(seconds, used, prompt, prompt - cached)
+        return Round(seconds, used, len(given), prompt, prompt - cached)
 
     return play, llm.llm_engine.engine_core.shutdown
 
 
-def _open_ray(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
+def _open_ray(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opened:
     import ray
     from ray.data.llm import build_processor, vLLMEngineProcessorConfig
 
@@ -234,21 +328,25 @@ def _open_ray(arm: Arm, model: str, engine: dict[str, Any]) -> Opened:
         placement_group_config={"bundle_per_worker": {"CPU": 1}},
     )
 
-    def play(cases: list[list[Any]]) -> Round:
-        given, answers = _prompts(arm, model, cases)
-        how = {"max_tokens": 1, "temperature": 0.0, "logprob_token_ids": answers}
+    def play(cases: Sequence[Any]) -> Round:
+        given = _prompts(arm, work, model, cases)
+        how = {"max_tokens": 1, "temperature": 0.0}
         processor = build_processor(
             config,
-            preprocess=lambda row: {"tokenized_prompt": row["ids"], "sampling_params": how},
+            preprocess=lambda row: {
+                "tokenized_prompt": row["ids"],
+                "sampling_params": how | {"logprob_token_ids": list(row["answers"])},
+            },
             postprocess=lambda row: {"noted": json.dumps(row["metrics"])},
         )
-        rows = ray.data.from_items([{"ids": ids} for ids in given], override_num_blocks=8)
+        items = [{"ids": ids, "answers": answers} for ids, answers in given]
+        rows = ray.data.from_items(items, override_num_blocks=8)
         noted = [json.loads(row["noted"]) for row in processor(rows).take_all()]
         if len(noted) != len(given):
             raise RuntimeError(f"{len(noted)} of {len(given)} rows came back")
         first = min(one["queued_ts"] for one in noted)
         last = max(one["last_token_ts"] for one in noted)
-        return Round(last - first, None, sum(map(len, given)), None)
+        return Round(last - first, None, len(given), sum(len(ids) for ids, _ in given), None)
 
     return play, ray.shutdown
 
@@ -273,14 +371,14 @@ def make_model(folder: Path, shape: Model) -> Path:
 
 
 def series(
-    model: str, cache: str, cases: int, rounds: int, arms: Sequence[str]
+    shape: str, model: str, cache: str, cases: int, rounds: int, arms: Sequence[str]
 ) -> dict[str, list[Round]]:
     """All arms on one model and cache, taking turns."""
-    shape, start = MODELS[model], multiprocessing.get_context("spawn")
+    size, start = MODELS[model], multiprocessing.get_context("spawn")
     found: dict[str, list[Round]] = {name: [] for name in arms}
     with tempfile.TemporaryDirectory() as folder:
-        path = make_model(Path(folder), shape)
-        cache_bytes = CACHES[cache] * DOCUMENT * shape.bytes_of_a_token
+        path = make_model(Path(folder), size)
+        cache_bytes = CACHES[cache] * DOCUMENT * size.bytes_of_a_token
         pipes: dict[str, Connection] = {}
         processes = []
         for name in arms:
@@ -288,12 +386,12 @@ def series(
             engine = {"kv_cache_memory_bytes": cache_bytes} | dict(ARMS[name].engine)
             engine |= {} if model == "tiny" else {"load_format": "dummy"}
             arm = replace(ARMS[name], engine=engine)
-            process = start.Process(target=serve, args=(there, arm, str(path)))
+            process = start.Process(target=serve, args=(there, shape, arm, str(path)))
             process.start()
             there.close()
             pipes[name], _ = here, processes.append(process)
             here.recv()
-            print(f"{model}, {cache} cache: {name} is loaded", file=sys.stderr)
+            print(f"{shape}, {model}, {cache} cache: {name} is loaded", file=sys.stderr)
         for number in range(rounds):
             turn = number % len(arms)
             for name in [*arms[turn:], *arms[:turn]]:
@@ -305,14 +403,13 @@ def series(
     return found
 
 
-def row(model: str, cache: str, name: str, mine: list[Round], ours: list[Round]) -> dict[str, Any]:
+def row(name: str, mine: list[Round], ours: list[Round]) -> dict[str, Any]:
     ratios = [a.seconds / b.seconds for a, b in zip(mine, ours, strict=True)]
     used = [one.processor_seconds for one in mine if one.processor_seconds is not None]
     prefilled = [one.prefilled for one in mine if one.prefilled is not None]
     return {
-        "model": model,
-        "cache": cache,
         "arm": name,
+        "asks": mine[0].asks,
         "seconds": [round(one.seconds, 2) for one in mine],
         "processor_seconds": round(statistics.median(used), 2) if used else None,
         "prompt_tokens": mine[0].prompt_tokens,
@@ -322,28 +419,33 @@ def row(model: str, cache: str, name: str, mine: list[Round], ours: list[Round])
     }
 
 
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """As it stands in docs/performance.md: seconds over ours, and the share prefilled."""
-    columns = list(dict.fromkeys((one["model"], one["cache"]) for one in rows))
-    lines = ["| arm | " + " | ".join(f"{m} model, {c} cache" for m, c in columns) + " |"]
-    lines += ["|---|" + "---|" * len(columns)]
-    for name in dict.fromkeys(one["arm"] for one in rows):
-        cells = []
-        for model, cache in columns:
-            of = [one for one in rows if (one["model"], one["cache"]) == (model, cache)]
-            one = next(one for one in of if one["arm"] == name)
-            share = (
-                one["prefilled"] and f", {one['prefilled'] / one['prompt_tokens']:.0%} prefilled"
-            )
-            cells.append(f"{one['time_over_ours']:.2f}{share or ''}")
+Series = Mapping[str, Any]
+"""The rows of a series, and what they were measured on."""
+
+
+def table(every: Sequence[Series]) -> str:
+    """Time over ours (least to most), and thousands of tokens prefilled."""
+    heads = [f"{one['shape']}, {one['model']} model, {one['cache']} cache" for one in every]
+    lines = ["| arm | " + " | ".join(heads) + " |", "|---|" + "---|" * len(every)]
+    for name in dict.fromkeys(found["arm"] for one in every for found in one["rows"]):
+        cells = [cell(next((f for f in one["rows"] if f["arm"] == name), None)) for one in every]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def cell(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "not run"
+    low, high = found["least_and_most"]
+    read = f", {found['prefilled'] / 1000:.0f}k" if found["prefilled"] else ""
+    return f"{found['time_over_ours']:.2f} ({low:.2f} to {high:.2f}){read}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cases", type=int, help="cases in a round; by default as the model says")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shapes", default=",".join(SHAPES))
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--caches", default=",".join(CACHES))
     parser.add_argument("--arms", default=";".join(ARMS), help="divided by semicolons; ours first")
@@ -353,21 +455,23 @@ def main() -> None:
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "HF_HUB_OFFLINE": "1"}
     from evaljudge.engines import VllmEngines
 
-    arms, rows = given.arms.split(";"), []
-    for model in given.models.split(","):
-        for cache in given.caches.split(","):
-            cases = given.cases or MODELS[model].cases
-            found = series(model, cache, cases, given.rounds, arms)
-            rows += [row(model, cache, name, mine, found["ours"]) for name, mine in found.items()]
-    figures = {
-        "machine": f"{os.cpu_count()} cores of {platform.machine()}, {platform.platform()}",
-        "engine": VllmEngines().version,
-        "rounds": given.rounds,
-        "threads": os.environ["OMP_NUM_THREADS"],
-        "rows": rows,
-    }
-    given.out.write_text(json.dumps(figures, indent=1) + "\n")
-    print(table(rows))
+    every = []
+    wanted = (given.shapes.split(","), given.models.split(","), given.caches.split(","))
+    for shape, model, cache in product(*wanted):
+        arms = [a for a in given.arms.split(";") if shape == "comparisons" or not ARMS[a].settings]
+        cases = given.cases or MODELS[model].cases
+        found = series(shape, model, cache, cases, given.rounds, arms)
+        rows = [row(name, mine, found["ours"]) for name, mine in found.items()]
+        every.append({"shape": shape, "model": model, "cache": cache, "cases": cases, "rows": rows})
+        figures = {
+            "machine": f"{os.cpu_count()} cores of {platform.machine()}, {platform.platform()}",
+            "engine": VllmEngines().version,
+            "rounds": given.rounds,
+            "threads": os.environ["OMP_NUM_THREADS"],
+            "series": every,
+        }
+        given.out.write_text(json.dumps(figures, indent=1) + "\n")
+    print(table(every))
 
 
 if __name__ == "__main__":
