@@ -208,7 +208,7 @@ class Planted(ModelAround):
 
 def serve(pipe: Connection, shape: str, arm: Arm, model: str) -> None:
     """Load the arm's engine, then answer each seed with a round on fresh texts."""
-    from evaljudge.engines.vllm import set_environment
+    from evaljudge.engines.loading import set_environment
 
     os.dup2(2, 1)  # libraries print; the table is alone on the standard output
     os.environ.update(arm.environment)

@@ -164,7 +164,7 @@ class VllmEngines:
         _hub_commit(ModelSource(name))
 
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
-        from evaljudge.engines.vllm import make_gauge
+        from evaljudge.engines.gauge import make_gauge
 
         return make_gauge(source)
 

@@ -96,7 +96,7 @@ class Pooling:
     """
 
     def __init__(self, source: str) -> None:
-        from evaljudge.engines.vllm import local_path, set_environment
+        from evaljudge.engines.loading import local_path, set_environment
 
         set_environment()
         from vllm import EngineArgs

@@ -13,10 +13,11 @@ import pytest
 from transformers import AutoTokenizer
 
 from evaljudge.engines import ModelSource
+from evaljudge.engines.gauge import make_gauge
 from evaljudge.engines.loop import Further, Request
 from evaljudge.engines.template import read_template
 from evaljudge.engines.tokens import Blocks, Tokeniser
-from evaljudge.engines.vllm import VllmModel, make_gauge
+from evaljudge.engines.vllm import VllmModel
 from evaljudge.model.asks import Options, Prompt, Spent
 from evaljudge.prompts import load_task
 

@@ -1,0 +1,91 @@
+"""Loading a checkpoint: vLLM's environment and arguments, the engine, the tokenizer."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from evaljudge.engines.blocks import CPU_BLOCK
+from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
+from evaljudge.engines.tokens import Tokeniser
+from evaljudge.errors import UserError, first_words
+
+QUIET = {
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "TOKENIZERS_PARALLELISM": "false",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # see loop.py
+}
+
+
+def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
+    """vLLM's engine and the model's tokenizer.
+
+    What its checkpoint or arguments make impossible is the user's to mend.
+    """
+    set_environment()
+    from vllm import EngineArgs
+    from vllm.usage.usage_lib import UsageContext
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    path = local_path(source.path)
+    # first: it says at once what is wrong with it
+    tokeniser = load_tokeniser(path, source.source, source.revision)
+    try:
+        arguments = EngineArgs(**_arguments(source, path, seed))
+        # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
+        engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
+    except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
+        said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
+        raise UserError(said) from error
+    return engine, tokeniser
+
+
+def set_environment() -> None:
+    """What vLLM reads as it is imported; what the user has set stays."""
+    wanted = dict(QUIET)
+    if installed_build() == CPU_BUILD:
+        wanted["TORCHDYNAMO_DISABLE"] = "1"  # one small gather costs 16 s and a C++ compiler
+    os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
+
+
+def local_path(source: str) -> str:
+    if "://" not in source:
+        return source
+    from evaljudge.storage import fetch_folder
+
+    return fetch_folder(source)
+
+
+def load_tokeniser(path: str, name: str, revision: str | None) -> Tokeniser:
+    from transformers import AutoTokenizer
+
+    try:
+        return Tokeniser(AutoTokenizer.from_pretrained(path, revision=revision))
+    except Exception as error:  # transformers raises many kinds
+        said = f"model {name}: its tokenizer cannot be read: {first_words(error)}"
+        raise UserError(said) from error
+
+
+def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
+    chosen: dict[str, Any] = {
+        "model": path,
+        "revision": source.revision,
+        "seed": seed,
+        "enable_prefix_caching": True,
+        "disable_log_stats": True,
+        "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
+    }
+    if installed_build() == CPU_BUILD:
+        chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
+        if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
+            chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
+    return chosen | dict(source.engine)
+
+
+def _a_share_of_memory() -> int:
+    """A fifth of what is free, at most 8 GiB."""
+    import psutil
+
+    return int(min(psutil.virtual_memory().available / 5, 8 << 30))
