@@ -118,3 +118,35 @@ def test_rows_can_be_written_as_json() -> None:
         "prompt": 1000, "prefilled": 300, "generated": 100, "further": 0, "seconds": 20.0,
         "gpu_seconds": 0.0, "documents": 4, "scores": 16,
     }  # fmt: skip
+
+
+def shared(block: int | None, prompt: int, floor: int) -> Accounts:
+    """Of ten requests to an engine with such a block."""
+    tokens = {"requests": 10, "prompt": prompt, "floor": floor}
+    told = receipt("judge", {}) | {"asked": {"j": {"tokens": tokens, "masses": NO_MASSES}}}
+    return Accounts([told | {"cache_block": block}])
+
+
+def test_where_no_prefixes_are_kept_the_run_says_so() -> None:
+    assert shared(0, 12_000, 12_000).warnings == [
+        "the engine keeps no prefixes (`enable_prefix_caching: false`, or vLLM keeps none of such "
+        "a model): each of 12,000 prompt tokens was computed"
+    ]
+
+
+def test_where_blocks_are_larger_than_what_prompts_share_the_run_says_so() -> None:
+    assert shared(1072, 12_000, 11_400).warnings == [
+        "the engine shares prefixes in blocks of 1,072 tokens, as hybrid models have them, and "
+        "prompts have 1,200 on average: at most 5% of 12,000 prompt tokens can be shared"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("block", "prompt", "floor"),
+    [(1072, 12_000, 6_000), (32, 12_000, 12_000), (None, 12_000, 12_000), (0, 0, 0), (1072, 0, 0)],
+    ids=["much is shared", "small blocks", "a silent engine", "nothing asked", "nor of a hybrid"],
+)
+def test_where_prompts_share_what_they_can_the_run_is_silent(
+    block: int | None, prompt: int, floor: int
+) -> None:
+    assert shared(block, prompt, floor).warnings == []

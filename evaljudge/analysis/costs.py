@@ -11,7 +11,7 @@ computed for each stage, judge and axis.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evaljudge.analysis.findings import CostRow
@@ -23,6 +23,9 @@ Part = tuple[str, str, str]
 """A stage, a judge and an axis."""
 Parts = dict[Part, Tokens]
 LOW_MEAN_MASS = 0.5
+LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
+"""A block of the prefix cache larger than in models whose layers are all attention; a share of the
+prompt tokens that can be served from it."""
 COUNTED = "asks requests prompt cached prefilled generated floor further".split()
 
 
@@ -36,18 +39,22 @@ class Accounts:
         """How many seconds each has lived, and its GPUs."""
         self._parts: dict[str, Parts] = {}
         """By worker."""
+        self._by_block = defaultdict[int, Tokens](Tokens)
+        """What was asked of engines that share so many tokens at a time, where they say so."""
         self._all_have_axes = True
         for receipt in receipts:
             self._add(receipt)
 
     def _add(self, receipt: Receipt) -> None:
-        """A receipt of an earlier version does not have the tokens of each axis."""
+        """A receipt of an earlier version lacks the tokens of each axis, and the cache's block."""
         stage, worker, gpus = receipt["stage"], receipt["worker"], receipt["gpus"]
         lived, _ = self._workers.get(worker, (0.0, gpus))
         self._workers[worker] = (max(lived, receipt["worker_seconds"]), gpus)
         parts = self._parts.setdefault(worker, defaultdict(Tokens))
         for judge, asked in receipt["asked"].items():
             self._tokens[stage, judge] += Tokens(**asked["tokens"])
+            if receipt.get("cache_block") is not None:
+                self._by_block[receipt["cache_block"]] += Tokens(**asked["tokens"])
             self._masses[judge] += Masses(**asked["masses"])
             self._all_have_axes &= "axes" in asked
             for axis, tokens in asked.get("axes", {}).items():
@@ -117,6 +124,9 @@ class Accounts:
 
     @property
     def warnings(self) -> list[str]:
+        return [*self._of_masses(), *self._of_blocks()]
+
+    def _of_masses(self) -> list[str]:
         return [
             f"{judge}: the answers offered hold only {mass['mean']:.1%} of the model's "
             "probability on average, so it mostly wants to say something else. First suspect: a "
@@ -125,6 +135,22 @@ class Accounts:
             for judge, mass in self.mass.items()
             if mass["mean"] < LOW_MEAN_MASS
         ]
+
+    def _of_blocks(self) -> Iterator[str]:
+        """Where prompts that begin alike are computed again and again."""
+        for block, tokens in self._by_block.items():
+            shared = 1 - tokens.floor / max(1, tokens.prompt)
+            if tokens.prompt and not block:
+                yield (
+                    f"the engine keeps no prefixes (`enable_prefix_caching: false`, or vLLM keeps "
+                    f"none of such a model): each of {tokens.prompt:,} prompt tokens was computed"
+                )
+            elif tokens.prompt and block > LARGE_BLOCK and shared < LITTLE_SHARED:
+                yield (
+                    f"the engine shares prefixes in blocks of {block:,} tokens, as hybrid models "
+                    f"have them, and prompts have {tokens.prompt // tokens.requests:,} on average: "
+                    f"at most {shared:.0%} of {tokens.prompt:,} prompt tokens can be shared"
+                )
 
 
 def _computed(tokens: Tokens) -> int:

@@ -89,6 +89,9 @@ def _lines(
         yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
     yield FURTHER
     yield from _by_layout(job, engines)
+    sources = [source for source in (job.writer, job.model) if source]
+    said = dict.fromkeys(map(job.engines.caution, sources))
+    yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)
 

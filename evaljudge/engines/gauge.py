@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from sys import maxsize
 
 from evaljudge.engines.blocks import usual_block
+from evaljudge.engines.checkpoint import layers
 from evaljudge.engines.loading import load_tokeniser, local_path
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.template import read_template
@@ -21,7 +23,8 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     path = local_path(source.path)
     tokeniser = _tokeniser_of_gauges(path, source.source, source.revision, _changed_at(path))
     template = read_template(tokeniser, source.chat, frozenset())
-    size = int(source.engine.get("block_size", usual_block()))
+    block = _cached_block(source)
+    size = block or maxsize
 
     @lru_cache(REMEMBERED_BEGINNINGS)
     def beginning(parts: tuple[str, ...]) -> Beginning:
@@ -36,9 +39,34 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
         parts = prompt.parts
         whole = beginning(parts[:-1]).followed_by(last_part(parts) + template.tail)
         head = beginning(parts[: prompt.head]).tokens if prompt.head else 0
-        return Spent(whole.tokens, 0, 1, whole.blocks, head // size, size)
+        return Spent(whole.tokens, 0, 1, whole.blocks, head // size, block)
 
     return gauge
+
+
+def caution(source: ModelSource) -> str | None:
+    """Where the engine will share less than the gauge counts on, or nothing."""
+    kind, block = layers(source), _cached_block(source)
+    if kind == "hybrid" and block:
+        return (
+            f"model {source.source} has layers without attention: vLLM sets its cache blocks as it "
+            "loads it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
+            f"`prefill at least` counts blocks of {block}"
+        )
+    if kind == "no attention" and not block:
+        return (
+            f"model {source.source} has no attention: vLLM shares no prefixes of it, so that every "
+            "prompt token is prefilled"
+        )
+    return None
+
+
+def _cached_block(source: ModelSource) -> int:
+    """As `blocks.cached_block`, as far as it is known before the engine is open."""
+    caches = source.engine.get("enable_prefix_caching")
+    if caches is None:
+        caches = layers(source) != "no attention"
+    return int(source.engine.get("block_size") or usual_block()) if caches else 0
 
 
 @lru_cache(1)

@@ -73,7 +73,6 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         "model": path,
         "revision": source.revision,
         "seed": seed,
-        "enable_prefix_caching": True,
         "disable_log_stats": True,
         "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
     }

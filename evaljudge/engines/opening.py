@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.engines.checkpoint import positions
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt, Spent
@@ -59,6 +59,7 @@ class ModelSource:
 OPERATIONAL = frozenset(
     [
         *("block_size", "mamba_block_size", "enable_prefix_caching", "prefix_caching_hash_algo"),
+        *("prefix_match_unit", "prefix_cache_retention_interval", "mamba_cache_mode"),
         *("kv_cache_memory_bytes", "gpu_memory_utilization", "num_gpu_blocks_override"),
         *("max_num_seqs", "max_num_batched_tokens", "long_prefill_token_threshold"),
         *("enable_chunked_prefill", "async_scheduling", "performance_mode", "optimization_level"),
@@ -106,6 +107,10 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
 class Engine(Model, Protocol):
     """A model on a worker."""
 
+    @property
+    def cache_block(self) -> int | None:
+        """How many tokens it shares at a time; 0 where it keeps no prefixes, None if unknown."""
+
     def prepare(self, options: Options) -> None:
         """Compile options, so that those that cannot be told apart are refused at start-up."""
 
@@ -130,6 +135,9 @@ class Engines(Protocol):
 
     def context(self, source: ModelSource) -> int | None:
         """How many tokens the model holds; None where that is known to the engine alone."""
+
+    def caution(self, source: ModelSource) -> str | None:
+        """What a gauge cannot know of how this model's prompts share what was computed."""
 
     def open(self, source: ModelSource, seed: int) -> Engine: ...
 
@@ -170,36 +178,17 @@ class VllmEngines:
 
     def context(self, source: ModelSource) -> int | None:
         limit = source.engine.get("max_model_len")
-        return limit if isinstance(limit, int) and limit > 0 else _positions(source)
+        return limit if isinstance(limit, int) and limit > 0 else positions(source)
+
+    def caution(self, source: ModelSource) -> str | None:
+        from evaljudge.engines.gauge import caution
+
+        return caution(source)
 
     def open(self, source: ModelSource, seed: int) -> Engine:
         from evaljudge.engines.vllm import open_vllm
 
         return open_vllm(source, seed)
-
-
-def _positions(source: ModelSource) -> int | None:
-    """As the checkpoint's config.json says, unless it stretches them (RoPE scaling)."""
-    import huggingface_hub
-
-    file: Any = os.path.join(source.path, "config.json")
-    if "://" in source.path:
-        return None
-    if not os.path.isdir(source.path):
-        file = huggingface_hub.try_to_load_from_cache(
-            source.path, "config.json", revision=source.revision
-        )
-    if not isinstance(file, str):
-        return None
-    try:
-        said = json.loads(Path(file).read_text())
-    except ValueError as error:
-        raise UserError(f"model {source.source}: {file} is not JSON: {error}") from None
-    said = said.get("text_config") or said
-    if said.get("rope_scaling"):
-        return None
-    limit = said.get("max_position_embeddings")
-    return limit if isinstance(limit, int) else None
 
 
 def refuse_unknown_arguments(source: ModelSource) -> None:

@@ -58,6 +58,8 @@ def any_weight(prompt: Prompt, text: str) -> Sequence[float]:
 class Scripted:
     """Answers with what its callables say; counts each word as a token."""
 
+    cache_block: int | None = None
+
     def __init__(
         self,
         writes: Writes = any_text,
@@ -138,6 +140,9 @@ class ScriptedEngines:
         return lambda prompt: _words(prompt)[0]
 
     def context(self, source: ModelSource) -> int | None:
+        return None
+
+    def caution(self, source: ModelSource) -> str | None:
         return None
 
     def open(self, source: ModelSource, seed: int) -> Scripted:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from sys import maxsize
 from typing import Any, TypeVar
 
-from evaljudge.engines.blocks import name_blocks
+from evaljudge.engines.blocks import cached_block, name_blocks
 from evaljudge.engines.labels import CompiledOptions, compile_options
 from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
@@ -66,7 +67,8 @@ class VllmModel:
         self._tokeniser, self._seed = tokeniser, seed
         self._template: Template = read_template(tokeniser, source.chat, _stops(config))
         self._context: int = config.model_config.max_model_len
-        self._blocks = Blocks(config.cache_config.block_size)
+        self.cache_block = cached_block(config)
+        self._blocks = Blocks(self.cache_block or maxsize)
         self._sampling = Sampling(self._template.ends)
         self._compiled = lru_cache(None)(self._compile)
         self._listed = lru_cache(REMEMBERED_PARTS)(_listed)
@@ -200,7 +202,7 @@ class VllmModel:
                 generated=sum(len(one.token_ids) for one in output.outputs),
                 blocks=self._blocks.of(tuple(output.prompt_token_ids)),
                 head=asked.head // self._blocks.size,
-                block_size=self._blocks.size,
+                block_size=self.cache_block,
             )
             for output in outputs
         )

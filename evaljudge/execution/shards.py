@@ -197,6 +197,7 @@ class ShardWork:
             "worker": self._here.worker,
             "worker_seconds": round(now - self._since, 3),
             "gpus": self._gpus,
+            "cache_block": self._engine.cache_block,
         }
         await asyncio.to_thread(self._output.commit, stage, shard, receipt)
         return receipt

@@ -32,6 +32,7 @@ CASES = [
 class Listening(Scripted):
     def __init__(self, delay: float = 0.0) -> None:
         super().__init__(writes=self._write, delay=delay)
+        self.cache_block = 1072
         self.written: list[str] = []
 
     def _write(self, prompt: Prompt, how: Writing) -> str:
@@ -84,6 +85,7 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     assert [r["stage"] for r in receipts] == ["prepare", "judge"]
     assert [r["asked"]["synthetic"]["tokens"]["asks"] for r in receipts] == [2 * 3, 3 * 3]
     assert [r["gpus"] for r in receipts] == [0, 0]
+    assert [r["cache_block"] for r in receipts] == [1072, 1072]
     assert json.loads((out / "commits/judge/00003.json").read_text()) == receipts[1]
     output = Output(str(out), run="run1")
     assert len(list(output.verdicts("synthetic", SHARD))) == 3

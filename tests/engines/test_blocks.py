@@ -1,0 +1,162 @@
+"""How large the blocks of the prefix cache are: of an open engine, and as far as a plan knows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evaljudge.commands.plan import planned_text
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.blocks import cached_block, usual_block
+from evaljudge.engines.checkpoint import Layers, layers
+from evaljudge.engines.opening import OPERATIONAL
+from evaljudge.engines.vllm import VllmModel
+from evaljudge.model.asks import Chosen, Options, Prompt
+from evaljudge.model.counting import CountingModel
+
+HEADS = {"num_attention_heads": 8}
+CONFIGS: dict[str, tuple[dict[str, Any], Layers]] = {
+    "Llama": (HEADS, "attention"),
+    "Gemma 3": (HEADS | {"layer_types": ["sliding_attention", "full_attention"]}, "attention"),
+    "Jamba": (HEADS | {"mamba_d_state": 16, "attn_layer_period": 8}, "hybrid"),
+    "Nemotron-H": (HEADS | {"ssm_state_size": 128, "hybrid_override_pattern": "M-M*"}, "hybrid"),
+    "Kimi Linear": (HEADS | {"linear_attn_config": {"num_heads": 32}}, "hybrid"),
+    "LFM2": (HEADS | {"conv_L_cache": 3, "layer_types": ["conv", "full_attention"]}, "hybrid"),
+    "Qwen3-Next": (HEADS | {"layer_types": ["linear_attention", "full_attention"]}, "hybrid"),
+    "Qwen3.5": ({"text_config": HEADS | {"linear_conv_kernel_dim": 4}}, "hybrid"),
+    "Granite 4 micro": (HEADS | {"mamba_d_state": 4, "layer_types": ["attention"]}, "attention"),
+    "Mamba": ({"state_size": 16, "time_step_rank": 48}, "no attention"),
+}
+"""The settings by which these models' config.json tells what their layers are."""
+
+
+def written(folder: Path, config: dict[str, Any]) -> ModelSource:
+    (folder / "config.json").write_text(json.dumps(config))
+    return ModelSource(str(folder))
+
+
+@pytest.mark.parametrize(("config", "kind"), CONFIGS.values(), ids=CONFIGS.keys())
+def test_layers_are_read_from_the_checkpoint(
+    tmp_path: Path, config: dict[str, Any], kind: Layers
+) -> None:
+    assert layers(written(tmp_path, config)) == kind
+
+
+def test_a_checkpoint_that_is_elsewhere_is_taken_for_attention() -> None:
+    assert layers(ModelSource("s3://bucket/model")) == "attention"
+    assert layers(ModelSource("nobody/nothing-of-this-name")) == "attention"
+
+
+def opened(**cache: Any) -> Any:
+    usual = {"enable_prefix_caching": True, "block_size": 32, "prefix_match_unit": None,
+             "cache_hit_alignment_tokens": None}  # fmt: skip
+    return SimpleNamespace(cache_config=SimpleNamespace(**usual | cache))
+
+
+def test_the_block_is_what_the_engine_ended_up_with() -> None:
+    assert cached_block(opened()) == 32
+    assert cached_block(opened(block_size=1072)) == 1072
+    assert cached_block(opened(block_size=16, cache_hit_alignment_tokens=528)) == 528
+    assert cached_block(opened(block_size=1072, prefix_match_unit=16)) == 16
+    assert cached_block(opened(enable_prefix_caching=False)) == 0
+
+
+def test_cautions_of_a_plan(tmp_path: Path) -> None:
+    engines, block = VllmEngines(), usual_block()
+    hybrid = written(tmp_path, HEADS | {"mamba_d_state": 16})
+    assert engines.caution(hybrid) == (
+        f"model {tmp_path} has layers without attention: vLLM sets its cache blocks as it loads "
+        "it, often to hundreds of tokens, and a prefix that is shorter is not shared. "
+        f"`prefill at least` counts blocks of {block}"
+    )
+    assert str(engines.caution(replace(hybrid, engine={"block_size": 64}))).endswith("blocks of 64")
+    assert engines.caution(replace(hybrid, engine={"enable_prefix_caching": False})) is None
+    without = written(tmp_path, {"state_size": 16})
+    assert engines.caution(without) == (
+        f"model {tmp_path} has no attention: vLLM shares no prefixes of it, so that every prompt "
+        "token is prefilled"
+    )
+    assert engines.caution(replace(without, engine={"enable_prefix_caching": True})) is None
+    assert engines.caution(written(tmp_path, HEADS)) is None
+
+
+def test_what_makes_blocks_larger_or_smaller_may_change_within_a_run() -> None:
+    assert {"prefix_match_unit", "prefix_cache_retention_interval"} <= OPERATIONAL
+
+
+def asked(sources: int) -> list[Prompt]:
+    """Prompts that share a document and differ afterwards."""
+    text = "The river rose after two days of rain and the old bridge was closed. " * sources
+    return [Prompt(("Compare.\n", text, f"\nTarget {n}: {'a town. ' * n}")) for n in range(1, 5)]
+
+
+@pytest.mark.engine
+def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
+    tiny: Callable[..., Path], engine: Callable[..., VllmModel]
+) -> None:
+    model = engine(caching=False)
+    counting = CountingModel(model)
+    asyncio.run(counting.choose(asked(4), Options(("Better", "Worse"))))
+    assert model.cache_block == 0
+    assert counting.tokens.cached == 0
+    assert counting.tokens.floor == counting.tokens.prompt
+    source = ModelSource(str(tiny()), engine={"enable_prefix_caching": False})
+    (gauged,) = {VllmEngines().gauge(source)(prompt).block_size for prompt in asked(4)}
+    assert gauged == 0
+
+
+@pytest.mark.engine
+def test_a_plan_says_that_a_hybrid_model_may_share_less(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "hybrid"
+    folder.mkdir()
+    for file in tiny().glob("tokenizer*"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    written(folder, HEADS | {"mamba_d_state": 16, "max_position_embeddings": 8192})
+    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(case))
+    said = planned_text(
+        {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": str(folder),
+         "axes": ["fluency"], "judges": ["synthetic"]}
+    )  # fmt: skip
+    lines = [line for line in said.splitlines() if line.startswith("warning: model ")]
+    assert lines == [f"warning: {VllmEngines().caution(ModelSource(str(folder)))}"]
+
+
+@pytest.mark.engine
+def test_a_hybrid_model_s_block_is_read_from_its_engine(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    """LFM2 with a convolution so long that its state takes 512 tokens' worth of the cache."""
+    for file in tiny().glob("tokenizer*"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((tiny() / "config.json").read_text())
+    hybrid = {"architectures": ["Lfm2ForCausalLM"], "model_type": "lfm2", "conv_bias": False,
+              "conv_L_cache": 1025, "conv_dim": 64, "block_dim": 64, "norm_eps": 1e-5,
+              "block_auto_adjust_ff_dim": False, "layer_types": ["conv", "full_attention"],
+              "block_multiple_of": 256, "block_ffn_dim_multiplier": 1.0,
+              "tie_word_embeddings": True}  # fmt: skip
+    source = written(tmp_path, config | hybrid)
+    arguments = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "load_format": "dummy"}
+    model = VllmEngines().open(replace(source, engine=arguments), seed=0)
+    try:
+        short, long = (
+            asyncio.run(model.choose(asked(n), Options(("Better", "Worse")))) for n in (10, 60)
+        )
+    finally:
+        model.close()
+    assert layers(source) == "hybrid"
+    assert model.cache_block == 512
+    spent = [[r.spent[0] for r in rs if isinstance(r, Chosen)] for rs in (short, long)]
+    assert [(one.prompt < 512, one.cached) for one in spent[0]] == [(True, 0)] * 4
+    assert [len(one.blocks) for one in spent[0]] == [0] * 4
+    assert [one.prompt > 512 for one in spent[1]] == [True] * 4
+    assert spent[1][-1].cached % 512 == 0 < spent[1][-1].cached
