@@ -60,22 +60,32 @@ class CompiledOptions:
 
     def wanted(self, found: Found) -> list[Node]:
         """The nodes to ask next: those whose path is known, and can still change an option."""
-        if len(found) == len(self.nodes):
-            return []
         known = self.logprobs(found)
         return [n for n in self.nodes if n.path not in found and self._matters(n, found, known)]
 
     def logprobs(self, found: Found) -> dict[str, float]:
         """Each option's log-probability, by the nodes found."""
+        if not found:
+            return dict.fromkeys(self.paths, -inf)
+        row = found[()]
         return {
-            name: add_in_logs([_along(steps, found) for steps in spellings])
-            for name, spellings in self._steps.items()
+            name: add_in_logs(
+                [*(row[token] for token in tokens), *(_along(steps, found) for steps in longer)]
+            )
+            for name, (tokens, longer) in self._steps.items()
         }
 
     @cached_property
-    def _steps(self) -> dict[str, list[Spelling]]:
-        """Of each spelling, the node and the ids at each of its steps."""
-        return {name: [self._spelt(path) for path in mine] for name, mine in self.paths.items()}
+    def _steps(self) -> dict[str, tuple[Ids, list[Spelling]]]:
+        """Of each option, the spellings of one token, and the steps of the others."""
+        spelt = {name: [self._spelt(path) for path in mine] for name, mine in self.paths.items()}
+        return {
+            name: (
+                tuple(steps[0][1][0] for steps in spellings if len(steps) == 1),
+                [steps for steps in spellings if len(steps) > 1],
+            )
+            for name, spellings in spelt.items()
+        }
 
     def _spelt(self, path: Ids) -> Spelling:
         steps: list[tuple[Ids, Ids]]

@@ -39,7 +39,13 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
+    _remember_end(engine.get_tokenizer())
     return engine, tokeniser
+
+
+def _remember_end(hf_tokenizer: Any) -> None:
+    """vLLM wants it for each request, and transformers would look it up anew each time."""
+    vars(hf_tokenizer)["eos_token_id"] = hf_tokenizer.eos_token_id
 
 
 def set_environment() -> None:

@@ -61,6 +61,21 @@ class _Asked:
         return len(self.ids) - len(self.parts[-1])
 
 
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What a draw depends on: not on the hour, nor on what shares the batch.
+
+    Most replies are never drawn from, so the prompt is hashed when one is.
+    """
+
+    seed: int
+    parts: Sequence[Ids]
+
+    def __str__(self) -> str:
+        ids = ", ".join(_listed(part) for part in self.parts if part)
+        return hashlib.sha256(f"{self.seed} ({ids})".encode()).hexdigest()
+
+
 class VllmModel:
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         config = engine.vllm_config
@@ -71,7 +86,6 @@ class VllmModel:
         self._blocks = Blocks(self.cache_block or maxsize)
         self._sampling = Sampling(self._template.ends)
         self._compiled = lru_cache(None)(self._compile)
-        self._listed = lru_cache(REMEMBERED_PARTS)(_listed)
         name_blocks(engine)
         self._steps, self._encoders = Steps(engine), Encoders()
 
@@ -108,13 +122,15 @@ class VllmModel:
         rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
         def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
+            if len(outputs) == len(labels.nodes):
+                return []
             wanted = labels.wanted(_found(asked, outputs))
             return [(asked.ids + node.path, self._sampling.reading(node.ids)) for node in wanted]
 
         def reply(asked: _Asked, outputs: list[Any]) -> Chosen | Failed:
             spent = self._spent(outputs, asked)
             logprobs = labels.logprobs(_found(asked, outputs))
-            chosen = sound(Chosen(logprobs, (), spent, self._key(asked)))
+            chosen = sound(Chosen(logprobs, (), spent, _Key(self._seed, asked.parts)))
             return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
         first = self._sampling.reading(labels.first.ids)
@@ -185,13 +201,8 @@ class VllmModel:
             return _Asked(ids, parts, head)
         return Failed(too_long(len(ids), room, self._context))
 
-    def _key(self, asked: _Asked) -> str:
-        """What a draw depends on: not on the hour, nor on what shares the batch."""
-        ids = ", ".join(self._listed(part) for part in asked.parts if part)
-        return hashlib.sha256(f"{self._seed} ({ids})".encode()).hexdigest()
-
     def _writing(self, how: Writing, asked: _Asked) -> Any:
-        seed = int(self._key(asked)[:15], 16) if how.temperature else None
+        seed = int(str(_Key(self._seed, asked.parts))[:15], 16) if how.temperature else None
         return self._sampling.writing(how, seed)
 
     def _spent(self, outputs: Sequence[Any], asked: _Asked) -> tuple[Spent, ...]:
@@ -221,6 +232,7 @@ def _found(asked: _Asked, outputs: Sequence[Any]) -> dict[Ids, Mapping[int, floa
     }
 
 
+@lru_cache(REMEMBERED_PARTS)
 def _listed(ids: Ids) -> str:
     return ", ".join(map(str, ids))
 

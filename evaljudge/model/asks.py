@@ -136,13 +136,13 @@ class Written:
 class Chosen:
     """Each option's exact log-probability; `p` is normalised over the options (the softmax).
 
-    `key` is what its draws depend on besides `p`: the question and the engine's seed.
+    `key` is, as a text, what its draws depend on besides `p`: the question and the engine's seed.
     """
 
     logprobs: Mapping[str, float]
     samples: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
-    key: str = ""
+    key: object = ""
 
     @cached_property
     def mass(self) -> float:
@@ -162,7 +162,7 @@ class Chosen:
         resume, whatever shared the batch.
         """
         names, bounds = list(self.p), list(accumulate(self.p.values()))
-        source = random.Random(hashlib.sha256(self.key.encode()).digest())
+        source = random.Random(hashlib.sha256(str(self.key).encode()).digest())
         picks = (bisect(bounds, source.random() * bounds[-1]) for _ in range(count))
         return replace(self, samples=tuple(names[min(pick, len(names) - 1)] for pick in picks))
 
