@@ -19,6 +19,11 @@ QUIET = {
 }
 
 
+CHECKPOINT_FILES = ["*.safetensors", "*.json", "*.model", "*.txt", "*.jinja"]
+OTHER_FORMS = ["original/*", "consolidated*"]
+"""The same weights once more, as their makers' own programs read them."""
+
+
 def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     """vLLM's engine and the model's tokenizer.
 
@@ -62,6 +67,22 @@ def local_path(source: str) -> str:
     from evaljudge.storage import fetch_folder
 
     return fetch_folder(source)
+
+
+def fetch_checkpoint(source: ModelSource) -> None:
+    """What vLLM reads of a checkpoint in the usual form; nothing of one that is here already."""
+    path = local_path(source.path)
+    if not os.path.isdir(path):
+        from huggingface_hub import snapshot_download
+
+        folder = source.engine.get("download_dir")
+        snapshot_download(
+            path,
+            revision=source.revision,
+            cache_dir=folder,
+            allow_patterns=CHECKPOINT_FILES,
+            ignore_patterns=OTHER_FORMS,
+        )
 
 
 def load_tokeniser(path: str, name: str, revision: str | None) -> Tokeniser:

@@ -139,6 +139,9 @@ class Engines(Protocol):
     def caution(self, source: ModelSource) -> str | None:
         """What a gauge cannot know of how this model's prompts share what was computed."""
 
+    def fetch(self, source: ModelSource) -> None:
+        """Have its files on this machine, so that it opens sooner."""
+
     def open(self, source: ModelSource, seed: int) -> Engine: ...
 
 
@@ -184,6 +187,11 @@ class VllmEngines:
         from evaljudge.engines.gauge import caution
 
         return caution(source)
+
+    def fetch(self, source: ModelSource) -> None:
+        from evaljudge.engines.loading import fetch_checkpoint
+
+        fetch_checkpoint(source)
 
     def open(self, source: ModelSource, seed: int) -> Engine:
         from evaljudge.engines.vllm import open_vllm

@@ -145,5 +145,8 @@ class ScriptedEngines:
     def caution(self, source: ModelSource) -> str | None:
         return None
 
+    def fetch(self, source: ModelSource) -> None:
+        """There are no files."""
+
     def open(self, source: ModelSource, seed: int) -> Scripted:
         return self._opens()

@@ -37,6 +37,9 @@ class Executor(Protocol):
         to look stays for the block.
         """
 
+    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
+        """Meanwhile, `fetch` is done where workers will be, without waiting for it."""
+
     def session(self) -> AbstractContextManager[None]:
         """Whatever several calls share, started once for the block."""
 

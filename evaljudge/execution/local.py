@@ -41,6 +41,9 @@ class LocalExecutor:
         """The engine itself says what this machine lacks, as it is loaded."""
         return nullcontext()
 
+    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def session(self) -> AbstractContextManager[None]:
         return nullcontext()
 

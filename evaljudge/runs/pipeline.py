@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from itertools import accumulate, chain
 from typing import Any, Self
@@ -38,7 +39,7 @@ from evaljudge.plugins import kinds
 from evaljudge.report import page, write_report
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.planning import Plan, make_plan
+from evaljudge.runs.planning import BOTH, Plan, make_plan
 from evaljudge.runs.references import put_references
 from evaljudge.runs.stages import Watch, corpus_digest, do_stages, measure, missing, unmeasured
 from evaljudge.storage import Claim, Output, Shard, Stage, claimed
@@ -113,7 +114,7 @@ def prepare(
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        output = _bind(job, extend, watching, claim)
+        output = _bind(job, extend, watching, claim, ("prepare",))
         _ask(job, output, ("prepare",), watching, claim)
         _write_run(job, output, _accounts(output))
     return output.uri
@@ -195,12 +196,24 @@ def _one_session(job: Job, output: Output) -> Iterator[bool]:
         yield is_needed
 
 
-def _bind(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Output:
+def _bind(
+    job: Job, extend: bool, watching: Watcher, claim: Claim, stages: Sequence[Stage] = BOTH
+) -> Output:
     watching.entering(f"reading {job.config.corpus_name}")
-    output = bind_and_cut(job, claim, extend=extend)
+    with _fetching(job, stages):
+        output = bind_and_cut(job, claim, extend=extend)
     for note in (output.listing() or {}).get("unread", []):
         watching.warning(f"corpus: {note}")
     return output
+
+
+def _fetching(job: Job, stages: Sequence[Stage]) -> AbstractContextManager[None]:
+    """Meanwhile the model that is asked first is fetched, if there is anything to ask."""
+    bound = Output(job.config.out).run() or {}
+    output, source = Output(job.config.out, job.config.briefs, bound.get("id", "")), job.writer
+    if source is None or (output.listing() and not missing(job, output, stages)):
+        return nullcontext()
+    return job.executor.fetching(partial(job.engines.fetch, source), source.gpus_per_engine)
 
 
 def _refuse_no_candidates(job: Job, output: Output) -> None:

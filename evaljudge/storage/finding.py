@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -61,16 +61,22 @@ def listing(uri: str) -> list[tuple[str, int]]:
 
 
 def fetch_folder(uri: str) -> str:
-    """A local copy of a remote folder's files, made once for this content and then reused."""
+    """A local copy of a remote folder's files, made once for this content and then reused.
+
+    Where several workers of a machine want it, one copies and the others wait.
+    """
     place = Place(uri)
     name = hashlib.sha256(repr((uri, place.files(""))).encode()).hexdigest()[:16]
     kept = os.path.expanduser(f"~/.cache/evaljudge/{name}")
-    if not os.path.isdir(kept):
-        arriving = f"{kept}.{os.getpid()}.part"
-        os.makedirs(arriving)
-        for file, _ in place.files(""):
-            with place.open(file) as source, open(f"{arriving}/{file}", "wb") as copy:
-                shutil.copyfileobj(source, copy, 8 << 20)
-        with contextlib.suppress(OSError):  # another worker on this machine was first
+    os.makedirs(os.path.dirname(kept), exist_ok=True)
+    with open(f"{kept}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.isdir(kept):
+            arriving = f"{kept}.part"
+            shutil.rmtree(arriving, ignore_errors=True)  # of a worker that was killed
+            os.makedirs(arriving)
+            for file, _ in place.files(""):
+                with place.open(file) as source, open(f"{arriving}/{file}", "wb") as copy:
+                    shutil.copyfileobj(source, copy, 8 << 20)
             os.rename(arriving, kept)
     return kept

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from huggingface_hub.errors import LocalEntryNotFoundError
 
 from evaljudge.engines import ModelSource
-from evaljudge.engines.loading import _arguments, _remember_end
+from evaljudge.engines.loading import _arguments, _remember_end, fetch_checkpoint
 from evaljudge.engines.vllm import _Key
+
+COMMIT = "c0ffee" + 34 * "0"
 
 
 class Looking:
@@ -37,3 +44,18 @@ def test_a_draw_s_key_is_that_of_the_whole_prompt() -> None:
     key = _Key(3, [(1, 2), (), (3,)])
     assert str(key) == hashlib.sha256(b"3 (1, 2, 3)").hexdigest()
     assert str(key) == str(_Key(3, [(1,), (2, 3)]))
+
+
+def test_a_checkpoint_that_is_here_is_not_fetched(tmp_path: Path) -> None:
+    fetch_checkpoint(ModelSource(str(tmp_path)))
+
+
+def test_of_the_hub_s_files_those_that_vllm_reads_are_fetched(tmp_path: Path) -> None:
+    """From the hub's local cache, which is as good as the hub for a snapshot that is in it."""
+    snapshot = tmp_path / "models--o--m" / "snapshots" / COMMIT
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    source = ModelSource("o/m", COMMIT, engine={"download_dir": str(tmp_path)})
+    fetch_checkpoint(source)
+    with pytest.raises(LocalEntryNotFoundError):
+        fetch_checkpoint(replace(source, source="o/other"))

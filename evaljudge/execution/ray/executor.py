@@ -21,6 +21,7 @@ from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution import Receipt, Watch
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order, write_order
+from evaljudge.execution.ray.fetching import fetching
 from evaljudge.execution.ray.session import cpus_wanted, placed, placement, ray_session
 from evaljudge.execution.ray.worker import AT_ONCE, GIVEN_UP, REFUSED, Measurer, Worker
 from evaljudge.execution.shards import SHARDS_AT_ONCE
@@ -36,6 +37,9 @@ class RayExecutor:
 
     def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
         return placed(self._workers, engine_sizes)
+
+    def fetching(self, fetch: Callable[[], None], engine_size: int) -> AbstractContextManager[None]:
+        return fetching(self._workers, fetch, engine_size)
 
     def session(self) -> AbstractContextManager[None]:
         return ray_session(self._workers)

@@ -1,0 +1,132 @@
+"""On Ray, workers' machines and their model are fetched while the corpus is read."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.config import WorkersConfig
+from evaljudge.engines import ModelSource
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.execution.ray.executor import RayExecutor
+
+pytestmark = pytest.mark.ray
+
+
+def note(folder: Path, until: Path | None = None) -> None:
+    """Leaves a file when it begins, and another when the file that it waits for is there."""
+    mark = f"{time.monotonic_ns()}"
+    (folder / f"begun-{mark}").touch()
+    while until is not None and not until.exists():
+        time.sleep(0.05)
+    (folder / f"done-{mark}").touch()
+
+
+def refuse() -> None:
+    raise OSError("no such model")
+
+
+def noted(folder: Path, what: str) -> int:
+    return len(list(folder.glob(f"{what}-*")))
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def free_cpus() -> float:
+    import ray
+
+    return float(ray.available_resources().get("CPU", 0))
+
+
+def fetching(fetch: Callable[[], None], least: int = 1) -> AbstractContextManager[None]:
+    executor = RayExecutor(WorkersConfig(min=least, max=least, cpus=1))
+    return executor.fetching(fetch, 1)
+
+
+def test_it_is_done_meanwhile_and_leaves_room_for_the_worker(
+    tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with fetching(partial(note, tmp_path), least=2):
+        wait_until(lambda: noted(tmp_path, "done") == 2)
+    wait_until(lambda: free_cpus() == 4)
+    with fetching(refuse):
+        time.sleep(1)
+    wait_until(lambda: free_cpus() == 4)
+    assert "Unhandled" not in "".join(capfd.readouterr())
+
+
+class Other:
+    """Somebody else's work, which takes what there is."""
+
+
+def test_where_there_is_no_machine_yet_it_is_given_up(
+    tmp_path: Path, local_ray: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of two, one has room, and goes on after the corpus is read."""
+    import ray
+
+    other = ray.remote(num_cpus=3)(Other).remote()
+    wait_until(lambda: free_cpus() == 1)
+    with fetching(partial(note, tmp_path, tmp_path / "go"), least=2):
+        wait_until(lambda: noted(tmp_path, "begun") == 1)
+    assert noted(tmp_path, "done") == 0
+    (tmp_path / "go").touch()
+    wait_until(lambda: noted(tmp_path, "done") == 1)
+    ray.kill(other)
+    wait_until(lambda: free_cpus() == 4)
+    assert noted(tmp_path, "begun") == 1
+    assert "Unhandled" not in "".join(capfd.readouterr())
+
+
+def test_a_mistake_in_the_corpus_ends_it_at_once(tmp_path: Path, local_ray: None) -> None:
+    with pytest.raises(UserError), fetching(partial(note, tmp_path, tmp_path / "never")):  # noqa: PT012
+        wait_until(lambda: noted(tmp_path, "begun") == 1)
+        raise UserError("row 3: no text")
+    wait_until(lambda: free_cpus() == 4)
+    assert noted(tmp_path, "done") == 0
+
+
+class Noting(ScriptedEngines):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def fetch(self, source: ModelSource) -> None:
+        note(self._folder)
+
+
+def test_a_run_fetches_its_model_if_there_is_anything_to_ask(
+    tmp_path: Path, local_ray: None
+) -> None:
+    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
+    corpus = tmp_path / "c.jsonl"
+    given: dict[str, Any] = {
+        "corpus": str(corpus), "out": str(tmp_path / "o"), "model": "m", "axes": ["fluency"],
+        "judges": {"synthetic": {}}, "workers": {"executor": "ray"}, "coverage_floor": 0,
+    }  # fmt: skip
+    corpus.write_text("no JSON")
+    with pytest.raises(UserError, match=r"c\.jsonl"):
+        evaljudge.run(given, engines=Noting(tmp_path))
+    assert not (tmp_path / "o" / "run.json").exists()
+    corpus.write_text(json.dumps(case))
+    evaljudge.run(given, engines=Noting(tmp_path))
+    wait_until(lambda: free_cpus() == 4)
+    before = noted(tmp_path, "begun")
+    assert noted(tmp_path, "done") == before
+    evaljudge.run(given, engines=Noting(tmp_path))
+    wait_until(lambda: free_cpus() == 4)
+    assert noted(tmp_path, "begun") == before
