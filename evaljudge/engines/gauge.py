@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -9,10 +11,11 @@ from sys import maxsize
 
 from evaljudge.engines.blocks import usual_block
 from evaljudge.engines.checkpoint import layers
-from evaljudge.engines.loading import load_tokeniser, local_path
+from evaljudge.engines.loading import local_path
 from evaljudge.engines.opening import ModelSource
-from evaljudge.engines.template import read_template
-from evaljudge.engines.tokens import Beginning, Ids, Tokeniser
+from evaljudge.engines.reading import Wanted, read_apart, read_here
+from evaljudge.engines.template import Template
+from evaljudge.engines.tokens import Beginning, Ids, Texts
 from evaljudge.model.asks import Prompt, Spent
 
 REMEMBERED_BEGINNINGS = 1024
@@ -20,9 +23,8 @@ REMEMBERED_BEGINNINGS = 1024
 
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     """Counts tokens and cache blocks as the engine would."""
-    path = local_path(source.path)
-    tokeniser = _tokeniser_of_gauges(path, source.source, source.revision, _changed_at(path))
-    template = read_template(tokeniser, source.chat, frozenset())
+    path, chat = local_path(source.path), json.dumps(dict(source.chat))
+    texts, template = _read(path, source.source, source.revision, chat, _changed_at(path))
     block = _cached_block(source)
     size = block or maxsize
 
@@ -33,7 +35,7 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
         return beginning(parts[:-1]).followed_by(last_part(parts))
 
     def last_part(parts: tuple[str, ...]) -> Ids:
-        return template.part(len(parts) - 1, parts[-1], tokeniser)
+        return template.part(len(parts) - 1, parts[-1], texts)
 
     def gauge(prompt: Prompt) -> Spent:
         parts = prompt.parts
@@ -69,10 +71,16 @@ def _cached_block(source: ModelSource) -> int:
     return int(source.engine.get("block_size") or usual_block()) if caches else 0
 
 
-@lru_cache(1)
-def _tokeniser_of_gauges(path: str, name: str, revision: str | None, changed_at: int) -> Tokeniser:
-    """Kept, as plans of several layouts or runs with one model count the same texts."""
-    return load_tokeniser(path, name, revision)
+@lru_cache(2)
+def _read(
+    path: str, name: str, revision: str | None, chat: str, changed_at: int
+) -> tuple[Texts, Template]:
+    """Kept, as plans of several layouts or runs with these models count the same texts."""
+    wanted = Wanted(path, name, revision, chat)
+    is_loaded = "transformers.models.auto.tokenization_auto" in sys.modules
+    found = None if is_loaded else read_apart(wanted)
+    tokenizer, template = found or read_here(wanted)
+    return Texts(tokenizer), template
 
 
 def _changed_at(path: str) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import Any
 
 from evaljudge.engines.blocks import CPU_BLOCK
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
-from evaljudge.engines.tokens import Tokeniser
+from evaljudge.engines.tokens import Marked, Tokeniser
 from evaljudge.errors import UserError, first_words
 
 QUIET = {
@@ -86,13 +88,36 @@ def fetch_checkpoint(source: ModelSource) -> None:
 
 
 def load_tokeniser(path: str, name: str, revision: str | None) -> Tokeniser:
+    return Tokeniser(load_marked(path, name, revision).hf)
+
+
+def load_marked(path: str, name: str, revision: str | None) -> Marked:
+    """A tokenizer as transformers reads it; `name` is what the user calls the model."""
     from transformers import AutoTokenizer
 
     try:
-        return Tokeniser(AutoTokenizer.from_pretrained(path, revision=revision))
+        return Marked(AutoTokenizer.from_pretrained(path, revision=revision))
     except Exception as error:  # transformers raises many kinds
-        said = f"model {name}: its tokenizer cannot be read: {first_words(error)}"
-        raise UserError(said) from error
+        why = why_unreadable(path, revision, error)
+        raise UserError(f"model {name}: its tokenizer cannot be read: {why}") from error
+
+
+def why_unreadable(path: str, revision: str | None, error: Exception) -> str:
+    """Why there is no tokenizer at this path or hub name, and what to do."""
+    from huggingface_hub import try_to_load_from_cache
+
+    where, file = "in its folder", os.path.join(path, "tokenizer.json")
+    if not os.path.isdir(path):
+        where = "in the local hub cache"
+        file = str(try_to_load_from_cache(path, "tokenizer.json", revision=revision))
+    if not os.path.isfile(file):
+        files = "tokenizer.json and tokenizer_config.json"
+        return f"no tokenizer.json {where}: get {files} from the model's page"
+    try:
+        json.loads(Path(file).read_text("utf-8"))
+    except ValueError:
+        return f"{file} is not JSON: get it from the model's page again"
+    return first_words(error)
 
 
 def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from evaljudge.engines.tokens import WORD, Ids, Tokeniser
+from evaljudge.engines.tokens import WORD, Ids, Marked, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
 
@@ -36,29 +36,29 @@ class Template:
     tail_words: str
     ends: frozenset[int]
 
-    def around(self, prompt: Prompt, tokeniser: Tokeniser) -> tuple[Ids, int]:
+    def around(self, prompt: Prompt, tokeniser: Texts) -> tuple[Ids, int]:
         """The prompt's ids, and how many of them are the template's own, before any document."""
         parts, head = self.parts_around(prompt, tokeniser)
         return tuple(chain.from_iterable(parts)), head
 
-    def parts_around(self, prompt: Prompt, tokeniser: Tokeniser) -> tuple[list[Ids], int]:
+    def parts_around(self, prompt: Prompt, tokeniser: Texts) -> tuple[list[Ids], int]:
         """The same, with the ids of each part apart."""
         parts = [self.head, *(self.part(n, t, tokeniser) for n, t in enumerate(prompt.parts))]
         head = sum(map(len, parts[: prompt.head + 1])) if prompt.head else 0
         return [*parts, self.tail], head
 
-    def part(self, number: int, text: str, tokeniser: Tokeniser) -> Ids:
+    def part(self, number: int, text: str, tokeniser: Texts) -> Ids:
         """The ids of a prompt's part; the first one follows the template's own words."""
         return tokeniser.part(text) if number else tokeniser.text(text, self.head_words)
 
-    def spelt_after(self, form: str, tokeniser: Tokeniser) -> Ids | None:
+    def spelt_after(self, form: str, tokeniser: Marked) -> Ids | None:
         """A spelling's ids where the model's turn begins; None where it grows into the tail."""
         ids, tail = (tokeniser.marked(WORD + self.tail_text + end) for end in (form, ""))
         return ids[len(tail) :] if ids[: len(tail)] == tail else None
 
 
 def read_template(
-    tokeniser: Tokeniser, switches: Mapping[str, Any], stop_ids: frozenset[int]
+    tokeniser: Marked, switches: Mapping[str, Any], stop_ids: frozenset[int]
 ) -> Template:
     hf = tokeniser.hf
     ends = stop_ids | ({hf.eos_token_id} - {None})
@@ -103,7 +103,7 @@ def _around(
 
 
 def _end_of_turn(
-    tokeniser: Tokeniser, turns: list[dict[str, str]], switches: Mapping[str, Any]
+    tokeniser: Marked, turns: list[dict[str, str]], switches: Mapping[str, Any]
 ) -> frozenset[int]:
     """The special token that the template writes after a model's reply, where it writes one."""
     said = [*turns, {"role": "assistant", "content": _REPLY}]

