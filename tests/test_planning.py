@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import evaljudge
 from evaljudge.commands.plan import planned_text
+from evaljudge.config import load_config
+from evaljudge.engines import Engines
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.runs import planning
+from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.planning import Plan, first_cases_afresh, make_plan, prefilled_by_layout
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
     {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
@@ -39,6 +46,68 @@ def test_asks_by_hand(config: dict[str, object], tmp_path: Path) -> None:
     }
     assert plan.asked["judge", "synthetic"].prompt > 0
     assert not (tmp_path / "o").exists()
+
+
+def test_a_corpus_without_candidates_is_warned_of(
+    config: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "c.jsonl").write_text(json.dumps(CASE | {"candidates": []}))
+    said = planned_text(config, engines=ScriptedEngines())
+    assert "no document has a candidate: `evaljudge run` refuses such a corpus" in said
+    with pytest.raises(UserError, match="no document has a candidate"):
+        evaljudge.run(config, engines=ScriptedEngines())
+
+
+@pytest.fixture
+def two_of_three(
+    config: dict[str, object],
+    tmp_path: Path,
+    tiny: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> dict[str, object]:
+    """A corpus of three cases, of which two are compared, and a judge with a common reply."""
+    monkeypatch.setattr(planning, "COMPARED_CASES", 2)
+    cases = [CASE | {"doc_id": f"d{n}", "source": f"{n} rivers rose."} for n in range(3)]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    return config | {"judges": {"synthetic": {}, "geval": {}}, "model": str(tiny())}
+
+
+def jobs_of_both_layouts(config: dict[str, object], engines: Engines | None = None) -> list[Job]:
+    return [make_job(load_config(config | {"layout": one}), engines) for one in ("paper", "shared")]
+
+
+def test_a_plan_knows_what_its_first_cases_ask(two_of_three: dict[str, object]) -> None:
+    paper, shared = jobs_of_both_layouts(two_of_three)
+    plan = make_plan(paper)
+    assert plan.first_cases == first_cases_afresh(paper)
+    assert 0 < plan.first_cases.floor < plan.first_cases.prompt < plan.total.prompt
+    found = prefilled_by_layout(paper, plan, [shared])
+    assert found == prefilled_by_layout(paper, Plan(), [shared])
+    assert found["paper"] != found["shared"]
+
+
+def test_of_fewer_cases_all_are_compared(
+    two_of_three: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "COMPARED_CASES", 4)
+    job, _ = jobs_of_both_layouts(two_of_three)
+    plan = make_plan(job)
+    assert plan.first_cases == plan.total == first_cases_afresh(job)
+
+
+@pytest.mark.parametrize("judges", [{"synthetic": {}}, {"geval": {}}])
+def test_layouts_are_compared_as_if_nothing_were_there(
+    two_of_three: dict[str, object], judges: dict[str, object]
+) -> None:
+    """After `prepare` the references, or the common reply, are there, and not asked again."""
+    config = two_of_three | {"judges": judges}
+    paper, _ = jobs_of_both_layouts(config, ScriptedEngines())
+    before = make_plan(paper)
+    evaljudge.prepare(config, engines=ScriptedEngines())
+    after = make_plan(paper)
+    assert after.total.asks < before.total.asks
+    assert after.first_cases is None
+    assert prefilled_by_layout(paper, after, []) == prefilled_by_layout(paper, before, [])
 
 
 def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:

@@ -31,6 +31,10 @@ FURTHER = (
 )
 GUESSED = "{}: asks and tokens are estimates. {}"
 WIDTH = 92
+NO_CANDIDATE = (
+    "warning: corpus: no document has a candidate: `evaljudge run` refuses such a corpus, and\n"
+    "`evaljudge prepare` does the part of this plan that is called prepare"
+)
 CLUSTERED = (
     "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
     "settings that come to the same voters ask once."
@@ -66,6 +70,8 @@ def _lines(
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
     yield f"rated by people: {rated or 'none'}"
     yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
+    if not first.candidates:
+        yield NO_CANDIDATE
     if not config.judges:
         yield "The configuration names no judge: no model is asked, so there is no cost to plan."
         return
@@ -88,7 +94,7 @@ def _lines(
         names = ", ".join(name for name, mine in guessed.items() if mine == sentence)
         yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
     yield FURTHER
-    yield from _by_layout(job, engines)
+    yield from _by_layout(job, first, engines)
     sources = [source for source in (job.writer, job.model) if source]
     said = dict.fromkeys(map(job.engines.caution, sources))
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
@@ -117,7 +123,7 @@ def _numbers(*plans: Plan) -> str:
     return "".join(f"{sum(column):>18,}" for column in zip(*sums, strict=True))
 
 
-def _by_layout(job: Job, engines: Engines | None) -> Iterator[str]:
+def _by_layout(job: Job, planned: Plan, engines: Engines | None) -> Iterator[str]:
     if job.config.prompts == NANO:
         yield "Layout: the pack `nano` has one, document first and axis last."
         return
@@ -126,7 +132,7 @@ def _by_layout(job: Job, engines: Engines | None) -> Iterator[str]:
         for layout in LAYOUTS
         if layout != job.config.layout
     ]
-    found = sorted(prefilled_by_layout(job, others).items())
+    found = sorted(prefilled_by_layout(job, planned, others).items())
     floors = "; ".join(f"{layout} {floor:,} of {prompt:,}" for layout, (prompt, floor) in found)
     yield (
         f"By layout, a fresh run of (at most {COMPARED_CASES}) cases would prefill at least, of "

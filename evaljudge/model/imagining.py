@@ -61,6 +61,10 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
     raise ValueError(f"no reply can be imagined under {schema}")
 
 
+def _spending(chosen: Chosen, spent: Spent) -> Chosen:
+    return Chosen(chosen.logprobs, chosen.samples, (spent,), chosen.key)
+
+
 class Imagining:
     """What it writes is as long as the texts that it is given as examples, if there are any."""
 
@@ -101,7 +105,7 @@ class Imagining:
         chosen = {name: Chosen(sure | {name: 0.0}).drawn(samples) for name in options.names}
         return [
             self._too_long(spent, LEAST_ROOM)
-            or replace(chosen.get(prompt.example, undecided), spent=(spent,))
+            or _spending(chosen.get(prompt.example, undecided), spent)
             for prompt, spent in zip(prompts, map(self._gauge, prompts), strict=True)
         ]
 

@@ -58,6 +58,10 @@ class Plan:
     """For each judge and metric: why its candidates cannot be scored, whatever is replied."""
     refused: Sequence[str] = ()
     """How this run differs from the one that its folder is bound to, if it does."""
+    is_whole: bool = False
+    """All cases are to be asked: no run was begun, or only another one."""
+    first_cases: Tokens | None = None
+    """What the first COMPARED_CASES ask; None where anything of what they ask is there already."""
 
     @property
     def total(self) -> Tokens:
@@ -90,11 +94,22 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
         return plan
 
 
-def prefilled_by_layout(job: Job, others: Iterable[Job]) -> dict[str, tuple[int, int]]:
-    """For each layout: the prompt tokens of a fresh run's first cases, and the least prefilled."""
-    jobs = (job, *others)
-    plans = {one.config.layout: _in_a_thread(partial(_planned_afresh, one)) for one in jobs}
-    return {layout: (plan.total.prompt, plan.total.floor) for layout, plan in plans.items()}
+def prefilled_by_layout(
+    job: Job, planned: Plan, others: Iterable[Job]
+) -> dict[str, tuple[int, int]]:
+    """For each layout: the prompt tokens of a fresh run's first cases, and the least prefilled.
+
+    `planned`: the plan of `job`, whose first cases are not planned twice.
+    """
+    known = {} if planned.first_cases is None else {job.config.layout: planned.first_cases}
+    jobs = [one for one in (job, *others) if one.config.layout not in known]
+    asked = known | {one.config.layout: first_cases_afresh(one) for one in jobs}
+    return {layout: (tokens.prompt, tokens.floor) for layout, tokens in asked.items()}
+
+
+def first_cases_afresh(job: Job) -> Tokens:
+    """What a fresh run's first COMPARED_CASES would ask."""
+    return _in_a_thread(partial(_planned_afresh, job)).total
 
 
 async def _planned_afresh(job: Job) -> Plan:
@@ -136,6 +151,7 @@ def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator
             bound = None
         plan.refused = differs if bound else []
     if not bound or not listing or plan.refused:
+        plan.is_whole = True
         yield from ((case, BOTH) for case in corpus)
         return
     lacking = missing(job, output, BOTH)
@@ -164,6 +180,11 @@ class KnownBriefs:
         """What was written once for all documents."""
         self._index = index
 
+    @property
+    def is_empty(self) -> bool:
+        written = self._index.execute("SELECT EXISTS (SELECT * FROM briefs)").fetchone()[0]
+        return not written and not self.common
+
     def add(self, briefs: Iterable[Brief]) -> None:
         rows = ((brief.key, pickle.dumps(brief)) for brief in briefs)
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
@@ -190,17 +211,27 @@ class _Planning:
             lambda stage: job.engines.gauge(sources[stage])
         )
         self._heads, self._blocks = set[int](), set[int]()
-        self._kept = output.common_reply if output else lambda name: None
+        self._output, self._is_fresh = output, known.is_empty
 
     async def do(self, work: Iterable[Work]) -> None:
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
         }
-        for case, stages in work:
+        for number, (case, stages) in enumerate(work):
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
+            if number < COMPARED_CASES:
+                so_far = [of.tokens for by_judge in asked.values() for of in by_judge.values()]
+                is_fresh = self._plan.is_whole and self._is_fresh
+                self._plan.first_cases = sum(so_far, Tokens()) if is_fresh else None
         self._plan.asked = {(s, name): of.tokens for s in BOTH for name, of in asked[s].items()}
+
+    def _common_reply(self, name: str) -> Mapping[str, Any] | None:
+        """What an earlier run wrote once for all documents, which a fresh run would ask for."""
+        kept = self._output.common_reply(name) if self._output else None
+        self._is_fresh &= kept is None
+        return kept
 
     async def _prepare(
         self, case: Case, asked: Mapping[str, Asked], wanted: bool
@@ -244,7 +275,7 @@ class _Planning:
         home: Stage = "prepare" if self._job.one_model else stage
         model = Common(
             Imagining(lambda prompt: self._gauge(home)(prompt), texts, self._context(stage)),
-            lambda name: self._known.common.get(name) or self._kept(name),
+            lambda name: self._known.common.get(name) or self._common_reply(name),
             lambda name, reply: self._known.common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),
         )
