@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from evaljudge.runs.pipeline import Outcome
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
+RARELY = 100_000
+"""So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a run in order; the exit code is 128 more than the signal, as in a shell."""
 
@@ -114,6 +117,8 @@ def plan(
     """What a run or a study has left to ask, in asks and tokens; loads no model, writes nothing."""
     from evaljudge.commands.plan import planned_text
 
+    gc.freeze()  # what was imported stays, and need not be looked through
+    gc.set_threshold(RARELY)
     print(planned_text(config, changes or (), throughput), end="")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,6 +86,22 @@ def test_a_plan_knows_what_its_first_cases_ask(two_of_three: dict[str, object]) 
     found = prefilled_by_layout(paper, plan, [shared])
     assert found == prefilled_by_layout(paper, Plan(), [shared])
     assert found["paper"] != found["shared"]
+
+
+def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
+    config: dict[str, object], tmp_path: Path, tiny: Callable[..., Path]
+) -> None:
+    config |= {"model": str(tiny())}
+    (tmp_path / "config.yaml").write_text(json.dumps(config))
+    code = (
+        "import gc, sys; from evaljudge.cli import app; from typer.testing import CliRunner\n"
+        "print(CliRunner().invoke(app, ['plan', sys.argv[1]]).output, end='')\n"
+        "print({'torch', 'transformers', 'vllm'} & sys.modules.keys())\n"
+        "print(gc.get_freeze_count() > 0, gc.get_threshold()[0])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "config.yaml")]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout == f"{planned_text(config)}set()\nTrue 100000\n"
 
 
 def test_of_fewer_cases_all_are_compared(

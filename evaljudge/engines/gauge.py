@@ -32,14 +32,17 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     def beginning(parts: tuple[str, ...]) -> Beginning:
         if not parts:
             return Beginning(size).followed_by(template.head)
-        return beginning(parts[:-1]).followed_by(last_part(parts))
+        return beginning(parts[:-1]).followed_by(part(parts, len(parts) - 1))
 
-    def last_part(parts: tuple[str, ...]) -> Ids:
-        return template.part(len(parts) - 1, parts[-1], texts)
+    def part(parts: tuple[str, ...], number: int) -> Ids:
+        return template.part(number, parts[number], texts)
 
     def gauge(prompt: Prompt) -> Spent:
         parts = prompt.parts
-        whole = beginning(parts[:-1]).followed_by(last_part(parts) + template.tail)
+        first, rest = max(len(parts) - 2, 0), Ids()  # few prompts share their last text
+        for number in range(first, len(parts)):
+            rest += part(parts, number)
+        whole = beginning(parts[:first]).followed_by(rest + template.tail)
         head = beginning(parts[: prompt.head]).tokens if prompt.head else 0
         return Spent(whole.tokens, 0, 1, whole.blocks, head // size, block)
 
