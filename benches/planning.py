@@ -4,8 +4,8 @@
 
 The model is a tiny one with random weights, of which only the tokenizer is read. Each plan is made
 by the command, in a process of its own; with --before, this code and that of another checkout take
-turns. `loading` is what a process takes that only loads the library of tokenizers. Prints medians
-and whether the plans' tables are equal, and writes benches/planning.json.
+turns. `loading` is what a process takes that only loads the library of tokenizers, without torch as
+`plan` does. Prints medians and whether the plans are equal, and writes benches/planning.json.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from evaljudge.bundled.tiny import make_tiny_model
 
 HERE = Path(__file__).parent
 WORDS = HERE.parent / "tests" / "prose.jsonl"
-LOAD = "import transformers.models.auto.tokenization_auto"
+LOAD = "import sys; sys.modules['torch'] = None; import transformers.models.auto.tokenization_auto"
 PLAN = "import sys; from evaljudge.cli import main; sys.argv[0] = 'evaljudge'; main()"
 
 
 def seconds(checkout: Path, code: str, *arguments: str) -> tuple[float, str]:
     """The processor seconds of a process with this checkout's code, and what it printed."""
-    environment = os.environ | {"PYTHONPATH": str(checkout.resolve())}
+    quiet = {"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1"}
+    environment = os.environ | quiet | {"PYTHONPATH": str(checkout.resolve())}
     command = [sys.executable, "-c", code, *arguments]
     before = getrusage(RUSAGE_CHILDREN)
     done = subprocess.run(
@@ -43,7 +44,8 @@ def seconds(checkout: Path, code: str, *arguments: str) -> tuple[float, str]:
 
 def table(plan: str) -> list[str]:
     """The lines that hold numbers of asks and tokens."""
-    return [line for line in plan.splitlines() if line.startswith(("prepare", "judge", "total"))]
+    heads = ("prepare", "judge", "total", "paper")
+    return [line for line in plan.splitlines() if line.startswith(heads)]
 
 
 def compare(cases: Path, before: Path | None, rounds: int) -> None:

@@ -46,7 +46,7 @@ def read_apart(wanted: Wanted) -> Found | None:
     }
     with TemporaryDirectory() as folder:
         file = Path(folder, "found")
-        command = [sys.executable, "-m", __name__, str(file), json.dumps(wanted)]
+        command = [sys.executable, "-P", "-m", __name__, str(file), json.dumps(wanted)]
         if subprocess.run(command, env=environment, check=False).returncode:
             return None
         found: Found = pickle.loads(file.read_bytes())
