@@ -114,18 +114,50 @@ def test_of_fewer_cases_all_are_compared(
 
 
 @pytest.mark.parametrize("judges", [{"synthetic": {}}, {"geval": {}}])
-def test_layouts_are_compared_as_if_nothing_were_there(
-    two_of_three: dict[str, object], judges: dict[str, object]
+def test_layouts_are_compared_as_if_no_other_run_had_written_anything(
+    two_of_three: dict[str, object], judges: dict[str, object], tmp_path: Path
 ) -> None:
-    """After `prepare` the references, or the common reply, are there, and not asked again."""
-    config = two_of_three | {"judges": judges}
+    """Another run left references, or the steps of `geval`, which this one will not ask for."""
+    config = two_of_three | {"judges": judges, "briefs": str(tmp_path / "briefs")}
     paper, _ = jobs_of_both_layouts(config, ScriptedEngines())
     before = make_plan(paper)
-    evaljudge.prepare(config, engines=ScriptedEngines())
+    evaljudge.prepare(config | {"out": str(tmp_path / "other")}, engines=ScriptedEngines())
     after = make_plan(paper)
+    assert after.is_whole
     assert after.total.asks < before.total.asks
     assert after.first_cases is None
     assert prefilled_by_layout(paper, after, []) == prefilled_by_layout(paper, before, [])
+
+
+def test_layouts_are_compared_as_if_an_ended_run_had_kept_no_common_reply(
+    two_of_three: dict[str, object], tmp_path: Path
+) -> None:
+    """It ended with the steps of `geval` written, and no document's briefs."""
+    config = two_of_three | {"judges": {"geval": {}}, "briefs": str(tmp_path / "briefs")}
+    paper, _ = jobs_of_both_layouts(config, ScriptedEngines())
+    before = make_plan(paper)
+    evaljudge.prepare(config | {"out": str(tmp_path / "other")}, engines=ScriptedEngines())
+    for file in (tmp_path / "briefs").rglob("*.parquet"):
+        file.unlink()
+    after = make_plan(paper)
+    assert after.total.asks == before.total.asks - 2
+    assert after.first_cases is None
+    assert prefilled_by_layout(paper, after, []) == prefilled_by_layout(paper, before, [])
+
+
+def test_layouts_are_compared_on_the_first_cases_even_if_only_the_last_is_left(
+    two_of_three: dict[str, object], tmp_path: Path
+) -> None:
+    config = two_of_three | {"judges": {"direct": {"steps": False}}, "workers": {"max": 1}}
+    job, _ = jobs_of_both_layouts(config, ScriptedEngines())
+    before = make_plan(job)
+    evaljudge.run(config, engines=ScriptedEngines())
+    *_, last = sorted((tmp_path / "o" / "commits" / "judge").iterdir())
+    last.unlink()
+    after = make_plan(job)
+    assert 0 < after.total.asks < before.total.asks
+    assert after.first_cases is None
+    assert prefilled_by_layout(job, after, []) == prefilled_by_layout(job, before, [])
 
 
 def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:
