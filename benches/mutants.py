@@ -90,6 +90,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "agreement/test_significance_best.py",
         "agreement/test_significance_exchange.py",
     ),
+    "agreement/exchange.py": ("agreement/test_significance_exchange.py",),
     "agreement/labels.py": ("agreement/test_labels_by_definition.py",),
     "agreement/precision.py": ("agreement/test_calibration_precision.py",),
     "agreement/preference.py": ("agreement/test_preference_votes.py",),

@@ -10,7 +10,6 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from .pairs import Floats
 
@@ -68,6 +67,29 @@ def repeated_correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
     pearson = np.where(np.isnan(kendall), np.nan, pearson)
     kendall_c = stuart(balance, weights.sum(axis=2), _distinct(x, weights), _distinct(y, weights))
     return np.stack([spearman, kendall, pearson, kendall_c])
+
+
+def spearmans(x: Floats, y: Floats) -> Floats:
+    """Along the last axis; NaN where x or y does not vary."""
+    return cosine(centred_ranks(x), centred_ranks(y))
+
+
+def centred_ranks(values: Floats) -> Floats:
+    """Along the last axis: mean ranks less their mean, [5 7 7] -> [-1 .5 .5].
+
+    As by scipy.stats.rankdata, which takes longer to import than most statistics to compute.
+    """
+    size = values.shape[-1]
+    order = np.argsort(values, axis=-1)
+    rising = np.diff(np.take_along_axis(values, order, -1), axis=-1) > 0
+    ends = np.full((*values.shape[:-1], 1), True)
+    places = np.arange(size)
+    first = np.maximum.accumulate(np.where(np.append(ends, rising, -1), places, 0), -1)
+    last = np.where(np.append(rising, ends, -1), places, size)[..., ::-1]
+    last = np.minimum.accumulate(last, -1)[..., ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last - (size - 1)) / 2, -1)
+    return ranks
 
 
 def cosine(a: Floats, b: Floats, weights: Floats | float = 1.0) -> Floats:
@@ -132,10 +154,12 @@ def _centred(x: Floats, weights: Floats) -> Floats:
 
 def _sorted(x: Floats, y: Floats) -> Floats:
     """In O(n log n)."""
+    from scipy import stats  # here, since it takes long to import
+
     if x.min() == x.max() or y.min() == y.max():
         return np.full(COUNT, np.nan)
-    ranks_x, ranks_y = stats.rankdata(x), stats.rankdata(y)
-    spearman = cosine(ranks_x - ranks_x.mean(), ranks_y - ranks_y.mean())
+    ranks_x, ranks_y = centred_ranks(x), centred_ranks(y)
+    spearman = cosine(ranks_x, ranks_y)
     kendall, kendall_c = (
         stats.kendalltau(ranks_x, ranks_y, variant=variant, method="asymptotic").statistic
         for variant in ("b", "c")

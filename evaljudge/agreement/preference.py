@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from .bootstrap import Measured, ratio_of_sums
 
@@ -62,6 +61,8 @@ def preferences(votes: Iterable[Vote], *, resamples: int = 1000, seed: int = 0) 
 
 
 def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> Preference:
+    from scipy.stats import binomtest  # here, since it takes long to import
+
     documents = sorted({vote.document for vote in votes})
     place = {document: index for index, document in enumerate(documents)}
 
@@ -87,7 +88,7 @@ def _preference(axis: str, votes: Sequence[Vote], resamples: int, seed: int) -> 
         first_twice=first_twice,
         second_twice=len(same) - first_twice,
         first_decides=share((one.document, one.position == 1) for one in same),
-        p=float(stats.binomtest(first_twice, len(same)).pvalue) if same else None,
+        p=float(binomtest(first_twice, len(same)).pvalue) if same else None,
     )
 
 

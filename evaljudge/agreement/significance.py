@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from .bootstrap import Level, on_one_thread
 from .coefficients import BUDGET, Correlation
-from .compare import EQUAL, Comparison, Exchange, compare, group_correlations
+from .compare import EQUAL, Comparison, compare, group_correlations
+from .exchange import Exchange
 from .pairs import Floats, paired
 
 FEWEST_SHARED = 2  # documents

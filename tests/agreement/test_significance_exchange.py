@@ -13,14 +13,8 @@ from scipy import stats
 from evaljudge.agreement import MAX_POOLED, agreements
 from evaljudge.agreement.bootstrap import LEVELS, Level
 from evaljudge.agreement.coefficients import CORRELATIONS, WIDE, Correlation
-from evaljudge.agreement.compare import (
-    Exchange,
-    both_scored,
-    compare,
-    exchanged,
-    random_swaps,
-    williams,
-)
+from evaljudge.agreement.compare import both_scored, compare, williams
+from evaljudge.agreement.exchange import Exchange, exchanged, random_swaps
 
 Row = tuple[int, int, float, float, float]  # document, system, first, second, human
 COLUMNS = ("documents", "systems", "first", "second", "human")
@@ -108,6 +102,26 @@ def test_wide_lists_exchange_as_narrow_ones_do() -> None:
         np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("level", ["sample", "summary"])
+@pytest.mark.parametrize("decimals", [1, 8])
+def test_ranks_in_several_blocks_with_and_without_ties(level: Level, decimals: int) -> None:
+    """In single precision, and where ties make sums too large for it, in double."""
+    stream = np.random.default_rng(decimals)
+    sizes = [1, 2, 90, 90, 17, 16] if decimals == 8 else [3, 1200, 40]
+    rows: list[Row] = []
+    for document, size in enumerate(sizes):
+        for system in range(size):
+            human = float(stream.integers(1, 9))
+            scores = [round(human / 9 + float(x), decimals) for x in stream.normal(size=2)]
+            rows.append((document, system, scores[0], scores[1], human))
+    one, other = both_scored(**columns(rows))
+    swaps = np.concatenate(list(random_swaps(one, "both", 9, seed=0)))
+    found = exchanged(one, other, level, "spearman", iter([swaps]))
+    shared = shared_rows(rows)
+    expected = [difference(level, "spearman", after(shared, swap)) for swap in swaps]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
 def test_wide_documents_exchange_beside_narrow_ones() -> None:
     wide = [(9, system, *rest) for system, (_, _, *rest) in enumerate(rows_of(8, documents=70))]
     shared = shared_rows([*rows_of(7, missing=0.3), *wide])
@@ -145,9 +159,9 @@ def test_what_is_exchanged_together(exchange: Exchange, groups: int) -> None:
 
 def test_exchanges_do_not_depend_on_the_block() -> None:
     one, _ = both_scored(**columns(rows_of(0, missing=0)))
-    parts = list(random_swaps(one, "both", 5000, seed=1))
+    parts = list(random_swaps(one, "both", 10_000, seed=1))
     assert len(parts) > 1
-    whole = np.random.default_rng(1).random((5000, 30), np.float32) < 0.5
+    whole = np.random.default_rng(1).random((10_000, 30), np.float32) < 0.5
     np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
