@@ -43,7 +43,7 @@ summary.py for what they then mean).
 """
 
 from .accuracy import MAX_COMPARED
-from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling
+from .agree import Agreement, AxisPair, Ceiling, agreements, among, ceiling, comparisons
 from .averaged import Averaged, AveragedColumn, AveragedMethod, AveragedValue, averaged
 from .bootstrap import LEVELS, Level, Measured, Resampled
 from .calibration import (
@@ -69,6 +69,6 @@ __all__ = [
     "Ceiling", "Challenger", "Coefficient", "Comparison", "Correlation", "CrossFitted",
     "Isotonic", "LabelAgreement", "Level", "Measured", "Precise", "Preference", "Resampled",
     "Rival", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
-    "averaged", "calibration", "ceiling", "cohen_kappa", "compare", "cross_fitted", "dawid_skene",
-    "fit_isotonic", "holm", "krippendorff_alpha", "precise", "preferences",
+    "averaged", "calibration", "ceiling", "cohen_kappa", "compare", "comparisons", "cross_fitted",
+    "dawid_skene", "fit_isotonic", "holm", "krippendorff_alpha", "precise", "preferences",
 ]  # fmt: skip

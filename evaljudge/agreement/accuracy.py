@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .coefficients import BUDGET, quotient, signs
-from .pairs import Floats
+from .pairs import Floats, Two
 
 Singles = NDArray[np.float32]
 MAX_COMPARED = 1000  # candidates of one document, or systems: every pair of them is looked at
@@ -31,41 +31,38 @@ class Gaps:
 
 
 @dataclass(frozen=True, slots=True)
-class PairOrders:
-    """How scorer and people order every two candidates: (candidates, candidates) of one list, or
-    (lists, candidates, candidates) of many.
+class Ordering:
+    """How scores, or ratings, order every two candidates of a list, or of each of many lists.
 
     Distances are in single precision: 0.3 is as far from 0.2 as 0.2 from 0.1.
     """
 
-    scores: NDArray[np.int8]  # signs of the differences
-    human: NDArray[np.int8]
-    apart: Singles  # distances of scores
+    signs: NDArray[np.int8]  # (lists, candidates, candidates), of the differences
+    apart: Singles  # likewise: distances
 
-    def balance(self) -> NDArray[np.int8]:
-        """1 for a concordant pair, -1 for a discordant one."""
-        return self.scores * self.human
+    @classmethod
+    def of(cls, x: Floats) -> "Ordering":
+        apart = np.empty((*x.shape, x.shape[-1]), np.float32)
+        np.subtract(x[..., None], x[..., None, :], out=apart)
+        return cls(signs(x[..., None], x[..., None, :]), np.abs(apart, out=apart))
 
-    def agreeing(self, epsilon: float) -> NDArray[np.bool_]:
+    def halved(self) -> "Ordering":
+        """Every two candidates once, in one row for each list."""
+        size = self.signs.shape[-1]
+        once = np.flatnonzero(np.triu(np.ones((size, size), np.bool_), 1))
+        lists = *self.signs.shape[:-2], size**2
+        signs, apart = self.signs.reshape(lists), self.apart.reshape(lists)
+        return Ordering(signs.take(once, axis=-1), apart.take(once, axis=-1))
+
+    def agreeing(self, human: "Ordering", epsilon: float) -> NDArray[np.bool_]:
         """Pairs on whose order both agree, or that both tie."""
-        agreed: NDArray[np.bool_] = self.scores * (self.apart > np.float32(epsilon)) == self.human
+        agreed: NDArray[np.bool_] = self.signs * (self.apart > np.float32(epsilon)) == human.signs
         return agreed
 
-    def gaps(self, weight: float = 1.0) -> Gaps:
-        tied, concordant = (
-            self.apart[np.triu(kept, 1)] for kept in (self.human == 0, self.balance() > 0)
-        )
-        return Gaps(tied, concordant, weight)
-
-
-def pair_orders(x: Floats, y: Floats) -> PairOrders:
-    apart = np.empty((*x.shape, x.shape[-1]), np.float32)
-    np.subtract(x[..., None], x[..., None, :], out=apart)
-    return PairOrders(
-        scores=signs(x[..., None], x[..., None, :]),
-        human=signs(y[..., None], y[..., None, :]),
-        apart=np.abs(apart, out=apart),
-    )
+    def gaps(self, human: "Ordering", weight: float = 1.0) -> Gaps:
+        """Of halves."""
+        tied, concordant = human.signs == 0, self.signs * human.signs > 0
+        return Gaps(self.apart[tied], self.apart[concordant], weight)
 
 
 def calibrated(parts: Sequence[Gaps]) -> float:
@@ -80,21 +77,26 @@ def calibrated(parts: Sequence[Gaps]) -> float:
     return float(epsilons[np.argmax(np.round(gains, DECIMALS))])
 
 
-def repeated_accuracies(x: Floats, y: Floats, weights: Floats, epsilon: float) -> Floats:
-    """(lists, resamples) from (lists, columns), and whole (lists, resamples, columns)."""
-    if np.isnan(epsilon):
-        return np.full(weights.shape[:2], np.nan)
-    agreeing = pair_orders(x, y).agreeing(epsilon).astype(np.float64)
-    return share(((weights @ agreeing) * weights).sum(axis=2), weights.sum(axis=2))
+def accuracies(
+    values: Floats, compared: Sequence[Two], weights: Floats, epsilons: Floats
+) -> Floats:
+    """(comparisons, lists, resamples) from (columns, lists, pairs).
 
-
-def row_accuracies(x: Floats, y: Floats, weights: Floats, epsilon: float) -> Floats:
-    """One per row; what is absent (NaN) must weigh nothing."""
-    found = np.full(len(x), np.nan)
-    step = max(1, BUDGET // max(1, x.shape[1] ** 2))
-    for start in range(0, len(x), step):
+    Weights are whole, (lists, resamples, pairs); what is absent (NaN) must weigh nothing.
+    """
+    found = np.full((len(compared), *weights.shape[:2]), np.nan)
+    if np.isnan(epsilons).all():
+        return found
+    columns, lists, pairs = values.shape
+    step = max(1, 2 * BUDGET // max(1, columns * pairs**2))
+    for start in range(0, lists, step):
         part = slice(start, start + step)
-        found[part] = repeated_accuracies(x[part], y[part], weights[part, None], epsilon)[:, 0]
+        orders = [Ordering.of(column) for column in values[:, part]]
+        sizes = weights[part].sum(axis=2)
+        for place, (one, other) in enumerate(compared):
+            agreeing = orders[one].agreeing(orders[other], epsilons[place]).astype(np.float64)
+            agreed = ((weights[part] @ agreeing) * weights[part]).sum(axis=2)
+            found[place, part] = share(agreed, sizes)
     return found
 
 

@@ -11,7 +11,6 @@ with a single rating is skipped. All raters see the same resamples of documents.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 from .bootstrap import (
     LEVELS,
     Draws,
-    Estimate,
+    Estimates,
     Level,
     Resampled,
     drawn,
@@ -29,10 +28,12 @@ from .bootstrap import (
     replicated,
 )  # fmt: skip
 from .coefficients import BUDGET, COEFFICIENTS, CORRELATIONS, Coefficient, Correlation, quotient
-from .pairs import Codes, Floats, Pairs, paired
+from .pairs import Codes, Floats, PairTable, Two, table_of, tables
 from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
 from .system import system_level
+
+MOST_NUMBERS = 2**25  # of tables of pairs that are held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class Ceiling:
 class Rater:
     """One against the mean of the others: what is found at each level, and of which documents."""
 
-    levels: tuple[Estimate, ...]
+    levels: tuple[Estimates, ...]
     documents: Codes
     systems: int
 
@@ -90,10 +91,9 @@ class Rater:
         """(levels, coefficients, resamples)"""
         once = np.ones((len(drawn), self.systems))
         draws = Draws(documents=drawn[:, self.documents], systems=once)
-        return np.stack([level.replicate(draws) for level in self.levels])
+        return np.stack([level.replicate(draws)[0] for level in self.levels])
 
 
-@on_one_thread
 def agreements(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike, *,
     coefficients: Sequence[Coefficient] = COEFFICIENTS, resample: Resampled = "documents",
@@ -105,14 +105,48 @@ def agreements(
 
     documents, systems: integer codes; scores: NaN where unscored; human: NaN where unrated.
     """
-    pairs = paired(documents, systems, scores, human)
-    estimates = all_levels(pairs, seed, resample, accuracy="accuracy" in coefficients)
-    replicates = _replicates(pairs, estimates, resample, resamples, seed)
-    return [
-        _agreement(estimate, values, coefficient, pairs.exponent)
-        for estimate, values in zip(estimates, replicates, strict=True)
-        for coefficient in coefficients
-    ]
+    (found,) = comparisons(
+        documents, systems, [scores, human], [(0, 1)],
+        coefficients=coefficients, resample=resample, resamples=resamples, seed=seed,
+    )  # fmt: skip
+    return found
+
+
+@on_one_thread
+def comparisons(
+    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
+    compared: Sequence[Two], *,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS, resample: Resampled = "documents",
+    resamples: int = 1000, seed: int = 0,
+) -> list[list[Agreement]]:  # fmt: skip
+    """The agreements of each two columns, scores and ratings, as if found one by one.
+
+    What is known of a column, and the resamples, are shared by all comparisons of the same
+    candidates, so that many take little longer than one.
+    """
+    found: dict[int, list[Agreement]] = {}
+    accuracy = "accuracy" in coefficients
+    for places, table in tables(documents, systems, columns, compared):
+        at = iter(places)
+        for part in table.parts(_at_once(table, resample)):
+            estimates = all_levels(part, seed, resample, accuracy=accuracy)
+            replicates = _replicates(part, estimates, resample, resamples, seed)
+            for one in range(len(part.compared)):
+                found[next(at)] = [
+                    _agreement(estimate, one, values[one], coefficient, part)
+                    for estimate, values in zip(estimates, replicates, strict=True)
+                    for coefficient in coefficients
+                ]
+    return [found[place] for place in range(len(compared))]
+
+
+def _at_once(table: PairTable, resample: Resampled) -> int:
+    """So many comparisons that their tables of pairs of candidates and of groups fit in memory."""
+    shape = table.document_count, table.system_count
+    candidates = min(table.documents.size, MAX_POOLED)
+    groups = {"documents": shape[0], "systems": shape[1], "both": candidates}[resample]
+    numbers = candidates**2 // 8 + 2 * min(groups, candidates) ** 2
+    return max(1, MOST_NUMBERS // max(1, numbers))
 
 
 def among(
@@ -128,58 +162,63 @@ def among(
     Axes that cannot be told apart measure one thing under two names.
     """
 
-    found = partial(
-        agreements, documents, systems, coefficients=CORRELATIONS, resamples=resamples, seed=seed
-    )
+    columns, compared = list(values.values()), list(combinations(range(len(values)), 2))
+    found = comparisons(
+        documents, systems, columns, compared,
+        coefficients=CORRELATIONS, resamples=resamples, seed=seed,
+    )  # fmt: skip
     return [
         AxisPair(axis, other, a.level, a.coefficient, a.value, a.low, a.high, a.n, a.sampled)
-        for axis, other in combinations(values, 2)
-        for a in found(scores=values[axis], human=values[other])
+        for (axis, other), agreed in zip(combinations(values, 2), found, strict=True)
+        for a in agreed
     ]
 
 
 def all_levels(
-    pairs: Pairs, seed: int, resample: Resampled = "documents", *, accuracy: bool
-) -> tuple[Estimate, ...]:
+    table: PairTable, seed: int, resample: Resampled = "documents", *, accuracy: bool
+) -> tuple[Estimates, ...]:
     """In the order of LEVELS."""
     return (
-        sample_level(pairs, resample, accuracy=accuracy),
-        system_level(pairs, accuracy=accuracy),
-        summary_level(pairs, seed, resample, accuracy=accuracy),
+        sample_level(table, resample, accuracy=accuracy),
+        system_level(table, accuracy=accuracy),
+        summary_level(table, seed, resample, accuracy=accuracy),
     )
 
 
 def _replicates(
-    pairs: Pairs, estimates: Sequence[Estimate], resample: Resampled, resamples: int, seed: int
+    table: PairTable, estimates: Sequence[Estimates], resample: Resampled, resamples: int, seed: int
 ) -> Floats:
-    """(levels, coefficients, resamples): every level sees the same resamples."""
-    shape = pairs.document_count, pairs.system_count
+    """(levels, comparisons, coefficients, resamples): every level sees the same resamples."""
+    shape = table.document_count, table.system_count
     fewest = {"documents": shape[0], "systems": shape[1], "both": min(shape)}[resample]
     if fewest < 2 or resamples < 1:
-        return np.full((len(estimates), len(COEFFICIENTS), 1), np.nan)
-    block = max(1, BUDGET // max(*shape, min(pairs.documents.size, MAX_POOLED)))
+        return np.full((len(estimates), *estimates[0].values.shape, 1), np.nan)
+    pooled = min(table.documents.size, MAX_POOLED) * len(table.values)
+    block = max(1, 2 * BUDGET // max(*shape, pooled))
 
     def replicate(draws: Draws) -> Floats:
         return np.stack([estimate.replicate(draws) for estimate in estimates])
 
     blocks = drawn(shape, resample, resamples, seed, block)
-    return np.concatenate([replicate(draws) for draws in blocks], axis=2)
+    return np.concatenate([replicate(draws) for draws in blocks], axis=-1)
 
 
 def _agreement(
-    estimate: Estimate, replicates: Floats, coefficient: Coefficient, exponent: int
+    estimates: Estimates, place: int, replicates: Floats, coefficient: Coefficient, table: PairTable
 ) -> Agreement:
+    """Of one comparison at one level; `place` is that of the comparison in its table."""
     index = COEFFICIENTS.index(coefficient)
-    found = estimated(estimate.values[index], replicates[index])
-    calibrated = found[0] is not None and coefficient == "accuracy"
+    calibrated = coefficient == "accuracy" and not np.isnan(estimates.values[place, index])
+    exponent = table.exponents[table.compared[place][0]]
+    epsilon = float(estimates.epsilons[place])
     return Agreement(
-        estimate.level,
+        estimates.level,
         coefficient,
-        *found,
-        n=estimate.units[index],
-        skipped=estimate.skipped[index],
-        sampled=estimate.sampled,
-        epsilon=_unscaled(estimate.epsilon, exponent) if calibrated else None,
+        *estimated(float(estimates.values[place, index]), replicates[index]),
+        n=int(estimates.units[place, index]),
+        skipped=int(estimates.skipped[place, index]),
+        sampled=estimates.sampled,
+        epsilon=_unscaled(epsilon, exponent) if calibrated else None,
     )
 
 
@@ -228,9 +267,9 @@ def _raters(document: Codes, system: Codes, table: Floats, seed: int) -> Iterato
 
 
 def _rater(document: Codes, system: Codes, own: Floats, others: Floats, seed: int) -> Rater:
-    pairs = paired(document, system, own, others)
-    levels = all_levels(pairs, seed, accuracy=False)
-    return Rater(levels, np.unique(document), pairs.system_count)
+    table = table_of(document, system, own, others)
+    levels = all_levels(table, seed, accuracy=False)
+    return Rater(levels, np.unique(document), table.system_count)
 
 
 def _mean(found: Floats) -> Floats:
@@ -240,16 +279,16 @@ def _mean(found: Floats) -> Floats:
 
 
 def _ceiling(
-    estimates: Sequence[Estimate], coefficient: Correlation, replicates: Floats, skipped: int
+    estimates: Sequence[Estimates], coefficient: Correlation, replicates: Floats, skipped: int
 ) -> Ceiling:
     """At one level, from each rater's estimate."""
     index = COEFFICIENTS.index(coefficient)
-    values = np.array([estimate.values[index] for estimate in estimates])
+    values = np.array([estimate.values[0, index] for estimate in estimates])
     return Ceiling(
         estimates[0].level,
         coefficient,
         *estimated(float(_mean(values)), replicates[index]),
-        n=max(estimate.units[index] for estimate in estimates),
+        n=max(int(estimate.units[0, index]) for estimate in estimates),
         skipped=skipped,
         raters=int(np.count_nonzero(np.isfinite(values))),
         sampled=any(estimate.sampled for estimate in estimates),

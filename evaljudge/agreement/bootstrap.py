@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
 from .coefficients import BUDGET, quotient
-from .pairs import Floats
+from .pairs import Codes, Floats
 
 Level = Literal["sample", "system", "summary"]
 Resampled = Literal["documents", "systems", "both"]
@@ -45,15 +45,15 @@ class Draws:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a level hands to the bootstrap: its values, and how they answer to a resample."""
+class Estimates:
+    """What a level hands to the bootstrap of a table: for each comparison and coefficient."""
 
     level: Level
-    values: Floats  # one per coefficient; NaN where undefined
-    units: tuple[int, ...]  # one per coefficient: what is behind the value
-    skipped: tuple[int, ...]  # one per coefficient: what was left out
-    epsilon: float  # scaled scores no further apart are tied for `accuracy`
-    replicate: Callable[[Draws], Floats]  # (coefficients, resamples)
+    values: Floats  # (comparisons, coefficients); NaN where undefined
+    units: Codes  # likewise: what is behind the value
+    skipped: Codes  # likewise: what was left out
+    epsilons: Floats  # (comparisons): scaled scores no further apart are tied for `accuracy`
+    replicate: Callable[[Draws], Floats]  # (comparisons, coefficients, resamples)
     sampled: bool = False
 
 
@@ -63,11 +63,16 @@ def drawn(
     """At most `block` resamples at a time; `shape`: documents, systems."""
     documents = multiplicities(shape[0], resamples, seed, block)
     systems = multiplicities(shape[1], resamples, (seed, SYSTEMS), block)
-    for drawn_documents, drawn_systems in zip(documents, systems, strict=True):
-        yield Draws(
-            np.ones_like(drawn_documents) if resampled == "systems" else drawn_documents,
-            np.ones_like(drawn_systems) if resampled == "documents" else drawn_systems,
-        )
+    if resampled == "documents":
+        systems = _once(shape[1], resamples, block)
+    elif resampled == "systems":
+        documents = _once(shape[0], resamples, block)
+    yield from map(Draws, documents, systems)
+
+
+def _once(units: int, resamples: int, block: int) -> Iterator[Floats]:
+    for start in range(0, resamples, block):
+        yield np.ones((min(block, resamples - start), units))
 
 
 def multiplicities(

@@ -6,12 +6,14 @@ same balance of signs by its greatest value for lists of n with m distinct value
 one, n^2 (m - 1) / m. A vector that does not vary has no direction: NaN.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .pairs import Floats
+from .pairs import Floats, Two
 
 Coefficient = Literal["spearman", "kendall", "pearson", "kendall_c", "accuracy"]
 Correlation = Literal["spearman", "kendall", "pearson"]
@@ -30,22 +32,58 @@ def correlations(x: Floats, y: Floats) -> Floats:
     return repeated_correlations(x[None], y[None], np.ones((1, 1, x.size)))[:, 0, 0]
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Lists of scores, or of ratings, in which every value is repeated as often as it weighs."""
+
+    signs: NDArray[np.int8]  # (lists, columns, columns), of the differences
+    ranks: Floats  # (lists, resamples, columns): twice the centred mean ranks
+    squares: Floats  # (lists, resamples): of the ranks, summed
+    untied: Floats  # (lists, resamples): ordered pairs
+    distinct: Floats  # (lists, resamples): values
+    centred: Floats  # (lists, resamples, columns): values
+
+    @classmethod
+    def of(cls, x: Floats, weights: Floats) -> "Side":
+        compared = signs(x[:, :, None], x[:, None, :])
+        # Weighed sums of signs count what is above less what is below: twice the centred mean rank.
+        ranks = weights @ compared.astype(np.float64)
+        return cls(
+            signs=compared,
+            ranks=ranks,
+            squares=_whole_sums(weights * ranks**2),
+            untied=_weighed(np.abs(compared), weights),
+            distinct=_distinct(x, weights),
+            centred=_centred(x, weights),
+        )
+
+
 def row_correlations(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
     """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y.
 
     Weights, of the shape of x, are whole numbers: how often each pair is repeated.
     """
-    rows, columns = x.shape
-    repeats = np.where(np.isfinite(x), 1.0 if weights is None else weights, 0.0)
-    found = np.full((COUNT, rows), np.nan)
-    step = 1 if columns >= WIDE else max(1, BUDGET // max(1, columns**2))
+    found: Floats = column_correlations(np.stack([x, y]), [(0, 1)], weights)[0]
+    return found
+
+
+def column_correlations(
+    values: Floats, compared: Sequence[Two], weights: Floats | None = None
+) -> Floats:
+    """(comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
+    columns, rows, pairs = values.shape
+    repeats = np.where(np.isfinite(values[0]), 1.0 if weights is None else weights, 0.0)
+    found = np.full((len(compared), COUNT, rows), np.nan)
+    step = 1 if pairs >= WIDE else max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, rows, step):
         part = slice(start, start + step)
-        if columns >= WIDE:
-            times = repeats[start].astype(np.intp)
-            found[:, start] = correlations(np.repeat(x[start], times), np.repeat(y[start], times))
+        if pairs >= WIDE:
+            lists = np.repeat(values[:, start], repeats[start].astype(np.intp), axis=1)
+            for place, (one, other) in enumerate(compared):
+                found[place, :, start] = correlations(lists[one], lists[other])
         else:
-            found[:, part] = repeated_correlations(x[part], y[part], repeats[part, None])[..., 0]
+            repeated = compared_correlations(values[:, part], compared, repeats[part, None])
+            found[:, :, part] = repeated[..., 0]
     return found
 
 
@@ -54,19 +92,25 @@ def repeated_correlations(x: Floats, y: Floats, weights: Floats) -> Floats:
 
     Exactly the coefficients of the lists in which every pair is repeated as often as it weighs.
     """
-    signs_x, signs_y = _among(x), _among(y)
-    # Weighed sums of signs count what is above less what is below: twice the centred mean rank.
-    ranks_x, ranks_y = weights @ signs_x, weights @ signs_y
-    squares = _whole_sums(weights * ranks_x**2) * _whole_sums(weights * ranks_y**2)
-    spearman = ratio(_whole_sums(weights * ranks_x * ranks_y), np.sqrt(squares))
-    balance = _weighed(signs_x * signs_y, weights)
-    untied = _weighed(np.abs(signs_x), weights), _weighed(np.abs(signs_y), weights)
-    kendall = ratio(balance, np.sqrt(untied[0] * untied[1]))
-    pearson = cosine(_centred(x, weights), _centred(y, weights), weights)
+    found: Floats = compared_correlations(np.stack([x, y]), [(0, 1)], weights)[0]
+    return found
+
+
+def compared_correlations(values: Floats, compared: Sequence[Two], weights: Floats) -> Floats:
+    """(comparisons, 4, lists, resamples), likewise, from (columns, lists, pairs)."""
+    sides = [Side.of(column, weights) for column in values]
+    return np.stack([_of_sides(sides[one], sides[other], weights) for one, other in compared])
+
+
+def _of_sides(x: Side, y: Side, weights: Floats) -> Floats:
+    products = _whole_sums(weights * x.ranks * y.ranks)
+    spearman = ratio(products, np.sqrt(x.squares * y.squares))
+    balance = _weighed(x.signs * y.signs, weights)
+    kendall = ratio(balance, np.sqrt(x.untied * y.untied))
     # Centring a constant leaves rounding noise; the signs know exactly.
-    pearson = np.where(np.isnan(kendall), np.nan, pearson)
-    kendall_c = stuart(balance, weights.sum(axis=2), _distinct(x, weights), _distinct(y, weights))
-    return np.stack([spearman, kendall, pearson, kendall_c])
+    linear = np.where(np.isnan(kendall), np.nan, cosine(x.centred, y.centred, weights))
+    kendall_c = stuart(balance, weights.sum(axis=2), x.distinct, y.distinct)
+    return np.stack([spearman, kendall, linear, kendall_c])
 
 
 def spearmans(x: Floats, y: Floats) -> Floats:
@@ -90,6 +134,11 @@ def centred_ranks(values: Floats) -> Floats:
     ranks = np.empty(values.shape)
     np.put_along_axis(ranks, order, (first + last - (size - 1)) / 2, -1)
     return ranks
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """Of lists that vary."""
+    return float(cosine(x - x.mean(), y - y.mean()))
 
 
 def cosine(a: Floats, b: Floats, weights: Floats | float = 1.0) -> Floats:
@@ -123,12 +172,8 @@ def signs(x: Floats, y: Floats) -> NDArray[np.int8]:
     return compared
 
 
-def _among(x: Floats) -> Floats:
-    return signs(x[:, :, None], x[:, None, :]).astype(np.float64)
-
-
-def _weighed(table: Floats, weights: Floats) -> Floats:
-    return _whole_sums((weights @ table) * weights)
+def _weighed(table: NDArray[np.int8], weights: Floats) -> Floats:
+    return _whole_sums((weights @ table.astype(np.float64)) * weights)
 
 
 def _whole_sums(values: Floats) -> Floats:
@@ -164,5 +209,4 @@ def _sorted(x: Floats, y: Floats) -> Floats:
         stats.kendalltau(ranks_x, ranks_y, variant=variant, method="asymptotic").statistic
         for variant in ("b", "c")
     )
-    pearson = cosine(x - x.mean(), y - y.mean())
-    return np.array([spearman, kendall, pearson, kendall_c])
+    return np.array([spearman, kendall, pearson(x, y), kendall_c])

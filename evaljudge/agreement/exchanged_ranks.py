@@ -96,12 +96,15 @@ class Linear:
     """What each row comes to, as a function of what is swapped."""
 
     changes: sparse.csr_array  # (rows, candidates)
-    unswapped: Floats
+    unswapped: NDArray[Any]
+
+    def within(self, precision: type) -> "Linear":
+        return Linear(self.changes.astype(precision), self.unswapped.astype(precision))
 
     def after(self, swaps: NDArray[Any]) -> NDArray[Any]:
-        """(rows, exchanges) from (candidates, exchanges), in the precision of `swaps`."""
-        found: NDArray[Any] = self.changes.astype(swaps.dtype) @ swaps
-        found += self.unswapped.astype(swaps.dtype)[:, None]
+        """(rows, exchanges) from (candidates, exchanges)."""
+        found: NDArray[Any] = self.changes @ swaps
+        found += self.unswapped[:, None]
         return found
 
 
@@ -123,17 +126,19 @@ def spearman_exchanged(
     precision = np.float32 if largest < EXACT else np.float64
     earlier = (np.cumsum(runs.sizes) - runs.sizes)[runs.list_of_block, None]  # in earlier lists
     whole, moved = _other(runs, h, count, rank)
-    below: NDArray[Any] = triangle.astype(precision)
+    below: NDArray[Any] = np.vstack([triangle, np.ones(runs.rows)]).astype(precision)
+    linears = count.within(precision), rank.within(precision)
     correlate = _correlate(runs, [float((ranked[at] ** 2).sum()) for at in lists])
 
     def of_both(swapped: Swapped) -> tuple[Floats, Floats]:
         swaps = np.ascontiguousarray(swapped.T, dtype=precision)
         shape = *in_block.shape, len(swapped)
-        counts, ranks = (linear.after(swaps).reshape(shape) for linear in (count, rank))
-        inside: Floats = np.einsum("bre,bre->be", ranks, below @ counts)
-        of_block = counts.sum(axis=1, dtype=np.float64)
+        counts, ranks = (linear.after(swaps).reshape(shape) for linear in linears)
+        reached = below @ counts
+        inside: Floats = np.einsum("bre,bre->be", ranks, reached[:, :-1])
+        of_block = reached[:, -1].astype(np.float64)
         smaller = np.cumsum(of_block, axis=0) - of_block - earlier
-        crossing = 2 * ranks.sum(axis=1, dtype=np.float64) * smaller
+        crossing = 2 * (below[-1:] @ ranks)[:, 0] * smaller
         products = np.add.reduceat(inside + crossing, runs.first_blocks, axis=0)
         others = whole - moved.after(swaps.astype(np.float64)) + products
         return correlate(products, others, counts.reshape(-1, len(swapped)))

@@ -1,17 +1,20 @@
-"""The candidates that have both a score and a rating, in one fixed order.
+"""The candidates that have both a score and a rating, in one fixed order: a pair each.
 
 documents [7, 7, 9]  systems [0, 1, 0]  scores [.2, nan, .4]  human [3, 4, 5]
 -> documents [0, 1]  systems [0, 0]  scores [.4, .8]  human [.375, .625], one unscored
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Two = tuple[int, int]
+"""A column of scores and one of ratings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,91 @@ def paired(documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: A
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """Columns of scores and of ratings of the same candidates, and which of them are compared.
+
+    Sorted by document; codes run from 0 without gaps.
+    """
+
+    documents: Codes
+    systems: Codes
+    values: Floats  # (columns, candidates), divided by 2 to the power of `exponents`
+    compared: tuple[Two, ...]
+    document_count: int
+    system_count: int
+    lost_documents: int  # without a pair
+    lost_systems: int  # without a pair
+    unscored: tuple[int, ...]  # of each comparison: rated candidates without a score
+    exponents: tuple[int, ...]
+
+    def parts(self, most: int) -> "Iterator[PairTable]":
+        """At most so many comparisons at a time, with the columns that they need."""
+        for start in range(0, len(self.compared), most):
+            some = self.compared[start : start + most]
+            kept = sorted({column for two in some for column in two})
+            yield replace(
+                self,
+                values=self.values[kept],
+                compared=tuple((kept.index(one), kept.index(other)) for one, other in some),
+                unscored=self.unscored[start : start + most],
+                exponents=tuple(self.exponents[column] for column in kept),
+            )
+
+
+def tables(
+    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike], compared: Sequence[Two]
+) -> Iterator[tuple[list[int], PairTable]]:
+    """Comparisons of the same candidates share a table: (places in `compared`, table)."""
+    codes = np.asarray(documents), np.asarray(systems)
+    given = [np.asarray(column, dtype=np.float64) for column in columns]
+    if len({column.shape for column in (*codes, *given)}) > 1 or codes[0].ndim != 1:
+        raise ValueError("documents, systems, scores and human must be lists of one length")
+    present = [np.isfinite(column) for column in given]
+    alike: defaultdict[bytes, list[int]] = defaultdict(list)
+    for place, (one, other) in enumerate(compared):
+        alike[np.packbits(present[one] & present[other]).tobytes()].append(place)
+    for places in alike.values():
+        some = [compared[place] for place in places]
+        both = present[some[0][0]] & present[some[0][1]]
+        unscored = [int(present[human].sum() - both.sum()) for _, human in some]
+        yield places, _table(codes, given, some, both, unscored)
+
+
+def _table(
+    codes: tuple[Codes, Codes], given: Sequence[Floats], compared: Sequence[Two],
+    both: NDArray[np.bool_], unscored: Sequence[int],
+) -> PairTable:  # fmt: skip
+    names = list(dict.fromkeys(column for two in compared for column in two))
+    documents, systems = (column[both] for column in codes)
+    values = np.stack([given[name][both] for name in names])
+    # A total order, so that permuting the rows cannot change even the last bit of a sum.
+    order = np.lexsort([*values[::-1], systems, documents])
+    kept_documents, document_codes = np.unique(documents[order], return_inverse=True)
+    kept_systems, system_codes = np.unique(systems[order], return_inverse=True)
+    exponents = [exponent_of(column) for column in values]
+    return PairTable(
+        documents=document_codes,
+        systems=system_codes,
+        values=np.ldexp(values[:, order], -np.array(exponents)[:, None]),
+        compared=tuple((names.index(one), names.index(other)) for one, other in compared),
+        document_count=kept_documents.size,
+        system_count=kept_systems.size,
+        lost_documents=np.unique(codes[0]).size - kept_documents.size,
+        lost_systems=np.unique(codes[1]).size - kept_systems.size,
+        unscored=tuple(unscored),
+        exponents=tuple(exponents),
+    )
+
+
+def table_of(
+    documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike
+) -> PairTable:
+    """Of a single comparison."""
+    ((_, table),) = tables(documents, systems, [scores, human], [(0, 1)])
+    return table
+
+
 def exponent_of(values: Floats) -> int:
     """Values divided by two to this power do not exceed 1: exact, and squares cannot overflow."""
     largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
@@ -68,19 +156,11 @@ class Stack:
     """Documents with equally many pairs, one per row, so that they are computed at once."""
 
     documents: Codes
-    systems: Codes
     scores: Floats
     human: Floats
 
-    def parts(self, rows: int) -> "Iterator[Stack]":
-        for start in range(0, self.documents.size, rows):
-            part = slice(start, start + rows)
-            yield Stack(
-                self.documents[part], self.systems[part], self.scores[part], self.human[part]
-            )
 
-
-def stacked(pairs: Pairs) -> Iterator[tuple[Codes, Codes]]:
+def stacked(pairs: Pairs | PairTable) -> Iterator[tuple[Codes, Codes]]:
     """Documents with equally many pairs, and the places of these: (documents, pairs)."""
     sizes = np.bincount(pairs.documents, minlength=pairs.document_count)
     starts = np.cumsum(sizes) - sizes
@@ -89,8 +169,6 @@ def stacked(pairs: Pairs) -> Iterator[tuple[Codes, Codes]]:
         yield chosen, starts[chosen, None] + np.arange(size)
 
 
-def stacks(pairs: Pairs, widest: float = np.inf) -> Iterator[Stack]:
-    """All documents, or those with at most `widest` pairs."""
+def stacks(pairs: Pairs) -> Iterator[Stack]:
     for chosen, cells in stacked(pairs):
-        if cells.shape[1] <= widest:
-            yield Stack(chosen, pairs.systems[cells], pairs.scores[cells], pairs.human[cells])
+        yield Stack(chosen, pairs.scores[cells], pairs.human[cells])

@@ -12,18 +12,19 @@ list with repetitions. Candidates that are always drawn together (those of a doc
 documents are resampled) are one group.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import calibrated, pair_orders, share
-from .bootstrap import Draws, Estimate, Resampled
-from .coefficients import correlations, cosine, ratio, stuart
-from .pairs import Codes, Floats, Pairs
+from .accuracy import Ordering, calibrated, share
+from .bootstrap import Draws, Estimates, Resampled
+from .coefficients import COEFFICIENTS, correlations, pearson, ratio, signs, stuart
+from .pairs import Codes, Floats, Pairs, PairTable, Two
 
+PEARSON = COEFFICIENTS.index("pearson")
 MAX_POOLED = 4000  # candidates: tau and accuracy in a resample need every pair of them
 
 
@@ -32,13 +33,12 @@ class WeightedRanks:
     """Of values [5 7 7], each drawn once: ranks [-2 1 1], 4 ordered pairs untied, 2 distinct."""
 
     ranks: Floats  # (resamples, candidates): twice the mean rank, centred
-    squares: Floats  # of the ranks, summed
     untied: Floats  # ordered pairs
     distinct: Floats  # values drawn
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Levels:
     """Scores or ratings, of which the distinct ones are levels."""
 
     values: Floats
@@ -46,7 +46,7 @@ class Side:
     counts: sparse.csr_array  # (groups, levels)
 
     @classmethod
-    def of(cls, values: Floats, groups: Codes) -> "Side":
+    def of(cls, values: Floats, groups: Codes) -> "Levels":
         distinct, levels = np.unique(values, return_inverse=True)
         cells, shape = (groups, levels), (int(groups[-1]) + 1, distinct.size)
         return cls(values, levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
@@ -63,7 +63,6 @@ class Side:
         ranks = 2.0 * np.cumsum(times, axis=1) - times - sizes[:, None]
         return WeightedRanks(
             ranks=ranks[:, self.levels],
-            squares=(times * ranks**2).sum(axis=1),
             untied=sizes**2 - (times**2).sum(axis=1),
             distinct=(times > 0).sum(axis=1).astype(np.float64),
         )
@@ -74,37 +73,46 @@ class Pool:
     groups: Codes  # each candidate's
     documents: Codes  # each group's, and where groups are not of one document, its first
     systems: Codes
-    scores: Side
-    human: Side
-    concordance: Floats  # (groups, groups): concordant less discordant pairs of candidates
-    agreement: (
-        Floats | None
-    )  # likewise: pairs on which scorer and people agree, epsilon being fixed
-    epsilon: float  # NaN where accuracy was not asked for
+    columns: tuple[Levels, ...]
+    compared: tuple[Two, ...]
+    concordance: Floats  # (comparisons, groups, groups): concordant less discordant pairs
+    agreement: Floats | None  # likewise: pairs on which both agree, epsilon being fixed
+    epsilons: Floats  # (comparisons); NaN where accuracy was not asked for
 
 
 def summary_level(
-    pairs: Pairs, seed: int, resampled: Resampled = "documents", *, accuracy: bool = True
-) -> Estimate:
+    table: PairTable, seed: int, resampled: Resampled = "documents", *, accuracy: bool = True
+) -> Estimates:
     """Without `accuracy`, its value is NaN."""
-    chosen = sampled_documents(pairs, seed)
-    pooled = pool(pairs, chosen, resampled, accuracy=accuracy) if chosen.size else None
-    once = Draws(np.ones((1, pairs.document_count)), np.ones((1, pairs.system_count)))
-    agreed = pooled_coefficients(pooled, once)[-1, 0] if pooled and accuracy else np.nan
-    values = np.append(correlations(pairs.scores, pairs.human), agreed)
-    whole = pairs.documents.size
-    return Estimate(
+    chosen = sampled_documents(table, seed)
+    once = Draws(np.ones((1, table.document_count)), np.ones((1, table.system_count)))
+    pooled = pool(table, chosen, resampled, accuracy=accuracy) if chosen.size else None
+    values = np.full((len(table.compared), len(COEFFICIENTS)), np.nan)
+    if pooled:
+        values = pooled_coefficients(pooled, once)[..., 0]
+    centre = values.copy()
+    sampled = chosen.size < table.document_count
+    for place, (one, other) in enumerate(table.compared):
+        x, y = table.values[one], table.values[other]
+        if sampled:
+            values[place, :-1] = correlations(x, y)
+        elif not np.isnan(values[place, PEARSON]):
+            # In the table's order, so that no bit depends on what is resampled.
+            values[place, PEARSON] = pearson(x, y)
+    units = np.full(values.shape, table.documents.size)
+    units[:, -1] = pooled.groups.size if pooled else 0
+    return Estimates(
         level="summary",
         values=values,
-        units=(whole, whole, whole, whole, pooled.groups.size if pooled else 0),
-        skipped=(pairs.unscored,) * len(values),
-        epsilon=pooled.epsilon if pooled else np.nan,
-        replicate=_replicate(pooled, values, chosen.size, once),
-        sampled=chosen.size < pairs.document_count,
+        units=units,
+        skipped=np.repeat(np.array(table.unscored)[:, None], len(COEFFICIENTS), axis=1),
+        epsilons=pooled.epsilons if pooled else np.full(len(values), np.nan),
+        replicate=_replicate(pooled, values, centre, chosen.size, once),
+        sampled=sampled,
     )
 
 
-def sampled_documents(pairs: Pairs, seed: int) -> Codes:
+def sampled_documents(pairs: Pairs | PairTable, seed: int) -> Codes:
     """All documents, or as many random ones as hold at most MAX_POOLED candidates."""
     if pairs.documents.size <= MAX_POOLED:
         return np.arange(pairs.document_count)
@@ -115,88 +123,122 @@ def sampled_documents(pairs: Pairs, seed: int) -> Codes:
 
 
 def _replicate(
-    pooled: Pool | None, values: Floats, chosen: int, once: Draws
+    pooled: Pool | None, values: Floats, centre: Floats, chosen: int, once: Draws
 ) -> Callable[[Draws], Floats]:
-    """`once`: every document and every system, as they are."""
+    """`once`: every document and every system, as they are; `centre`: what the sample then says."""
     documents = once.documents.size
     if pooled is None or chosen < min(2, documents):
-        return lambda draws: np.full((len(values), len(draws)), np.nan)
+        return lambda draws: np.full((*values.shape, len(draws)), np.nan)
     if chosen == documents:
         return lambda draws: pooled_coefficients(pooled, draws)
     # A mean over documents varies as one over the root of their number; accuracy is the sample's.
-    narrowing = np.full((len(values), 1), np.sqrt(chosen / documents))
+    narrowing = np.full((len(COEFFICIENTS), 1), np.sqrt(chosen / documents))
     narrowing[-1] = 1.0
-    centre = pooled_coefficients(pooled, once)
 
     def around_exact(draws: Draws) -> Floats:
         # A resample of all documents, restricted to the chosen ones, is a resample of those.
         found = pooled_coefficients(pooled, draws)
         by_systems = pooled_coefficients(pooled, replace(draws, documents=once.documents))
-        spread = by_systems - centre + narrowing * (found - by_systems)
-        moved: Floats = np.clip(values[:, None] + spread, -1.0, 1.0)
+        spread = by_systems - centre[..., None] + narrowing * (found - by_systems)
+        moved: Floats = np.clip(values[..., None] + spread, -1.0, 1.0)
         return moved
 
     return around_exact
 
 
 def pool(
-    pairs: Pairs, chosen: Codes, resampled: Resampled = "documents", *, accuracy: bool = True
+    table: PairTable, chosen: Codes, resampled: Resampled = "documents", *, accuracy: bool = True
 ) -> Pool:
     """The candidates of the chosen documents."""
-    kept = np.flatnonzero(np.isin(pairs.documents, chosen))
-    codes = _drawn_together(pairs, resampled)[kept]
+    kept = np.flatnonzero(np.isin(table.documents, chosen))
+    codes = _drawn_together(table, resampled)[kept]
     kept = kept[np.argsort(codes, kind="stable")]
     _, first, groups = np.unique(np.sort(codes), return_index=True, return_inverse=True)
-    x, y = pairs.scores[kept], pairs.human[kept]
-    orders = pair_orders(x, y)
-    epsilon = calibrated([orders.gaps()]) if accuracy else np.nan
+    values = table.values[:, kept]
+    epsilons = np.full(len(table.compared), np.nan)
+    agreement = None
+    if accuracy:
+        epsilons, agreement = _agreement(values, table.compared, groups)
     return Pool(
         groups=groups,
-        documents=pairs.documents[kept][first],
-        systems=pairs.systems[kept][first],
-        scores=Side.of(x, groups),
-        human=Side.of(y, groups),
-        concordance=_by_group(groups, orders.balance()),
-        agreement=_by_group(groups, orders.agreeing(epsilon)) if accuracy else None,
-        epsilon=epsilon,
+        documents=table.documents[kept][first],
+        systems=table.systems[kept][first],
+        columns=tuple(Levels.of(column, groups) for column in values),
+        compared=table.compared,
+        concordance=_concordance(values, table.compared, groups),
+        agreement=agreement,
+        epsilons=epsilons,
     )
 
 
+def _concordance(values: Floats, compared: Sequence[Two], groups: Codes) -> Floats:
+    """(comparisons, groups, groups)"""
+    ordered = [signs(column[:, None], column) for column in values]
+    return np.stack([_by_group(groups, ordered[x] * ordered[y]) for x, y in compared])
+
+
+def _agreement(values: Floats, compared: Sequence[Two], groups: Codes) -> tuple[Floats, Floats]:
+    """Of each comparison: the epsilon, and the pairs on which both agree, by groups."""
+    orders = [Ordering.of(column) for column in values]
+    halves = [order.halved() for order in orders]
+    epsilons = np.array([calibrated([halves[x].gaps(halves[y])]) for x, y in compared])
+    agreeing = (
+        orders[x].agreeing(orders[y], epsilon).view(np.int8)
+        for (x, y), epsilon in zip(compared, epsilons, strict=True)
+    )
+    return epsilons, np.stack([_by_group(groups, one) for one in agreeing])
+
+
 def pooled_coefficients(pool: Pool, draws: Draws) -> Floats:
-    """(5, resamples)."""
+    """(comparisons, 5, resamples)."""
     # What is not resampled was drawn once throughout.
     weights = draws.documents[:, pool.documents] * draws.systems[:, pool.systems]
     drawn = weights[:, pool.groups]
     sizes = drawn.sum(axis=1)
-    x, y = pool.scores.ranked(weights, sizes), pool.human.ranked(weights, sizes)
-    balance = _weighed(pool.concordance, weights)
-    kendall = ratio(balance, np.sqrt(x.untied * y.untied))
-    products = np.einsum("rc,rc,rc->r", drawn, x.ranks, y.ranks)
-    spearman = ratio(products, np.sqrt(x.squares * y.squares))
-    pearson = cosine(pool.scores.centred(drawn), pool.human.centred(drawn), drawn)
-    # Centring a constant leaves rounding noise; counting its ties does not.
-    pearson = np.where(np.isnan(kendall), np.nan, pearson)
-    kendall_c = stuart(balance, sizes, x.distinct, y.distinct)
-    accuracy = np.full(sizes.shape, np.nan)
-    if pool.agreement is not None:
-        accuracy = share(_weighed(pool.agreement, weights), sizes)
-    return np.stack([spearman, kendall, pearson, kendall_c, accuracy])
+    ranked = [column.ranked(weights, sizes) for column in pool.columns]
+    ranks = _products(np.stack([column.ranks for column in ranked], axis=1), drawn)
+    values = _products(np.stack([c.centred(drawn) for c in pool.columns], axis=1), drawn)
+    found = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
+    for place, (one, other) in enumerate(pool.compared):
+        x, y = ranked[one], ranked[other]
+        balance = _weighed(pool.concordance[place], weights)
+        kendall = ratio(balance, np.sqrt(x.untied * y.untied))
+        # Centring a constant leaves rounding noise; counting its ties does not.
+        linear = np.where(np.isnan(kendall), np.nan, _cosine(values, one, other))
+        kendall_c = stuart(balance, sizes, x.distinct, y.distinct)
+        found[place, :-1] = _cosine(ranks, one, other), kendall, linear, kendall_c
+        if pool.agreement is not None:
+            found[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
+    return found
 
 
-def _drawn_together(pairs: Pairs, resampled: Resampled) -> Codes:
+def _products(columns: Floats, weights: Floats) -> Floats:
+    """Of every two columns, (resamples, columns, columns), from (resamples, columns, candidates)
+    and how often each candidate was drawn."""
+    sums: Floats = (columns * weights[:, None]) @ columns.swapaxes(1, 2)
+    return sums
+
+
+def _cosine(products: Floats, one: int, other: int) -> Floats:
+    lengths = products[:, one, one] * products[:, other, other]
+    return ratio(products[:, one, other], np.sqrt(lengths))
+
+
+def _drawn_together(table: PairTable, resampled: Resampled) -> Codes:
     if resampled == "documents":
-        return pairs.documents
-    return pairs.systems + (pairs.documents * pairs.system_count if resampled == "both" else 0)
+        return table.documents
+    return table.systems + (table.documents * table.system_count if resampled == "both" else 0)
 
 
-def _by_group(groups: Codes, table: NDArray[np.int8] | NDArray[np.bool_]) -> Floats:
+def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
     """What pairs of candidates, sorted by group, come to for every two groups.
 
     groups [0 0 1], concordant pairs (0, 2) and (1, 2) -> [[0 2] [2 0]]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    columns = np.add.reduceat(table, starts, axis=1, dtype=np.float64)
-    sums: Floats = np.add.reduceat(columns, starts, axis=0)
+    largest = int(np.bincount(groups).max())
+    rows = np.add.reduceat(pairs, starts, axis=0, dtype=np.min_scalar_type(-1 - largest))
+    sums: Floats = np.add.reduceat(rows, starts, axis=1, dtype=np.float64)
     return sums
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import MAX_COMPARED, calibrated, pair_orders, row_accuracies
-from .bootstrap import Draws, Estimate
-from .coefficients import COEFFICIENTS, quotient, row_correlations
-from .pairs import Floats, Pairs
+from .accuracy import MAX_COMPARED, Ordering, accuracies, calibrated
+from .bootstrap import Draws, Estimates
+from .coefficients import COEFFICIENTS, column_correlations, quotient
+from .pairs import Floats, Pairs, PairTable
 
 ROUNDING = 1e-12  # standard scores that differ by less are equal
 ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are tied
@@ -16,7 +16,7 @@ ROUNDING_BITS = 40  # two means that agree in so many bits (a part in 10^12) are
 
 @dataclass(frozen=True, slots=True)
 class SystemSums:
-    """One side (scores or ratings), summed for each document and system: a sparse table."""
+    """A column, summed for each document and system: a sparse table."""
 
     table: sparse.csr_array
     typical: Floats  # each system's mean magnitude: what rounding errors are relative to
@@ -26,30 +26,37 @@ class SystemSums:
         return settled_means(quotient(weights @ self.table, drawn), self.typical)
 
 
-def system_level(pairs: Pairs, *, accuracy: bool = True) -> Estimate:
+def system_level(table: PairTable, *, accuracy: bool = True) -> Estimates:
     """Without `accuracy`, its value is NaN."""
-    scores, human = _sums(pairs, pairs.scores), _sums(pairs, pairs.human)
-    counts = _table(pairs, np.ones(pairs.documents.size))
+    sums = [_sums(table, column) for column in table.values]
+    counts = _by_document(table, np.ones(table.documents.size))
+    compared = table.compared
 
-    def means(weights: Floats) -> tuple[Floats, Floats]:
+    def means(weights: Floats) -> Floats:
+        """(columns, resamples, systems)"""
         drawn = weights @ counts
-        return scores.means(drawn, weights), human.means(drawn, weights)
+        return np.stack([side.means(drawn, weights) for side in sums])
 
     def replicate(draws: Draws) -> Floats:
-        """(5, resamples): a system that a resample lacks is absent from its row."""
-        x, y = means(draws.documents)
-        weights = np.where(np.isfinite(x), draws.systems, 0.0)
-        correlations = row_correlations(x, y, draws.systems)
-        return np.vstack([correlations, row_accuracies(x, y, weights, epsilon)])
+        """(comparisons, 5, resamples): a system that a resample lacks is absent from its row."""
+        values = means(draws.documents)
+        weights = np.where(np.isfinite(values[0]), draws.systems, 0.0)
+        correlations = column_correlations(values, compared, draws.systems)
+        accurate = accuracies(values, compared, weights[:, None], epsilons)
+        return np.concatenate([correlations, accurate[:, None, :, 0]], axis=1)
 
-    once = Draws(np.ones((1, pairs.document_count)), np.ones((1, pairs.system_count)))
-    epsilon = _epsilon(*means(once.documents)) if accuracy else np.nan
-    return Estimate(
+    once = Draws(np.ones((1, table.document_count)), np.ones((1, table.system_count)))
+    epsilons = np.full(len(compared), np.nan)
+    if accuracy and table.system_count <= MAX_COMPARED:
+        orders = [Ordering.of(side).halved() for side in means(once.documents)[:, 0]]
+        epsilons = np.array([calibrated([orders[x].gaps(orders[y])]) for x, y in compared])
+    shape = len(compared), len(COEFFICIENTS)
+    return Estimates(
         level="system",
-        values=replicate(once)[:, 0],
-        units=(pairs.system_count,) * len(COEFFICIENTS),
-        skipped=(pairs.lost_systems,) * len(COEFFICIENTS),
-        epsilon=epsilon,
+        values=replicate(once)[..., 0],
+        units=np.full(shape, table.system_count),
+        skipped=np.full(shape, table.lost_systems),
+        epsilons=epsilons,
         replicate=replicate,
     )
 
@@ -61,21 +68,15 @@ def settled_means(means: Floats, typical: Floats) -> Floats:
     return np.where(np.abs(means) < np.ldexp(typical, -ROUNDING_BITS), 0.0, rounded)
 
 
-def _epsilon(scores: Floats, human: Floats) -> float:
-    if scores.size > MAX_COMPARED:
-        return np.nan
-    return calibrated([pair_orders(scores[0], human[0]).gaps()])
+def _sums(table: PairTable, values: Floats) -> SystemSums:
+    counts = np.bincount(table.systems, minlength=table.system_count)
+    totals = np.bincount(table.systems, weights=np.abs(values), minlength=table.system_count)
+    return SystemSums(_by_document(table, values), totals / counts)
 
 
-def _sums(pairs: Pairs, values: Floats) -> SystemSums:
-    counts = np.bincount(pairs.systems, minlength=pairs.system_count)
-    totals = np.bincount(pairs.systems, weights=np.abs(values), minlength=pairs.system_count)
-    return SystemSums(_table(pairs, values), totals / counts)
-
-
-def _table(pairs: Pairs, values: Floats) -> sparse.csr_array:
-    shape = (pairs.document_count, pairs.system_count)
-    return sparse.csr_array((values, (pairs.documents, pairs.systems)), shape=shape)
+def _by_document(table: PairTable, values: Floats) -> sparse.csr_array:
+    shape = (table.document_count, table.system_count)
+    return sparse.csr_array((values, (table.documents, table.systems)), shape=shape)
 
 
 def system_means(pairs: Pairs, values: Floats) -> Floats:

@@ -23,10 +23,10 @@ from evaljudge.agreement import (
     LabelAgreement,
     Standing,
     against_best,
-    agreements,
     among,
     ceiling,
     cohen_kappa,
+    comparisons,
     krippendorff_alpha,
 )
 from evaljudge.agreement.rated import Floats, Rated
@@ -80,12 +80,20 @@ def too_few_permutations(rated: Rated, how: AgreementConfig) -> list[str]:
 
 
 def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[Agreement]:
-    rows = rated.documents, rated.systems
-    for (scorer, axis), column in rated.scores.items():
-        for human, ratings in sorted(rated.human.items()):
-            if axis in (human, ANY_AXIS):
-                for one in agreements(*rows, column, ratings, resample=how.resample, **drawn):
-                    yield replace(one, scorer=scorer, axis=human)
+    keys, axes = list(rated.scores), sorted(rated.human)
+    columns = [*rated.scores.values(), *(rated.human[human] for human in axes)]
+    meeting = [
+        (place, len(keys) + number)
+        for place, (_, axis) in enumerate(keys)
+        for number, human in enumerate(axes)
+        if axis in (human, ANY_AXIS)
+    ]
+    found = comparisons(
+        rated.documents, rated.systems, columns, meeting, resample=how.resample, **drawn
+    )
+    for (place, number), agreed in zip(meeting, found, strict=True):
+        for one in agreed:
+            yield replace(one, scorer=keys[place][0], axis=axes[number - len(keys)])
 
 
 def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[Standing]:

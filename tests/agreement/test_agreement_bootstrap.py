@@ -9,7 +9,7 @@ from scipy import stats
 
 from evaljudge.agreement import MAX_COMPARED, MAX_POOLED, Resampled, agreements
 from evaljudge.agreement.bootstrap import Draws, drawn, interval, multiplicities
-from evaljudge.agreement.pairs import Floats, paired
+from evaljudge.agreement.pairs import Floats, table_of
 from evaljudge.agreement.summary import pool, pooled_coefficients, sampled_documents
 
 
@@ -32,10 +32,10 @@ def test_a_resample_draws_as_many_documents_as_there_are() -> None:
 
 def test_a_resample_of_equal_scores_is_undefined_though_their_mean_rounds() -> None:
     scores, human = [0.1, 0.1, 0.1, 0.5], [1.0, 2.0, 3.0, 3.0]
-    pairs = paired([0, 0, 0, 1], [0, 1, 2, 0], scores, human)
+    pairs = table_of([0, 0, 0, 1], [0, 1, 2, 0], scores, human)
     only_the_first = np.array([[float(times), 0.0] for times in range(1, 20)])
     draws = Draws(only_the_first, np.ones((19, 3)))
-    replicate = pooled_coefficients(pool(pairs, np.arange(2)), draws)
+    replicate = pooled_coefficients(pool(pairs, np.arange(2)), draws)[0]
     assert np.isnan(replicate[:-1]).all()
 
 
@@ -66,12 +66,12 @@ def test_interval(values: list[float], expected: tuple[float | None, float | Non
 
 
 def test_at_the_limit_nothing_is_sampled() -> None:
-    pairs = paired(*long_form(MAX_POOLED // 8, 8))
+    pairs = table_of(*long_form(MAX_POOLED // 8, 8))
     assert sampled_documents(pairs, seed=0).size == pairs.document_count
 
 
 def test_above_the_limit_whole_documents_are_sampled() -> None:
-    chosen = sampled_documents(paired(*long_form(600, 8)), seed=0)
+    chosen = sampled_documents(table_of(*long_form(600, 8)), seed=0)
     assert chosen.size == MAX_POOLED // 8
     assert len(set(chosen)) == chosen.size
 
@@ -80,9 +80,9 @@ def test_above_the_limit_whole_documents_are_sampled() -> None:
 def test_a_sampled_interval_estimates_that_of_all_documents(resample: Resampled) -> None:
     columns = long_form(540, 8, apart=2.0)
     found = agreements(*columns, resample=resample, resamples=150)[-5:]
-    pairs = paired(*columns)
+    pairs = table_of(*columns)
     (draws,) = drawn((540, 8), resample, resamples=150, seed=0, block=150)
-    complete = pooled_coefficients(pool(pairs, np.arange(540), resample), draws)
+    complete = pooled_coefficients(pool(pairs, np.arange(540), resample), draws)[0]
     for one, values in zip(found, complete, strict=True):
         low, high = np.percentile(values, [2.5, 97.5])
         # Accuracy is known no better than from the sample's documents.
@@ -111,7 +111,7 @@ def test_values_of_very_many_candidates_stay_exact() -> None:
 def test_accuracy_of_very_many_candidates_is_that_of_a_sample() -> None:
     columns = long_form(900, 8)
     pooled = agreements(*columns, resamples=100)[-1]
-    chosen = np.isin(columns[0], sampled_documents(paired(*columns), seed=0))
+    chosen = np.isin(columns[0], sampled_documents(table_of(*columns), seed=0))
     alone = agreements(*(column[chosen] for column in columns), resamples=100)[-1]
     assert (pooled.value, pooled.epsilon, pooled.n) == (alone.value, alone.epsilon, MAX_POOLED)
     assert pooled.low is not None and pooled.high is not None

@@ -8,9 +8,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements
-from evaljudge.agreement.bootstrap import Draws, Estimate, drawn, interval
-from evaljudge.agreement.pairs import Pairs, paired
+from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements, comparisons
+from evaljudge.agreement.bootstrap import Draws, Estimates, drawn, interval
+from evaljudge.agreement.pairs import PairTable, table_of, tables
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
@@ -160,7 +160,7 @@ def pairs_of(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if isfinite(row[2]) and isfinite(row[3])]
 
 
-def estimates(pairs: Pairs, resample: Resampled = "documents") -> tuple[Estimate, ...]:
+def estimates(pairs: PairTable, resample: Resampled = "documents") -> tuple[Estimates, ...]:
     return sample_level(pairs, resample), system_level(pairs), summary_level(pairs, 0, resample)
 
 
@@ -183,13 +183,13 @@ def test_values(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_every_resample(seed: int, resample: Resampled) -> None:
     rows = ragged_rows(seed)
-    pairs = paired(*zip(*rows, strict=True))
+    pairs = table_of(*zip(*rows, strict=True))
     shape = pairs.document_count, pairs.system_count
     (draws,) = drawn(shape, resample, resamples=20, seed=seed, block=20)
     built = list(resampled(pairs_of(rows), draws))
     for estimate in estimates(pairs, resample):
         epsilon = best_epsilon(estimate.level, pairs_of(rows))
-        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws), strict=True):
+        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws)[0], strict=True):
             expected = [statistic(estimate.level, coefficient, one, epsilon) for one in built]
             np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -210,6 +210,48 @@ def test_intervals_end_to_end(seed: int, resample: Resampled) -> None:
 
 
 @pytest.mark.parametrize("resample", get_args(Resampled))
+@pytest.mark.parametrize("seed", range(4))
+def test_many_comparisons_at_once_are_those_of_one(seed: int, resample: Resampled) -> None:
+    """Of columns with and without gaps, and of ratings with ratings; each against the loops."""
+    rows = ragged_rows(seed)
+    documents, systems, gappy, human = zip(*rows, strict=True)
+    stream = np.random.default_rng(seed)
+    full, other = (stream.integers(1, size, len(rows)).astype(float) for size in (5, 90))
+    columns = [gappy, human, full, other, np.where(np.isnan(gappy), np.nan, other)]
+    compared = [(0, 1), (2, 1), (2, 3), (3, 2), (4, 1), (1, 4)]
+    found = comparisons(
+        documents, systems, columns, compared, resample=resample, resamples=20, seed=seed
+    )
+    for (one, two), agreed in zip(compared, found, strict=True):
+        own = list(zip(documents, systems, columns[one], columns[two], strict=True))
+        shape = [len({row[column] for row in pairs_of(own)}) for column in (0, 1)]
+        (draws,) = drawn((shape[0], shape[1]), resample, resamples=20, seed=seed, block=20)
+        built = list(resampled(pairs_of(own), draws))
+        for agreement in agreed:
+            level, coefficient = agreement.level, agreement.coefficient
+            epsilon = best_epsilon(level, pairs_of(own))
+            value = statistic(level, coefficient, pairs_of(own), epsilon)
+            values = [statistic(level, coefficient, some, epsilon) for some in built]
+            bounds = (None, None) if agreement.value is None else interval(np.array(values))
+            at = nan if agreement.value is None else agreement.value
+            assert at == pytest.approx(value, abs=1e-9, nan_ok=True)
+            assert (agreement.low, agreement.high) == pytest.approx(bounds, abs=1e-9)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_few_comparisons_at_a_time_find_the_same(most: int) -> None:
+    documents, systems, scores, human = zip(*pairs_of(ragged_rows(1)), strict=True)
+    columns = [scores, human, [-2 * score for score in scores]]
+    compared = [(0, 1), (2, 1), (0, 2), (2, 0)]
+    ((_, table),) = tables(documents, systems, columns, compared)
+    whole = [level.values for level in estimates(table)]
+    parts = [estimates(part) for part in table.parts(most)]
+    for level, values in enumerate(whole):
+        found = np.concatenate([part[level].values for part in parts])
+        np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize("resample", get_args(Resampled))
 def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> None:
     stream = np.random.default_rng(4)
     rows = [
@@ -217,15 +259,15 @@ def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> 
         for document, size in enumerate([260, 270, 2, 260])
         for system in stream.permutation(420)[:size]
     ]
-    pairs = paired(*zip(*rows, strict=True))
+    pairs = table_of(*zip(*rows, strict=True))
     shape = pairs.document_count, pairs.system_count
     (draws,) = drawn(shape, resample, resamples=1, seed=0, block=1)
     (built,) = resampled(rows, draws)
     assert len({row[1] for row in built}) >= 256
     for estimate in estimates(pairs, resample)[:2]:
         # In single precision; the next distance is further off.
-        epsilon = estimate.epsilon * 2**pairs.exponent * (1 + 1e-6) * ONE
-        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws), strict=True):
+        epsilon = estimate.epsilons[0] * 2 ** pairs.exponents[0] * (1 + 1e-6) * ONE
+        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws)[0], strict=True):
             expected = statistic(estimate.level, coefficient, built, epsilon)
             np.testing.assert_allclose(found, [expected], atol=1e-9)
 
@@ -236,4 +278,4 @@ def test_one_candidate_agrees_with_nobody() -> None:
 
 
 def test_levels_are_those_of_the_package() -> None:
-    assert tuple(one.level for one in estimates(paired([0], [0], [1.0], [1.0]))) == LEVELS
+    assert tuple(one.level for one in estimates(table_of([0], [0], [1.0], [1.0]))) == LEVELS

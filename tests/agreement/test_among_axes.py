@@ -11,7 +11,7 @@ from evaljudge.agreement import LEVELS, Coefficient, Resampled, agreements
 from evaljudge.agreement.agree import among
 from evaljudge.agreement.bootstrap import Draws
 from evaljudge.agreement.coefficients import CORRELATIONS
-from evaljudge.agreement.pairs import paired
+from evaljudge.agreement.pairs import table_of
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
@@ -49,15 +49,15 @@ def test_coefficients_not_asked_for_change_nothing(resample: Resampled) -> None:
 
 @pytest.mark.parametrize("resample", get_args(Resampled))
 def test_accuracy_is_not_computed_unasked(resample: Resampled) -> None:
-    pairs = paired(DOCUMENTS, SYSTEMS, AXES["a"], AXES["b"])
+    pairs = table_of(DOCUMENTS, SYSTEMS, AXES["a"], AXES["b"])
     draws = Draws(np.ones((1, 2)), np.ones((1, 3)))
     for estimate in (
         sample_level(pairs, resample, accuracy=False),
         system_level(pairs, accuracy=False),
         summary_level(pairs, 0, resample, accuracy=False),
     ):
-        assert np.isnan([estimate.epsilon, estimate.values[-1]]).all()
-        assert np.isnan(estimate.replicate(draws)[:, 0]).tolist() == [False] * 4 + [True]
+        assert np.isnan([estimate.epsilons[0], estimate.values[0, -1]]).all()
+        assert np.isnan(estimate.replicate(draws)[0, :, 0]).tolist() == [False] * 4 + [True]
 
 
 def test_opposite_and_constant_axes() -> None:
