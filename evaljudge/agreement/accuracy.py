@@ -8,16 +8,17 @@ epsilon of NaN means that accuracy was not asked for, or that there are too many
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .coefficients import BUDGET, quotient, signs
-from .pairs import Floats, Two
+from .pairs import Codes, Floats, Two
 
 Singles = NDArray[np.float32]
 MAX_COMPARED = 1000  # candidates of one document, or systems: every pair of them is looked at
+NEARER = np.arange(-4, 1)  # a sixteenth of the range of the scores, an eighth, ..., all
 DECIMALS = 9  # gains that agree in so many are equal, whatever the order of their sum
 
 
@@ -42,9 +43,7 @@ class Ordering:
 
     @classmethod
     def of(cls, x: Floats) -> "Ordering":
-        apart = np.empty((*x.shape, x.shape[-1]), np.float32)
-        np.subtract(x[..., None], x[..., None, :], out=apart)
-        return cls(signs(x[..., None], x[..., None, :]), np.abs(apart, out=apart))
+        return cls(signs(x[..., None], x[..., None, :]), distances(x))
 
     def halved(self) -> "Ordering":
         """Every two candidates once, in one row for each list."""
@@ -54,15 +53,22 @@ class Ordering:
         signs, apart = self.signs.reshape(lists), self.apart.reshape(lists)
         return Ordering(signs.take(once, axis=-1), apart.take(once, axis=-1))
 
-    def agreeing(self, human: "Ordering", epsilon: float) -> NDArray[np.bool_]:
-        """Pairs on whose order both agree, or that both tie."""
-        agreed: NDArray[np.bool_] = self.signs * (self.apart > np.float32(epsilon)) == human.signs
+    def agreeing(self, human: NDArray[np.int8], epsilon: float) -> NDArray[np.bool_]:
+        """Pairs on whose order both agree, or that both tie; `human`: signs."""
+        agreed: NDArray[np.bool_] = self.signs * (self.apart > np.float32(epsilon)) == human
         return agreed
 
     def gaps(self, human: "Ordering", weight: float = 1.0) -> Gaps:
         """Of halves."""
         tied, concordant = human.signs == 0, self.signs * human.signs > 0
         return Gaps(self.apart[tied], self.apart[concordant], weight)
+
+
+def distances(x: Floats) -> Singles:
+    """Of every two scores of each list."""
+    apart = np.empty((*x.shape, x.shape[-1]), np.float32)
+    np.subtract(x[..., None], x[..., None, :], out=apart)
+    return np.abs(apart, out=apart)
 
 
 def calibrated(parts: Sequence[Gaps]) -> float:
@@ -75,6 +81,55 @@ def calibrated(parts: Sequence[Gaps]) -> float:
     epsilons = np.unique(np.concatenate([np.zeros(1, np.float32), *tied]))
     gains = _within(epsilons, tied, weights) - _within(epsilons, concordant, weights)
     return float(epsilons[np.argmax(np.round(gains, DECIMALS))])
+
+
+def calibrated_lists(x: Floats, ratings: Sequence[Floats]) -> list[float]:
+    """Likewise of one list of scores with each of the ratings, from as few of the pairs as tell.
+
+    No more than all pairs that people tie can be gained, and what is lost up to an epsilon is lost
+    with any larger one. So pairs that are far apart need no look once these cannot do better.
+    """
+    found, order = [0.0] * len(ratings), np.argsort(x)
+    if x.size < 2:
+        return found
+    x, pending = x[order], {place: y[order] for place, y in enumerate(ratings)}
+    for reach in np.ldexp(x[-1] - x[0], NEARER):
+        if not pending:
+            break
+        limit = np.float32(reach)
+        near = NearPairs.of(x, limit)
+        for place, y in list(pending.items()):
+            gaps = near.gaps(y)
+            tied = gaps.tied[gaps.tied <= limit]
+            epsilon = found[place] = calibrated([replace(gaps, tied=tied)])
+            lost = np.count_nonzero((gaps.concordant > epsilon) & (gaps.concordant <= limit))
+            times = np.unique(y, return_counts=True)[1]
+            if np.count_nonzero(tied <= epsilon) + lost >= (times * (times - 1) // 2).sum():
+                del pending[place]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class NearPairs:
+    """At least all pairs of sorted scores that are up to a limit apart."""
+
+    later: Codes  # of each score: how many pairs it begins
+    other: Codes  # the place of the larger score of each pair
+    apart: Singles
+    is_larger: NDArray[np.bool_]  # or equal
+
+    @classmethod
+    def of(cls, x: Floats, limit: np.float32) -> "NearPairs":
+        places = np.arange(x.size)
+        beyond = np.searchsorted(x, x + np.nextafter(limit, np.float32(np.inf)), side="right")
+        later = beyond - places - 1
+        other = np.arange(later.sum()) + np.repeat(beyond - np.cumsum(later), later)
+        ahead = x[other] - np.repeat(x, later)
+        return cls(later, other, ahead.astype(np.float32), ahead > 0)
+
+    def gaps(self, y: Floats) -> Gaps:
+        ahead = y[self.other] - np.repeat(y, self.later)
+        return Gaps(self.apart[ahead == 0], self.apart[(ahead > 0) & self.is_larger])
 
 
 def accuracies(
@@ -94,7 +149,7 @@ def accuracies(
         orders = [Ordering.of(column) for column in values[:, part]]
         sizes = weights[part].sum(axis=2)
         for place, (one, other) in enumerate(compared):
-            agreeing = orders[one].agreeing(orders[other], epsilons[place]).astype(np.float64)
+            agreeing = orders[one].agreeing(orders[other].signs, epsilons[place]).astype(np.float64)
             agreed = ((weights[part] @ agreeing) * weights[part]).sum(axis=2)
             found[place, part] = share(agreed, sizes)
     return found

@@ -166,9 +166,10 @@ def quotient(above: Floats, below: Floats) -> Floats:
     return found
 
 
-def signs(x: Floats, y: Floats) -> NDArray[np.int8]:
+def signs(x: Floats | NDArray[np.int16], y: Floats | NDArray[np.int16]) -> NDArray[np.int8]:
     """Of x - y; 0 where either is absent."""
-    compared: NDArray[np.int8] = np.subtract(x > y, x < y, dtype=np.int8)
+    compared: NDArray[np.int8] = (x > y).view(np.int8)
+    compared -= (x < y).view(np.int8)
     return compared
 
 

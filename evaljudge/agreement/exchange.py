@@ -108,7 +108,7 @@ def random_swaps(
         "documents": pairs.documents,
     }[exchange]
     packed = _packed_swaps(int(unit.max(initial=0)) + 1, permutations, seed)
-    block = max(1, BUDGET // (BITS * unit.size))
+    block = max(1, BUDGET // (2 * BITS * unit.size))
     for start in range(0, packed.shape[1], block):
         size = min(BITS * block, permutations - BITS * start)
         bits = np.unpackbits(packed[unit, start : start + block], axis=1, count=size)

@@ -9,9 +9,11 @@ first [1 2 3], second [2 2 9], swapped [no yes no] -> list [1 2 3], runs 1, 2, 3
 S [0 1 2 3], and twice the centred ranks [0+1-3 2+1-3 4+1-3] = [-2 0 2]
 
 Centred ranks add up to 0, so twice the sum of the products of both ranks is that of H (2 S + N)
-over the runs. N and H are linear in what is exchanged: a sparse matrix gives each of them. Running
-counts are a product with a triangular matrix, in blocks of runs. The other list has all values that
-the one has not, so its sum is the same but for terms that are linear in what is exchanged.
+over the runs. Let s be 1 for a candidate whose scores stay, -1 where they are exchanged. Then N is
+half of how many values are in the run, and half of something linear in s; so are H and S. The sum
+has a constant, a linear and a quadratic part. The other list has the same sum for -s: only the
+linear part has the other sign. Sparse matrices give what is linear. Running counts are a product
+with a triangular matrix, in blocks of runs.
 """
 
 from collections.abc import Callable, Sequence
@@ -78,34 +80,11 @@ class Runs:
         """(rows), from one number for each value."""
         return np.bincount(self.row, values, self.height).astype(np.float64)
 
-    def by_list(self, values: Floats) -> Floats:
-        """(lists, 1), from one number for each row."""
-        sums: Floats = np.add.reduceat(values, self.first_blocks * self.rows)[:, None]
-        return sums
-
-    def linear(self, values: Floats) -> "Linear":
-        """The sums over the values in the one list, from one number for each value."""
-        changes = np.where(self.is_second, values, -values)
+    def linear(self, values: Floats, precision: type = np.float64) -> sparse.csr_array:
+        """(rows, candidates): twice what s adds to the sums, from one number for each value."""
+        changes: Floats = np.where(self.is_second, -values, values).astype(precision)
         shape = self.height, self.cells.size // 2
-        table = sparse.csr_array((changes, (self.row, self.cells)), shape=shape)
-        return Linear(table, self.summed(np.where(self.is_second, 0.0, values)))
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """What each row comes to, as a function of what is swapped."""
-
-    changes: sparse.csr_array  # (rows, candidates)
-    unswapped: NDArray[Any]
-
-    def within(self, precision: type) -> "Linear":
-        return Linear(self.changes.astype(precision), self.unswapped.astype(precision))
-
-    def after(self, swaps: NDArray[Any]) -> NDArray[Any]:
-        """(rows, exchanges) from (candidates, exchanges)."""
-        found: NDArray[Any] = self.changes @ swaps
-        found += self.unswapped[:, None]
-        return found
+        return sparse.csr_array((changes, (self.row, self.cells)), shape=shape)
 
 
 def spearman_exchanged(
@@ -118,40 +97,38 @@ def spearman_exchanged(
     lists = [cells for at in groups for cells in at]
     runs = Runs.of(first, second, lists)
     h, once = ranked[runs.cells], np.ones(runs.cells.size)
-    count, rank = runs.linear(once), runs.linear(h)
     triangle = 2 * np.tril(np.ones((runs.rows, runs.rows)), -1) + np.eye(runs.rows)
     blocked = -1, runs.rows
     in_block = runs.summed(once).reshape(blocked) @ triangle.T
     largest = (in_block * runs.summed(np.abs(h)).reshape(blocked)).sum(axis=1).max()
     precision = np.float32 if largest < EXACT else np.float64
-    earlier = (np.cumsum(runs.sizes) - runs.sizes)[runs.list_of_block, None]  # in earlier lists
-    whole, moved = _other(runs, h, count, rank)
     below: NDArray[Any] = np.vstack([triangle, np.ones(runs.rows)]).astype(precision)
-    linears = count.within(precision), rank.within(precision)
+    count, rank = runs.linear(once, precision), runs.linear(h, precision)
+    constant, linear = _constant_and_linear(runs, h)
     correlate = _correlate(runs, [float((ranked[at] ** 2).sum()) for at in lists])
 
     def of_both(swapped: Swapped) -> tuple[Floats, Floats]:
-        swaps = np.ascontiguousarray(swapped.T, dtype=precision)
+        stays = 1 - 2 * np.ascontiguousarray(swapped.T).astype(precision)
         shape = *in_block.shape, len(swapped)
-        counts, ranks = (linear.after(swaps).reshape(shape) for linear in linears)
+        counts, ranks = (count @ stays).reshape(shape), (rank @ stays).reshape(shape)
         reached = below @ counts
         inside: Floats = np.einsum("bre,bre->be", ranks, reached[:, :-1])
-        of_block = reached[:, -1].astype(np.float64)
-        smaller = np.cumsum(of_block, axis=0) - of_block - earlier
+        of_block = reached[:, -1].astype(np.float64)  # in every list they add up to 0
+        smaller = np.cumsum(of_block, axis=0) - of_block
         crossing = 2 * (below[-1:] @ ranks)[:, 0] * smaller
-        products = np.add.reduceat(inside + crossing, runs.first_blocks, axis=0)
-        others = whole - moved.after(swaps.astype(np.float64)) + products
-        return correlate(products, others, counts.reshape(-1, len(swapped)))
+        even = constant + np.add.reduceat(inside + crossing, runs.first_blocks, axis=0)
+        odd = linear @ stays.astype(np.float64)
+        return correlate((even + odd) / 4, (even - odd) / 4, counts.reshape(-1, len(swapped)))
 
     return of_both
 
 
-def _other(runs: Runs, h: Floats, count: Linear, rank: Linear) -> tuple[Floats, Linear]:
-    """What the other list's products are less the one's: a constant less something linear.
+def _constant_and_linear(runs: Runs, h: Floats) -> tuple[Floats, sparse.csr_array]:
+    """(lists, 1) and (lists, candidates): what of four times the sum is not quadratic in s.
 
-    Of the other list N and H are those of all values less those of the one, and so is 2 S + N, of
-    which all come to `reached`. What the one's H leaves of a product is linear, and so is the sum
-    of all values' H with the one's 2 S + N: by run, N with the H of the run and twice those after.
+    With all values in the list, H would be `totals` and 2 S + N `reached`: their product is
+    constant. What s adds to the one is multiplied by the other. A value that is counted in the N of
+    its run and twice in the S of all later runs meets `remaining`.
     """
     lengths, totals = runs.summed(np.ones(h.size)), runs.summed(h)
     before = np.repeat((2 * (np.cumsum(runs.sizes) - runs.sizes))[runs.list_of_block], runs.rows)
@@ -160,9 +137,9 @@ def _other(runs: Runs, h: Floats, count: Linear, rank: Linear) -> tuple[Floats, 
     list_of_candidate = np.empty(h.size // 2, np.intp)
     list_of_candidate[runs.cells] = np.repeat(np.arange(runs.sizes.size), 2 * runs.sizes)
     places = list_of_candidate, np.arange(list_of_candidate.size)
-    changes = count.changes.T @ remaining + rank.changes.T @ reached
-    unswapped = runs.by_list(count.unswapped * remaining + rank.unswapped * reached)[:, 0]
-    return runs.by_list(totals * reached), Linear(sparse.csr_array((changes, places)), unswapped)
+    changes = runs.linear(np.ones(h.size)).T @ remaining + runs.linear(h).T @ reached
+    constant = np.add.reduceat(totals * reached, runs.first_blocks * runs.rows)[:, None]
+    return constant, sparse.csr_array((changes, places))
 
 
 def _correlate(
@@ -170,6 +147,7 @@ def _correlate(
 ) -> Callable[[Floats, Floats, NDArray[Any]], tuple[Floats, Floats]]:
     """Divides by the spread of ranks, which ties within a list make smaller.
 
+    `counts`: twice what s adds to how many of a run are in the one list.
     `spread`: the ratings' ranks squared and summed, of each list.
     """
     lengths = runs.summed(np.ones(runs.cells.size))
@@ -183,7 +161,7 @@ def _correlate(
         return ratio(products, np.sqrt((squares - tied_away) * np.array(spread)[:, None])).T
 
     def of_both(one: Floats, other: Floats, counts: NDArray[Any]) -> tuple[Floats, Floats]:
-        in_one = counts[tied].astype(np.float64)
+        in_one = (lengths[tied, None] + counts[tied].astype(np.float64)) / 2
         return correlations(one, in_one), correlations(other, lengths[tied, None] - in_one)
 
     return of_both

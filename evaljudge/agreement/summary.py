@@ -19,13 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import Ordering, calibrated, share
+from .accuracy import Ordering, calibrated_lists, distances, share
 from .bootstrap import Draws, Estimates, Resampled
 from .coefficients import COEFFICIENTS, correlations, pearson, ratio, signs, stuart
 from .pairs import Codes, Floats, Pairs, PairTable, Two
 
 PEARSON = COEFFICIENTS.index("pearson")
 MAX_POOLED = 4000  # candidates: tau and accuracy in a resample need every pair of them
+
+
+Signs = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ class Levels:
         distinct, levels = np.unique(values, return_inverse=True)
         cells, shape = (groups, levels), (int(groups[-1]) + 1, distinct.size)
         return cls(values, levels, sparse.csr_array((np.ones(values.size), cells), shape=shape))
+
+    def signs(self) -> Signs:
+        """(candidates, candidates), of the differences: of small numbers, which is quicker."""
+        levels = self.levels.astype(np.int16)  # of at most MAX_POOLED candidates
+        return signs(levels[:, None], levels)
 
     def centred(self, drawn: Floats) -> Floats:
         """(resamples, candidates), from how often each candidate was drawn."""
@@ -155,38 +163,39 @@ def pool(
     kept = kept[np.argsort(codes, kind="stable")]
     _, first, groups = np.unique(np.sort(codes), return_index=True, return_inverse=True)
     values = table.values[:, kept]
-    epsilons = np.full(len(table.compared), np.nan)
-    agreement = None
+    columns = tuple(Levels.of(column, groups) for column in values)
+    ordered = [column.signs() for column in columns]
+    concordance = [_by_group(groups, ordered[x] * ordered[y]) for x, y in table.compared]
+    epsilons, agreement = np.full(len(table.compared), np.nan), None
     if accuracy:
-        epsilons, agreement = _agreement(values, table.compared, groups)
+        epsilons, agreement = _agreement(values, ordered, table.compared, groups)
     return Pool(
         groups=groups,
         documents=table.documents[kept][first],
         systems=table.systems[kept][first],
-        columns=tuple(Levels.of(column, groups) for column in values),
+        columns=columns,
         compared=table.compared,
-        concordance=_concordance(values, table.compared, groups),
+        concordance=np.stack(concordance),
         agreement=agreement,
         epsilons=epsilons,
     )
 
 
-def _concordance(values: Floats, compared: Sequence[Two], groups: Codes) -> Floats:
-    """(comparisons, groups, groups)"""
-    ordered = [signs(column[:, None], column) for column in values]
-    return np.stack([_by_group(groups, ordered[x] * ordered[y]) for x, y in compared])
-
-
-def _agreement(values: Floats, compared: Sequence[Two], groups: Codes) -> tuple[Floats, Floats]:
+def _agreement(
+    values: Floats, ordered: Sequence[Signs], compared: Sequence[Two], groups: Codes
+) -> tuple[Floats, Floats]:
     """Of each comparison: the epsilon, and the pairs on which both agree, by groups."""
-    orders = [Ordering.of(column) for column in values]
-    halves = [order.halved() for order in orders]
-    epsilons = np.array([calibrated([halves[x].gaps(halves[y])]) for x, y in compared])
-    agreeing = (
-        orders[x].agreeing(orders[y], epsilon).view(np.int8)
-        for (x, y), epsilon in zip(compared, epsilons, strict=True)
-    )
-    return epsilons, np.stack([_by_group(groups, one) for one in agreeing])
+    epsilons = np.empty(len(compared))
+    agreement = np.empty((len(compared), groups[-1] + 1, groups[-1] + 1))
+    for one in {scorer for scorer, _ in compared}:
+        order = Ordering(ordered[one], distances(values[one]))
+        places = [place for place, (scorer, _) in enumerate(compared) if scorer == one]
+        others = [compared[place][1] for place in places]
+        epsilons[places] = calibrated_lists(values[one], [values[other] for other in others])
+        for place, other in zip(places, others, strict=True):
+            agreeing = order.agreeing(ordered[other], epsilons[place])
+            agreement[place] = _by_group(groups, agreeing.view(np.int8))
+    return epsilons, agreement
 
 
 def pooled_coefficients(pool: Pool, draws: Draws) -> Floats:
@@ -235,10 +244,14 @@ def _by_group(groups: Codes, pairs: NDArray[np.int8]) -> Floats:
 
     groups [0 0 1], concordant pairs (0, 2) and (1, 2) -> [[0 2] [2 0]]
     """
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    largest = int(np.bincount(groups).max())
-    rows = np.add.reduceat(pairs, starts, axis=0, dtype=np.min_scalar_type(-1 - largest))
-    sums: Floats = np.add.reduceat(rows, starts, axis=1, dtype=np.float64)
+    ends = np.cumsum(np.bincount(groups))
+    starts = ends - np.bincount(groups)
+    narrow = np.min_scalar_type(-1 - int(np.max(ends - starts)))
+    # reduceat is several times slower along the first axis
+    rows = [
+        pairs[start:end].sum(axis=0, dtype=narrow) for start, end in zip(starts, ends, strict=True)
+    ]
+    sums: Floats = np.add.reduceat(np.stack(rows), starts, axis=1, dtype=np.float64)
     return sums
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
 
-from .accuracy import MAX_COMPARED, Ordering, accuracies, calibrated
+from .accuracy import MAX_COMPARED, accuracies, calibrated_lists
 from .bootstrap import Draws, Estimates
 from .coefficients import COEFFICIENTS, column_correlations, quotient
 from .pairs import Floats, Pairs, PairTable
@@ -48,8 +48,8 @@ def system_level(table: PairTable, *, accuracy: bool = True) -> Estimates:
     once = Draws(np.ones((1, table.document_count)), np.ones((1, table.system_count)))
     epsilons = np.full(len(compared), np.nan)
     if accuracy and table.system_count <= MAX_COMPARED:
-        orders = [Ordering.of(side).halved() for side in means(once.documents)[:, 0]]
-        epsilons = np.array([calibrated([orders[x].gaps(orders[y])]) for x, y in compared])
+        sides = means(once.documents)[:, 0]
+        epsilons = np.array([calibrated_lists(sides[x], [sides[y]])[0] for x, y in compared])
     shape = len(compared), len(COEFFICIENTS)
     return Estimates(
         level="system",
