@@ -169,8 +169,6 @@ EXPLAINED: dict[str, str] = {
     "agreement/labels.py _alphas: operands swapped: places[:, met.one] - "
     "places[:, met.other] -> places[:, met.other] - places[:, met.one]":
         "the difference is squared",
-    "agreement/accuracy.py row_accuracies: off by one: 1 -> 2 (2)":
-        "how many rows are done at once is a matter of memory",
     "agreement/coefficients.py correlations: off by one: 1 -> 2":
         "the weights of a second resample, which is not looked at",
     "agreement/compare.py _p: off by one: np.abs(by_chance) > difference - EQUAL -> "

@@ -33,7 +33,7 @@ from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
 from .system import system_level
 
-MOST_NUMBERS = 2**25  # of tables of pairs that are held at once
+MOST_NUMBERS = 2**24  # of tables of pairs that are held at once
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,12 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements, comparisons
+from evaljudge.agreement.accuracy import calibrated_lists
 from evaljudge.agreement.bootstrap import Draws, Estimates, drawn, interval
+from evaljudge.agreement.coefficients import centred_ranks
 from evaljudge.agreement.pairs import PairTable, table_of, tables
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
@@ -279,3 +282,28 @@ def test_one_candidate_agrees_with_nobody() -> None:
 
 def test_levels_are_those_of_the_package() -> None:
     assert tuple(one.level for one in estimates(table_of([0], [0], [1.0], [1.0]))) == LEVELS
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tie_thresholds_found_among_near_pairs_are_those_of_all_pairs(seed: int) -> None:
+    """Scores with ties, with an outlier, that are small, and of which none varies."""
+    stream = np.random.default_rng(seed)
+    scores = np.round(stream.normal(size=40), seed % 3)
+    scores = [scores, np.append(scores[1:], 900.0), scores * 1e-30, np.zeros(40)][seed % 4]
+    ratings = [stream.integers(0, most, 40).astype(float) for most in (2, 3, 40, 1)]
+    one, other = np.triu_indices(40, 1)
+    apart = np.abs(scores[one] - scores[other]).astype(np.float32)
+    ahead = np.sign(scores[one] - scores[other])
+    expected = []
+    for human in ratings:
+        order = np.sign(human[one] - human[other])
+        epsilons = sorted({0.0, *apart.tolist()})
+        agreed = [np.sum(np.where(apart > epsilon, ahead, 0) == order) for epsilon in epsilons]
+        expected.append(epsilons[int(np.argmax(agreed))])
+    assert calibrated_lists(scores, ratings) == expected
+
+
+def test_centred_ranks_are_those_of_scipy() -> None:
+    values = np.random.default_rng(0).integers(0, 9, size=(5, 3, 30)).astype(float)
+    expected = stats.rankdata(values, axis=-1) - 15.5
+    np.testing.assert_array_equal(centred_ranks(values), expected)
