@@ -122,9 +122,13 @@ class Verdict:
     tokens: Tokens = Tokens()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Score:
-    """One number per candidate, scorer and axis; or unscored, with the reason."""
+    """One number per candidate, scorer and axis; or unscored, with the reason.
+
+    Not frozen, but not to be changed: a run has millions, and frozen ones take three times as long
+    to make.
+    """
 
     doc_id: str
     system: str

@@ -280,9 +280,9 @@ def test_each_is_read_once_more_than_it_is_scored(
     job, output = judged(tmp_path, centred=Centred, unneeding=Unneeding, plain=Direct)
     read, verdicts = Counter[tuple[str, int]](), Output.verdicts
 
-    def counted(output: Output, judge: str, shard: Shard) -> Iterator[Verdict]:
+    def counted(output: Output, judge: str, shard: Shard, **how: bool) -> Iterator[Verdict]:
         read[judge, shard.number] += 1
-        return verdicts(output, judge, shard)
+        return verdicts(output, judge, shard, **how)
 
     monkeypatch.setattr(Output, "verdicts", counted)
     score_shards(job, output, output.shards())

@@ -23,7 +23,7 @@ from evaljudge.analysis.calibrated import FEW, FLAT, Fit, fit_of
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.records import ANY_AXIS, Case, Score
-from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage import Output, Shard
 
 FILE = "report/calibration.json"
 FOLDS = 5
@@ -65,7 +65,7 @@ def calibrate_shards(
         output.place.remove(FILE)  # an earlier report may have had one
         return fitted
     keys = [fit.key for fit in fitted.fits]
-    for cases, found in ahead(partial(_add_to_shard, output, fitted.fits), shards):
+    for cases, found in output.ahead(partial(_add_to_shard, output, fitted.fits), shards):
         for case in cases:
             tables.add_scores(case, found.get(case.document.doc_id, {}), keys)
     output.place.write_json(FILE, [fit.as_json({}) for fit in fitted.fits])

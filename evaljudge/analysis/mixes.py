@@ -117,6 +117,8 @@ def mixed_scores(
     mixes: Mapping[str, Mix], axes: Mapping[str, Sequence[str]], scores: Sequence[Score]
 ) -> Iterator[Score]:
     """Of every candidate that has scores, on each of the mix's `axes`."""
+    if not mixes:
+        return
     known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
     candidates = dict.fromkeys((score.doc_id, score.system) for score in scores)
     for name, mix in mixes.items():

@@ -21,7 +21,7 @@ from evaljudge.identity import short
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge
 from evaljudge.records import Score, Verdict
-from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage import Output, Shard
 
 FILE = "report/fitted.json"
 HASH = 12
@@ -73,15 +73,20 @@ class Scoring:
         output, scored = Output(self.out, self.briefs, self.run), self.nothing()
         cases, scores = output.cases(shard), list[Score]()
         for judge in self.judges:
-            verdicts = list(output.verdicts(judge.name, shard))
+            verdicts = list(output.verdicts(judge.name, shard, with_tokens=False))
             if fitted := self.fitted.get(judge.name):
                 mine = [score for verdict in verdicts for score in fitted.score(verdict)]
             else:
                 mine = judge.scores(verdicts)
+            checks = (
+                list(output.checks(judge.name, shard, with_tokens=False))
+                if judge.has_checks
+                else []
+            )
             seen = SeenShard(
                 cases,
                 verdicts,
-                list(output.checks(judge.name, shard)) if judge.has_checks else [],
+                checks,
                 mine,
                 lambda kind=judge.kind: output.own_briefs(kind, shard),  # type: ignore[misc]
                 self.shown.get(shard.number, 0),
@@ -119,7 +124,7 @@ def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
 
 
 def _verdicts(output: Output, judge: str, shards: Sequence[Shard]) -> Iterator[Verdict]:
-    for verdicts in ahead(lambda shard: list(output.verdicts(judge, shard)), shards):
+    for verdicts in output.ahead(lambda shard: list(output.verdicts(judge, shard)), shards):
         yield from verdicts
 
 

@@ -46,7 +46,7 @@ from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.tables import Column
 from evaljudge.config import Condition, Selection
 from evaljudge.sections.figures import short
-from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage import Output, Shard
 from evaljudge.storage.index import Index, index_on_disk
 from evaljudge.storage.tables import Scale
 
@@ -205,7 +205,7 @@ def _tops(output: Output, shards: Sequence[Shard], selections: Sequence[Selectio
         return {}
     scales = {scale for scale, _ in sought}
     with index_on_disk(SCORED) as index:
-        for rows in ahead(lambda s: output.numbers(s, scales, SCORED_COLUMNS), shards):
+        for rows in output.ahead(lambda s: output.numbers(s, scales, SCORED_COLUMNS), shards):
             index.executemany("INSERT INTO scored VALUES (?, ?, ?)", rows)
         return {(scale, part): highest(index, scale, part) for scale, part in sought}
 
@@ -237,7 +237,7 @@ def _by_shard(
     def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[Candidate]]:
         return output.numbers(shard, scales, columns), output.texts(shard)
 
-    for rows, candidates in ahead(read, shards):
+    for rows, candidates in output.ahead(read, shards):
         values: dict[tuple[str, str], dict[Scale, float]] = {}
         for doc_id, system, scorer, axis, value in rows:
             values.setdefault((doc_id, system), {})[scorer, axis] = value

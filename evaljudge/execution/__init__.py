@@ -62,11 +62,12 @@ def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:
     return "ray" if workers.needs_ray or _is_on_a_cluster() else "local"
 
 
-def make_executor(workers: WorkersConfig) -> Executor:
+def make_executor(workers: WorkersConfig, out: str) -> Executor:
+    """`out`: the run's folder."""
     if executor_name(workers) == "local":
         from evaljudge.execution.local import LocalExecutor
 
-        return LocalExecutor()
+        return LocalExecutor(out)
     from evaljudge.execution.ray.executor import RayExecutor
 
     return RayExecutor(workers)

@@ -27,7 +27,7 @@ from evaljudge.execution.crashes import noting_crashes
 from evaljudge.execution.measuring import Measuring, MeasuringWork
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import SHARDS_AT_ONCE, ShardWork
-from evaljudge.storage import Output, Shard, ahead
+from evaljudge.storage import Output, Shard
 
 R = TypeVar("R")
 ENGINE = "engine"
@@ -36,6 +36,9 @@ ENGINE = "engine"
 
 class LocalExecutor:
     """One worker: this process."""
+
+    def __init__(self, out: str) -> None:
+        self._out = out
 
     def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
         """The engine itself says what this machine lacks, as it is loaded."""
@@ -52,7 +55,7 @@ class LocalExecutor:
             _Asking(assignment, session, orders, watch).do_all()
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
-        return ahead(work, shards)
+        return Output(self._out).ahead(work, shards)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch

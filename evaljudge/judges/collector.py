@@ -35,7 +35,8 @@ class CollectorOptions:
 
 @dataclass(frozen=True)
 class SeenShard:
-    """All that one shard holds for one judge."""
+    """All that one shard holds for one judge. Its verdicts and checks come without `tokens`: what a
+    run cost is counted elsewhere (analysis/costs.py)."""
 
     cases: Sequence[Case]
     verdicts: Sequence[Verdict]

@@ -53,7 +53,7 @@ class Job:
 
     @property
     def executor(self) -> Executor:
-        return make_executor(self.config.workers)
+        return make_executor(self.config.workers, self.config.out)
 
     @property
     def kinds(self) -> list[str]:

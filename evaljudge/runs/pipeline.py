@@ -310,7 +310,8 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard]) -> Scoring:
 
 def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], begun: bool) -> Scored:
     """Few shards are scored here, where that needs no executor to be set up."""
-    executor = job.executor if begun or len(shards) > MOST_SCORED_HERE else LocalExecutor()
+    few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
+    executor = LocalExecutor(job.config.out) if few_are_here else job.executor
     scored = scoring.nothing()
     with executor.session():
         for one in executor.in_order(scoring, shards):

@@ -100,7 +100,7 @@ def _brief_files(
     by_number = {shard.number: shard for shard in shards}
     find = "SELECT shard FROM home WHERE doc_id = ?"
     with index_on_disk("CREATE TABLE home (doc_id TEXT, shard INTEGER);") as index:
-        for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
+        for number, ids in output.ahead(lambda s: (s.number, output.documents(s)), shards):
             index.executemany("INSERT INTO home VALUES (?, ?)", ((i, number) for i in ids))
         index.execute("CREATE INDEX by_document ON home (doc_id)")
         for kind, names in files.items():
@@ -145,7 +145,7 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
         return metric
     shards, again = output.shards(), _again(output)
     of = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
-    documents = _once(ahead(lambda s: (s.number, output.sources(s)), shards), again)
+    documents = _once(output.ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
     counted = partial(_counted, job.config.out, learnt, again)
     return learnt.fitted(job.executor.in_order(counted, shards))
@@ -173,7 +173,7 @@ def _again(output: Output) -> dict[int, frozenset[str]]:
     found: dict[int, frozenset[str]] = {}
     with index_on_disk("CREATE TABLE seen (doc_id TEXT PRIMARY KEY) WITHOUT ROWID;") as index:
         shards = output.shards()
-        for number, ids in ahead(lambda s: (s.number, output.documents(s)), shards):
+        for number, ids in output.ahead(lambda s: (s.number, output.documents(s)), shards):
             keep = "INSERT OR IGNORE INTO seen VALUES (?)"
             if repeated := {i for i in ids if not index.execute(keep, (i,)).rowcount}:
                 found[number] = frozenset(repeated)

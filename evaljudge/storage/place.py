@@ -127,7 +127,7 @@ class Place:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        file = pq.ParquetFile(pa.BufferReader(self.read(name)))
+        file = pq.ParquetFile(pa.BufferReader(self.read(name)), pre_buffer=False)
         return file.read(columns, use_threads=False)  # a few kilobytes: threads cost more
 
     def open(self, name: str) -> IO[bytes]:
@@ -145,16 +145,25 @@ class Place:
     def write_json(self, name: str, content: Any) -> None:
         self.write(name, json_text(content))
 
-    def write_table(self, name: str, table: pa.Table) -> None:
+    def write_table(self, name: str, table: pa.Table, *, is_derived: bool = False) -> None:
+        """For few rows: without statistics, by which nobody searches them, and with a dictionary
+        only of what repeats and is long. So a table is smaller, and read in less time."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with self.writing(name) as stream:
-            pq.write_table(table, stream)
+        content = pa.BufferOutputStream()
+        pq.write_table(table, content, use_dictionary=["signature"], write_statistics=False)
+        with self.writing(name, is_derived=is_derived) as stream:
+            stream.write(content.getvalue())
 
-    def writing(self, name: str) -> AbstractContextManager[IO[bytes]]:
-        """A binary stream whose content appears under `name` when the block ends well."""
+    def writing(self, name: str, *, is_derived: bool = False) -> AbstractContextManager[IO[bytes]]:
+        """A binary stream whose content appears under `name` when the block ends well.
+
+        What is derived from other files is made anew after a power failure, so nothing waits until
+        it has reached the disk.
+        """
         if self.is_local:
-            return whole_file(self._path(name))
+            return whole_file(self._path(name), is_synced=not is_derived)
         put = partial(self._objects.put, name) if self._is_s3 else None
         return whole_upload(self._system, self._path(name), self.at(name), put)
 

@@ -31,16 +31,18 @@ def is_part(name: str) -> bool:
 
 
 @contextmanager
-def whole_file(path: str, only_new: bool = False) -> Iterator[IO[bytes]]:
-    """A file on this machine; `only_new` leaves a file alone that is there already."""
+def whole_file(path: str, *, only_new: bool = False, is_synced: bool = True) -> Iterator[IO[bytes]]:
+    """A file on this machine; `only_new` leaves a file alone that is there already, `is_synced`
+    waits until it is safe from a power failure."""
     folder, _, base = path.rpartition("/")
     beside = f"{folder}/.{base}.{uuid.uuid4().hex[:8]}{PART}"
     stream = _new(beside, path)
     try:
         with stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+            if is_synced:
+                stream.flush()
+                os.fsync(stream.fileno())
         if only_new:
             with suppress(FileExistsError):
                 os.link(beside, path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, reduce
 from math import isnan, nan
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from pydantic_core import from_json
 
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 
@@ -49,18 +51,40 @@ def _schemas() -> dict[type, pa.Schema]:
 def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
     import pyarrow as pa
 
-    schema = _schemas()[kind]
     if kind is Case:
-        return pa.Table.from_pylist(list(map(_case_row, cast("Any", records))), schema=schema)
-    kept = list(records)
-    columns = {name: _written(name, list(map(attrgetter(name), kept))) for name in schema.names}
+        rows = list(map(_case_row, cast("Any", records)))
+        return pa.Table.from_pylist(rows, schema=_schemas()[kind])
+    return _table(kind, list(records))
+
+
+def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Table:
+    """With the signatures of these scorers; scores of others keep theirs."""
+    kept = list(scores)
+    return _table(Score, kept, signature=[signatures.get(s.scorer, s.signature) for s in kept])
+
+
+def _table(kind: type[R], records: Sequence[R], **known: list[Any]) -> pa.Table:
+    """`known`: columns in place of the records' own."""
+    import pyarrow as pa
+
+    schema = _schemas()[kind]
+    columns = {
+        name: known.get(name) or _written(name, list(map(attrgetter(name), records)))
+        for name in schema.names
+    }
     return pa.Table.from_pydict(columns, schema=schema)
 
 
 def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
     if kind is Case:
         return map(_case, table.to_pylist())  # type: ignore[arg-type]
-    return map(kind, *(_read(name, table[name].to_pylist()) for name in kind.__slots__))
+    names = (name for name in kind.__match_args__ if name in table.column_names)
+    return map(kind, *(_read(name, table[name].to_pylist()) for name in names))
+
+
+def but_tokens(kind: type[R]) -> list[str]:
+    """All columns but that of what a record cost, which is the last one."""
+    return [name for name in kind.__match_args__ if name != "tokens"]
 
 
 def numbers_on(scales: Iterable[Scale], scores: pa.Table) -> pa.Table:
@@ -72,13 +96,6 @@ def numbers_on(scales: Iterable[Scale], scores: pa.Table) -> pa.Table:
         for scorer, axis in scales
     ))  # fmt: skip
     return scores.filter(pc.and_(on_any, pc.is_finite(scores["value"])))
-
-
-def signed(scores: pa.Table, signatures: Mapping[str, str]) -> pa.Table:
-    """With the signatures of these scorers; scores of others keep theirs."""
-    rows = zip(scores["scorer"].to_pylist(), scores["signature"].to_pylist(), strict=True)
-    lines = [signatures.get(scorer, own) for scorer, own in rows]
-    return scores.set_column(scores.column_names.index("signature"), "signature", [lines])
 
 
 def texts_of(cases: pa.Table) -> list[tuple[str, str, str]]:
@@ -101,9 +118,9 @@ def _written(name: str, values: list[Any]) -> list[Any]:
 def _read(name: str, values: list[Any]) -> list[Any]:
     """A stored column's values as a record has them."""
     if name in AS_JSON:
-        found: list[Any] = json.loads(f"[{','.join(values)}]")  # faster than one by one
+        found: list[Any] = from_json(f"[{','.join(values)}]")  # faster than one by one
         return found
-    return [Tokens(**value) for value in values] if name == "tokens" else values
+    return [Tokens(*value.values()) for value in values] if name == "tokens" else values
 
 
 def _case_row(case: Case) -> dict[str, Any]:

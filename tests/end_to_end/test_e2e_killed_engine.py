@@ -13,7 +13,7 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.tiny import make_tiny_model
-from evaljudge.judges.synthetic.evidence import comparisons_of
+from evaljudge.judges.synthetic.evidence import answers_of
 
 CASES = Path(__file__).parents[1] / "prose.jsonl"
 COPIES = 8
@@ -133,10 +133,10 @@ class Ended:
         for row in self.rows["scores"] + self.rows["verdicts"]:
             name = "/".join(row.get(k, "") for k in ("doc_id", "system", "axis", "scorer"))
             if row["doc_id"] not in without and "evidence" in row:
-                (levels,) = comparisons_of([json.loads(row["evidence"])["levels"]])
-                for rating, answers in levels:
+                levels = json.loads(row["evidence"])["levels"]
+                for level, answers in zip(levels, answers_of(levels), strict=True):
                     for answer, p in answers.items():
-                        found[f"{name}/{rating}/{answer}"] = p
+                        found[f"{name}/{level['rating']}/{answer}"] = p
             elif row["doc_id"] not in without:
                 found[name] = row["value"]
         return found

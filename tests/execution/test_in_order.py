@@ -33,7 +33,7 @@ EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 def chosen(request: pytest.FixtureRequest) -> Executor:
     if request.param == "ray":
         request.getfixturevalue("local_ray")
-    return make_executor(WorkersConfig(executor=request.param))
+    return make_executor(WorkersConfig(executor=request.param), "unused")
 
 
 def test_results_come_in_the_order_of_the_shards(chosen: Executor) -> None:
@@ -142,11 +142,13 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
 def test_scores_do_not_depend_on_how_many_workers_did_them(
     asked: Job, start_ray: Callable[..., AbstractContextManager[None]]
 ) -> None:
-    here, *others = scored_by(make_executor(WorkersConfig(executor="local")), asked)
+    here, *others = scored_by(
+        make_executor(WorkersConfig(executor="local"), asked.config.out), asked
+    )
     assert here.tables.rated == 9 and len(others[1]) == DOCUMENTS
     for workers in (1, 2):
         with start_ray(num_cpus=workers):
-            executor = make_executor(WorkersConfig(executor="ray", max=workers))
+            executor = make_executor(WorkersConfig(executor="ray", max=workers), asked.config.out)
             there, *again = scored_by(executor, asked)
         assert again == others
         assert there.tables.coverage() == here.tables.coverage()

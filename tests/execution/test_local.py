@@ -502,7 +502,7 @@ def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> 
             return [[1.0] for _ in cases]
 
     measuring = Measuring(output.uri, [Mine()], {"mine": "mine@1"}, "now")
-    LocalExecutor().measure(measuring, {shard: ["mine"]}, lambda receipt: None)
+    LocalExecutor(str(tmp_path)).measure(measuring, {shard: ["mine"]}, lambda receipt: None)
     assert vouched == [{"other": "other@1"}]
     receipt = output.receipt("measure", shard) or {}
     assert receipt["measured"] == {"other": "other@1", "mine": "mine@1"}
@@ -571,7 +571,7 @@ def test_a_case_that_kills_what_measures_it_is_set_aside(
     deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"}, "now")
 
     def work() -> None:
-        LocalExecutor().measure(deadly, {shard: ["deadly"]}, lambda receipt: None)
+        LocalExecutor(str(tmp_path)).measure(deadly, {shard: ["deadly"]}, lambda receipt: None)
 
     codes = [in_a_process(work) for _ in range(taken + 1)]
     assert codes == [-signal.SIGBUS] * taken + [0]

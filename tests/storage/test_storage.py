@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
+import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
@@ -117,6 +124,65 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     assert place.read("a/b.txt") == b"old"
     assert place.names("a") == ["b.txt"]
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["b.txt"]
+
+
+@pytest.mark.parametrize(("is_derived", "times"), [(False, 1), (True, 0)])
+def test_only_what_cannot_be_made_anew_waits_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_derived: bool, times: int
+) -> None:
+    synced = list[int]()
+    monkeypatch.setattr(os, "fsync", synced.append)
+    place, table = Place(str(tmp_path)), pa.table({"n": [1, 2]})
+    place.write_table("t.parquet", table, is_derived=is_derived)
+    assert place.read_table("t.parquet") == table
+    assert len(synced) == times
+
+
+def test_score_files_are_derived_and_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[int]()
+    monkeypatch.setattr(os, "fsync", synced.append)
+    output, shard = Output(str(tmp_path)), Shard(0, 1, 1)
+    output.write_scores(shard, [Score("d", "A", "j", "a", 1.0)])
+    assert not synced
+    output.write_verdicts("j", shard, [Verdict("d", "A", "j", "a", {})])
+    output.write_checks("j", shard, [])
+    output.commit("judge", shard, {})
+    assert len(synced) == 3
+
+
+def test_work_with_files_of_this_machine_is_done_one_after_the_other(tmp_path: Path) -> None:
+    busy = threading.Lock()
+
+    def work(number: int) -> int:
+        assert busy.acquire(blocking=False)
+        time.sleep(0.001)
+        busy.release()
+        return number**2
+
+    assert list(Output(str(tmp_path)).ahead(work, range(20))) == [n**2 for n in range(20)]
+
+
+def test_verdicts_are_read_with_what_they_cost_or_without(tmp_path: Path) -> None:
+    output, shard = Output(str(tmp_path)), Shard(0, 1, 1)
+    evidence = {"levels": [{"rating": 1.0, "logprobs": {"Better": -0.1, "Worse": -math.inf}}]}
+    whole = Verdict("d", "A", "j", "a", evidence, "unscored", "why", Tokens(1, 2, 3, 4, 5, 6, 7))
+    output.write_verdicts("j", shard, [whole])
+    assert list(output.verdicts("j", shard)) == [whole]
+    assert list(output.verdicts("j", shard, with_tokens=False)) == [replace(whole, tokens=Tokens())]
+
+
+@given(
+    st.floats(allow_nan=False)
+    | st.integers(-(2**70), 2**70)
+    | st.text(st.characters(codec="utf-8"))
+)
+def test_evidence_comes_back_as_it_was_written(value: Any) -> None:
+    verdict = Verdict("d", "A", "j", "a", {"value": value, "list": [value, None, True]})
+    (found,) = from_table(Verdict, to_table(Verdict, [verdict]))
+    assert found == verdict
+    assert type(found.evidence["value"]) is type(value)
 
 
 def test_who_comes_second_creates_nothing(tmp_path: Path) -> None:

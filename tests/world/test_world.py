@@ -114,6 +114,7 @@ def test_a_report_can_be_read_back(seed: int) -> None:
 
 def test_what_is_no_report_is_none() -> None:
     assert read_report("The town council closed the bridge.") is None
+    assert read_report("Main news: the town council closed the bridge.") is None
 
 
 def test_the_halves_share_no_name() -> None:

@@ -65,6 +65,8 @@ class Report:
 
 def read_report(text: str) -> Report | None:
     """The report that reads so; None where the text is none of the world's."""
+    if not text.lstrip().startswith(MAIN):
+        return None
     facts = tuple(Fact(**found.groupdict()) for found in _FACT.finditer(text))
     report = Report(facts[:MAIN_FACTS], facts[MAIN_FACTS:])
     return report if report.text == " ".join(text.split()) else None

@@ -112,15 +112,17 @@ class Form:
 
     def readings(self, logs: Floats) -> list[Answers]:
         """Of each comparison p(Better), p(Worse), p(Similar)."""
+        rows = self.probabilities(logs).tolist()
+        return [dict(zip((BETTER, WORSE, SIMILAR), row, strict=True)) for row in rows]
+
+    def probabilities(self, logs: Floats) -> Floats:
+        """The same as an array: a row for each comparison."""
         p = _exp(_normalised(logs))
         if self.relations:
             (better, no_better), (worse, no_worse) = p.transpose(1, 2, 0)
             similar = better * worse + no_better * no_worse
-            p = np.stack([better * no_worse, worse * no_better, similar], axis=1)
-        return [
-            {BETTER: better, WORSE: worse, SIMILAR: similar}
-            for better, worse, similar in zip(*p.reshape(-1, 3).T.tolist(), strict=True)
-        ]
+            return np.stack([better * no_worse, worse * no_better, similar], axis=1)
+        return p[:, 0]
 
     def _turned(self, logs: Floats) -> Floats:
         if self.relations:  # to be better there is to be worse here

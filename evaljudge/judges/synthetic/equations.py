@@ -5,11 +5,11 @@ Of one candidate's comparisons, (the reference's rating, p(Better), p(Worse), p(
     1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
 
 the paper's `weighted_sum` makes -0.32, and `level_of_sum` places that at 3.81 on the scale 1..5;
-`ordinal_level` makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` "within", and `entropy`
-finds 0.54 bits in the first comparison and 1.57 in the fourth.
+`ordinal_level` makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` 0 (within), and
+`entropies` finds 0.54 bits in the first comparison and 1.57 in the fourth.
 
-All of it is arithmetic on evidence that a judge has already stored: no judge, and no model. The
-four that give a number take many texts at once, since a run has millions.
+All of it is arithmetic on evidence that a judge has already stored: no judge, and no model. It
+takes many texts at once, since a run has millions.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, fsum, log, log2
-from typing import Literal
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,12 +150,14 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
     low, high = np.full(len(wins), MIDDLE - reach), np.full(len(wins), MIDDLE + reach)
     position, is_open = np.full(len(wins), MIDDLE), np.full(len(wins), True)
     step = high - low
+    anchors = np.array([MIDDLE, *texts.ratings])
+    weights = np.array([PRIOR, *(1.0 for _ in texts.ratings)])
     for _ in range(MOST_STEPS):
-        expected, slope = _expected_wins(position, texts.ratings)
+        expected, slope = _expected_wins(position, anchors, weights)
         is_above = wins > expected
         low, high = np.where(is_above, position, low), np.where(is_above, high, position)
         newton = (wins - expected) / slope
-        following = np.clip(position + newton, low, high)
+        following = np.minimum(np.maximum(position + newton, low), high)
         shrinks = np.abs(newton) <= np.abs(step) / 2
         following = np.where(shrinks, following, (low + high) / 2)
         step, position = following - position, np.where(is_open, following, position)
@@ -166,28 +167,26 @@ def bradley_terry_position(texts: ComparedTexts) -> Floats:
     return position
 
 
-def _expected_wins(position: Floats, ratings: Sequence[float]) -> tuple[Floats, Floats]:
+def _expected_wins(position: Floats, anchors: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Of a text at this position, and how fast they rise with the position."""
-    anchors, weights = np.array([MIDDLE, *ratings]), np.array([PRIOR, *(1.0 for _ in ratings)])
     chances = 1 / (1 + np.exp(STRENGTH * (anchors - position[:, None])))
     slopes = STRENGTH * chances * (1 - chances)
     return (weights * chances).sum(axis=1), (weights * slopes).sum(axis=1)
 
 
-def scale_coverage(levels: Comparisons) -> Literal["below", "within", "above"]:
-    """Whether the references enclose the candidate, or it lost, or won, against every one.
+def scale_coverage(p: Floats) -> NDArray[np.int64]:
+    """Of each text 0 where the references enclose it, -1 where it lost to every one, and 1 where it
+    won against every one; `p` as in `ComparedTexts`.
 
     To be exactly as likely Better as Worse is to be level with a reference: within.
     """
-    if not levels:
-        raise ValueError("there is no comparison to place the candidate by")
-    if all(p["Worse"] > p["Better"] for _, p in levels):
-        return "below"
-    if all(p["Better"] > p["Worse"] for _, p in levels):
-        return "above"
-    return "within"
+    above = p[:, :, 0] - p[:, :, 1]
+    found: NDArray[np.int64] = (above > 0).all(axis=1).astype(int) - (above < 0).all(axis=1)
+    return found
 
 
-def entropy(p: Mapping[str, float]) -> float:
-    """How undecided one comparison is, in bits: `¼ ¼ ½ ↦ 1.5`; 0 when certain."""
-    return 0.0 - fsum(share * log2(share) for share in p.values() if share > 0)
+def entropies(p: Floats) -> Floats:
+    """How undecided each row's comparison is, in bits: `¼ ¼ ½ ↦ 1.5`; 0 when certain."""
+    logs = np.log2(p, out=np.zeros_like(p), where=p > 0)
+    found: Floats = 0.0 - (p * logs).sum(axis=1)
+    return found

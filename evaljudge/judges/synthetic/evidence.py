@@ -13,49 +13,65 @@ p(Better) .66, p(Worse) .12, p(Similar) .22, and a mass of .77. Earlier versions
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, fsum
+from itertools import chain
+from math import nan
+from operator import itemgetter
 from typing import Any
 
-from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Form
+import numpy as np
+
+from evaljudge.judges.synthetic.comparing import BETTER, COMPARE, SIMILAR, WORSE, YES_NO, Form
+from evaljudge.judges.synthetic.equations import ComparedTexts, Floats
 
 Level = Mapping[str, Any]
 Answers = Mapping[str, float]
+ANSWERS = BETTER, WORSE, SIMILAR
+_IN_ORDER = itemgetter(*ANSWERS)
 
 
 def answers_of(levels: Iterable[Level]) -> list[Answers]:
-    """Of each level p(Better), p(Worse), p(Similar); fast, since a shard has many."""
-    every = list(levels)
-    found: list[Answers] = [level.get("p", {}) for level in every]
-    alike: dict[tuple[bool, bool], list[int]] = {}
-    for at, level in enumerate(every):
-        if "p" not in level:
-            alike.setdefault(("logprobs" in level, "exchanged" in level), []).append(at)
-    for (_, is_exchanged), places in alike.items():
-        own = [every[at] for at in places]
-        form = _form(own[0])
-        logs = form.logs(own)
-        if is_exchanged:
-            logs = form.averaged(logs, form.logs([level["exchanged"] for level in own]))
-        for at, answers in zip(places, form.readings(logs), strict=True):
-            found[at] = answers
-    return found
+    """Of each level p(Better), p(Worse), p(Similar)."""
+    rows = read_levels(list(levels))[0].tolist()
+    return [dict(zip(ANSWERS, row, strict=True)) for row in rows]
 
 
-def comparisons_of(texts: Sequence[Sequence[Level]]) -> list[list[tuple[float, Answers]]]:
-    """Of each text, which was compared with these levels, the ratings and the answers."""
-    answers = iter(answers_of(level for text in texts for level in text))
-    return [[(level["rating"], next(answers)) for level in text] for text in texts]
+def compared_texts(texts: Sequence[Sequence[Level]]) -> ComparedTexts:
+    """Of texts that were all compared with references of the same ratings, in the same order."""
+    ratings = np.array([level["rating"] for level in texts[0]])
+    order = np.argsort(ratings, kind="stable")
+    p, _ = read_levels(list(chain.from_iterable(texts)))
+    p = p.reshape(len(texts), len(ratings), len(ANSWERS))
+    return ComparedTexts(tuple(ratings[order].tolist()), p[:, order])
 
 
-def mass_of(level: Level) -> float:
-    """The probability that the options hold together, on average over the replies."""
-    if "mass" in level:
-        return float(level["mass"])
-    form = _form(level)
-    orders = [level, level["exchanged"]] if "exchanged" in level else [level]
-    replies = [reply["logprobs"] for order in orders for reply in form.replies(order)]
-    return fsum(fsum(map(exp, logs.values())) for logs in replies) / len(replies)
+def read_levels(levels: Sequence[Level]) -> tuple[Floats, Floats]:
+    """Of each level p(Better), p(Worse), p(Similar) in a row; and the probability that the options
+    hold together, on average over the replies. Many levels at once, since a shard has many."""
+    p, mass = np.empty((len(levels), len(ANSWERS))), np.empty(len(levels))
+    alike: dict[tuple[bool, bool, bool], list[int]] = {}
+    for at, level in enumerate(levels):
+        kind = "p" in level, "logprobs" in level, "exchanged" in level
+        alike.setdefault(kind, []).append(at)
+    for (is_read, is_one_question, is_exchanged), places in alike.items():
+        own = [levels[at] for at in places]
+        if is_read:
+            p[places] = [_IN_ORDER(level["p"]) for level in own]
+            mass[places] = [level.get("mass", nan) for level in own]
+        else:
+            form = COMPARE if is_one_question else YES_NO
+            turned = [level["exchanged"] for level in own] if is_exchanged else None
+            p[places], mass[places] = _read(form, own, turned)
+    return p, mass
 
 
-def _form(level: Level) -> Form:
-    return COMPARE if "logprobs" in level else YES_NO
+def _read(
+    form: Form, levels: Sequence[Level], exchanged: Sequence[Level] | None
+) -> tuple[Floats, Floats]:
+    """`exchanged`: the evidence of the other order, where each level has it."""
+    logs = form.logs(levels)
+    masses = np.exp(logs).sum(axis=2).mean(axis=1)
+    if exchanged is None:
+        return form.probabilities(logs), masses
+    turned = form.logs(exchanged)
+    masses = (masses + np.exp(turned).sum(axis=2).mean(axis=1)) / 2
+    return form.probabilities(form.averaged(logs, turned)), masses

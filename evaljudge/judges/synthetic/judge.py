@@ -61,7 +61,7 @@ from evaljudge.judges.synthetic.equations import (
     stacked,
     weighted_sum,
 )
-from evaljudge.judges.synthetic.evidence import answers_of, comparisons_of
+from evaljudge.judges.synthetic.evidence import answers_of, compared_texts
 from evaljudge.judges.synthetic.findings import SyntheticFindings
 from evaljudge.judges.synthetic.soundness import Soundness
 from evaljudge.model import Model
@@ -317,7 +317,7 @@ class Synthetic(Judge):
         if self._samples:
             read = self._drawn(texts, self._settings.samples, 0)
         else:
-            read = stacked(comparisons_of(texts))
+            read = compared_texts(texts)
         values = {self.name: weighted_sum(read)}
         values |= {scorer: reading(read) for scorer, reading in self._readings.items()}
         values |= {

@@ -23,7 +23,6 @@ nothing is left that length could explain: 0.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -38,8 +37,8 @@ from evaljudge.agreement.coefficients import row_correlations
 from evaljudge.agreement.rated import Rated
 from evaljudge.judges.collector import SeenShard
 from evaljudge.judges.shared.counting import Summed
-from evaljudge.judges.synthetic.equations import entropy, scale_coverage
-from evaljudge.judges.synthetic.evidence import comparisons_of, mass_of
+from evaljudge.judges.synthetic.equations import entropies, scale_coverage
+from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.records import Score, Verdict
 
 CERTAIN = 0.99
@@ -188,31 +187,52 @@ def _side(p: Mapping[str, float]) -> int:
 
 def _of_candidates(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
     """`candidates`: each one's comparisons with the references, as they are stored."""
-    compared = comparisons_of(candidates)
-    found = Counter(map(scale_coverage, compared))
-    levels = zip(chain(*candidates), chain(*compared), strict=True)
-    asked = [(level, p) for level, (_, p) in levels if "inferred" not in level]
+    total, alike = AxisSums(), dict[int, list[Sequence[Mapping[str, Any]]]]()
+    for levels in candidates:
+        alike.setdefault(len(levels), []).append(levels)
+    for own in alike.values():
+        total += _of_alike(own)
+    return total
+
+
+def _of_alike(candidates: Sequence[Sequence[Mapping[str, Any]]]) -> AxisSums:
+    """Of candidates compared with the same number of references."""
+    levels = list(chain.from_iterable(candidates))
+    p, mass = read_levels(levels)
+    covered = scale_coverage(p.reshape(len(candidates), -1, 3))
+    is_asked = np.array(["inferred" not in level for level in levels])
+    asked = p[is_asked]
     return AxisSums(
         comparisons=len(asked),
-        inferred=sum(map(len, candidates)) - len(asked),
-        entropy=fsum(entropy(p) for _, p in asked),
-        certain=sum(max(p.values()) > CERTAIN for _, p in asked),
-        mass=fsum(mass_of(level) for level, _ in asked),
+        inferred=len(levels) - len(asked),
+        entropy=float(entropies(asked).sum()),
+        certain=int((asked.max(axis=1) > CERTAIN).sum()),
+        mass=float(mass[is_asked].sum()),
         candidates=len(candidates),
-        below=found["below"],
-        above=found["above"],
+        below=int((covered < 0).sum()),
+        above=int((covered > 0).sum()),
     )
 
 
 def _of_lengths(shard: SeenShard, axis: str, scores: Mapping[tuple[str, str], float]) -> AxisSums:
     """Spearman's of score and words in each document, and the same given people's ratings."""
     widest = max((len(case.candidates) for case in shard.cases), default=0)
-    grids = np.full((3, len(shard.cases), widest), nan)  # a row for each document
-    for row, case in enumerate(shard.cases):
-        for column, candidate in enumerate(case.candidates):
-            score = scores.get((case.document.doc_id, candidate.system), nan)
-            words = len(candidate.text.split())  # as the metric `words` counts them
-            grids[:, row, column] = score, words, candidate.ratings.get(axis, nan)
+    if widest < LEAST_CANDIDATES:
+        return AxisSums()
+    rows = [
+        [
+            (
+                scores.get((case.document.doc_id, candidate.system), nan),
+                len(candidate.text.split()),  # as the metric `words` counts them
+                candidate.ratings.get(axis, nan),
+            )
+            for candidate in case.candidates
+        ]
+        for case in shard.cases
+    ]
+    padded = [row + [(nan, nan, nan)] * (widest - len(row)) for row in rows]
+    # score, words, rating × documents × candidates
+    grids = np.array(padded, np.float64).reshape(len(rows), widest, 3).transpose(2, 0, 1)
     every = _of_enough(grids[:2], LEAST_CANDIDATES)
     score, length, rating = _of_enough(grids, LEAST_RATED)
     people = _spearman(rating, length)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Form
-from evaljudge.judges.synthetic.evidence import mass_of
+from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.model.asks import Chosen
 
 Answers = dict[str, float]
@@ -83,7 +83,7 @@ def test_two_questions_are_read_together(
 def test_two_questions_of_little_mass_are_read_by_their_shares() -> None:
     replies = [yes(0.9, of=0.1), yes(0.2, of=1e-6)]
     assert YES_NO.reading(replies) == pytest.approx(answers(0.72, 0.02, 0.26))
-    assert mass_of(YES_NO.evidence(replies)) == pytest.approx((0.1 + 1e-6) / 2)
+    assert read_levels([YES_NO.evidence(replies)])[1] == pytest.approx((0.1 + 1e-6) / 2)
 
 
 def test_a_reply_to_the_exchanged_question_is_read_back() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, tanh
+from math import log, log2, tanh
 
 import numpy as np
 import pytest
@@ -25,8 +25,6 @@ from evaljudge.judges.synthetic.equations import (
     Comparisons,
     Floats,
     answer_chances,
-    entropy,
-    scale_coverage,
     stacked,
 )
 
@@ -41,6 +39,14 @@ def of_one(placing: Callable[[ComparedTexts], Floats]) -> Placing:
 ordinal_level = of_one(equations.ordinal_level)
 bradley_terry_position = of_one(equations.bradley_terry_position)
 PLACINGS = [ordinal_level, bradley_terry_position]
+
+
+def scale_coverage(levels: Comparisons) -> str:
+    return ("within", "above", "below")[equations.scale_coverage(stacked([levels]).p)[0]]
+
+
+def entropy(p: Answers) -> float:
+    return float(equations.entropies(np.array([list(p.values())], float))[0])
 
 
 def answers(better: float, worse: float, similar: float) -> Answers:
@@ -328,6 +334,22 @@ def test_a_place_does_not_depend_on_the_texts_beside_it(stack: list[list[Answers
         equations.bradley_terry_position,
     ):
         assert list(placing(together)) == [of_one(placing)(levels) for levels in texts]
+
+
+@given(st.lists(st.lists(shares, min_size=3, max_size=3), min_size=1, max_size=9))
+def test_many_texts_are_covered_and_undecided_as_each_of_them(stack: list[list[Answers]]) -> None:
+    texts = [list(zip(RATINGS, p, strict=False)) for p in stack]
+    p = stacked(texts).p
+    assert list(equations.scale_coverage(p)) == [
+        equations.scale_coverage(stacked([levels]).p)[0] for levels in texts
+    ]
+    assert equations.entropies(p.reshape(-1, 3)) == pytest.approx(
+        [
+            -sum(share * log2(share) for share in one.values() if share)
+            for row in stack
+            for one in row
+        ]
+    )
 
 
 @given(shares)

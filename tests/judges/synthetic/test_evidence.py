@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaljudge.judges.synthetic.comparing import COMPARE, YES_NO, Form
-from evaljudge.judges.synthetic.evidence import answers_of, comparisons_of, mass_of
+from evaljudge.judges.synthetic.evidence import answers_of, compared_texts, read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.judges.synthetic.validity import _of_candidates
 from evaljudge.model.asks import Chosen, add_in_logs
@@ -85,7 +85,7 @@ def test_what_follows_is_what_was_stored_to_the_last_digit(
 ) -> None:
     stored = [level for level, _, _ in drawn]
     assert answers_of(stored) == [p for _, p, _ in drawn]
-    assert [mass_of(level) for level in stored] == [mass for _, _, mass in drawn]
+    assert read_levels(stored)[1] == pytest.approx([mass for *_, mass in drawn], rel=1e-14)
 
 
 @given(levels())
@@ -114,7 +114,7 @@ def old_level_of_two_questions(rating: float) -> Level:
 @pytest.mark.parametrize("old", [old_level, old_level_of_two_questions])
 def test_evidence_of_earlier_versions_is_read_as_it_was(old: Any) -> None:
     assert answers_of([old(1.0)]) == [OLD]
-    assert mass_of(old(1.0)) == 0.75
+    assert read_levels([old(1.0)])[1] == 0.75
     judge = Synthetic({}, load_task("summary"))
     stored = [old(rating) for rating in (1.0, 2.0, 3.0, 4.0, 5.0)]
     score = judge.score(Verdict("d", "A", "synthetic", "fluency", {"levels": stored}))[0]
@@ -141,5 +141,8 @@ def test_a_folder_may_hold_evidence_of_both_kinds() -> None:
 def test_what_was_inferred_is_stored() -> None:
     inferred = {"rating": 1.0, "p": OLD, "inferred": [0.2, 0.3]}
     asked = level_of(COMPARE, [LOGS], [], 3.0)
-    (compared,) = comparisons_of([[inferred, asked]])
-    assert compared == [(1.0, OLD), (3.0, stored_before([LOGS], [])[0])]
+    p = stored_before([LOGS], [])[0]
+    assert answers_of([inferred, asked]) == [OLD, p]
+    texts = compared_texts([[asked, inferred]])
+    assert texts.ratings == (1.0, 3.0)
+    assert texts.p.tolist() == [[list(OLD.values()), [p[name] for name in ANSWERS]]]

@@ -17,7 +17,7 @@ from evaljudge.execution.case import case_models
 from evaljudge.judges import make_judges
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.judges.synthetic.equations import bradley_terry_position, ordinal_level, stacked
-from evaljudge.judges.synthetic.evidence import answers_of, comparisons_of, mass_of
+from evaljudge.judges.synthetic.evidence import answers_of, read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model import Model
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt
@@ -177,7 +177,7 @@ def test_the_paper_s_sum_of_yes_and_no() -> None:
     assert answers_of([third])[0] == pytest.approx(
         answers(0.6 * 0.8, 0.2 * 0.4, 0.6 * 0.2 + 0.4 * 0.8)
     )
-    assert mass_of(third) == pytest.approx(0.375)
+    assert read_levels([third])[1] == pytest.approx(0.375)
     better, worse = (Chosen(third[name]["logprobs"]) for name in ("better", "worse"))
     assert better.p["Yes"] == pytest.approx(0.6)
     assert worse.p["Yes"] == pytest.approx(0.2)
@@ -240,7 +240,7 @@ def test_both_orders_are_averaged(predict: str, p: Answers, mass: float, levels:
     found = verdict(one, model, briefs(levels))
     for level in found.evidence["levels"]:
         assert answers_of([level])[0] == pytest.approx(p)
-        assert mass_of(level) == pytest.approx(mass)
+        assert read_levels([level])[1] == pytest.approx(mass)
     (score, *_) = one.score(found)
     assert score.value == pytest.approx(fsum(ratings(levels)) * (p["Better"] - p["Worse"]))
     relations = [""] if predict == "probabilities" else ["better", "worse"]
@@ -398,7 +398,8 @@ def errors(drawn: list[Verdict], size: int, trial: int) -> list[tuple[float, flo
     for verdict in drawn:
         scores = {score.scorer: score.value for score in one.score(verdict)}
         value = scores[f"sampled{suffix}"]
-        (levels,) = comparisons_of([verdict.evidence["levels"]])
+        stored = verdict.evidence["levels"]
+        levels = [(r["rating"], p) for r, p in zip(stored, answers_of(stored), strict=True)]
         assert value is not None
         exact = fsum(r * (p["Better"] - p["Worse"]) for r, p in levels)
         variance = fsum(

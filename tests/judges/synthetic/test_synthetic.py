@@ -21,7 +21,7 @@ from evaljudge.judges.synthetic.equations import (
     stacked,
     weighted_sum,
 )
-from evaljudge.judges.synthetic.evidence import mass_of
+from evaljudge.judges.synthetic.evidence import read_levels
 from evaljudge.judges.synthetic.judge import Synthetic
 from evaljudge.model.asks import Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.prompts import load_task
@@ -211,7 +211,7 @@ def test_verdicts_and_scores() -> None:
     assert [found[s].status for s in "ABC"] == ["ok", "ok", "unscored"]
     assert found["C"].reason == "empty text"
     assert [lv["rating"] for lv in found["A"].evidence["levels"]] == [1, 2, 3, 4, 5]
-    assert mass_of(found["A"].evidence["levels"][0]) == pytest.approx(1)
+    assert read_levels(found["A"].evidence["levels"][:1])[1] == pytest.approx(1)
     scores = {s.scorer: s for s in judge().score(found["A"])}
     assert scores["synthetic"].value == pytest.approx(15 * 0.25)
     assert scores["synthetic.level"].value == pytest.approx(4 + 2.75 / 9)
