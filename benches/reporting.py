@@ -35,7 +35,7 @@ WAYS = {"here": 0, "one worker": 1, "two workers": 2}
 
 
 def make_run(folder: Path, cases: int) -> Path:
-    from scale import configuration, rows
+    from scale_run import configuration, rows
 
     import evaljudge
     from evaljudge.engines.scripted import ScriptedEngines

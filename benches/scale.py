@@ -1,33 +1,36 @@
 """What a run costs besides its model: cases a second, the driver's memory, where the time goes.
 
-    python benches/scale.py [CASES ...]        (default: 10000 100000)
+    python benches/scale.py [CASES ...] [--before CHECKOUT] [--ray] [--smallest CASES]
+                                                    (default: 10000 100000)
 
-Runs the whole journey (corpus, shards, both stages through Ray, scores, report, selection) on the
-scripted model, which answers at once, each number of cases in a process of its own that is the
-driver. Prints each phase's seconds and the driver's memory at its end, and where one worker spends
-its time on a shard; writes benches/scale.json.
+Does whole runs (corpus, shards, both stages, scores, report, selection) on the scripted model,
+which answers at once, each in a process of its own. That process asks and scores itself, so that
+its processor seconds are all there are; with --ray, two of Ray's workers do. With --before also by
+the evaljudge of another checkout. --smallest adds a run of cases with one candidate and one ask.
+Prints what each phase takes and the memory at its end, and where one worker spends its time on a
+shard; writes benches/scale.json.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+import os
 import platform
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
+from scale_run import configuration, rows
 
-import evaljudge
 from evaljudge.config import Config, load_config
 from evaljudge.corpora import open_corpus
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
@@ -36,116 +39,16 @@ from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.prompts.pack import Pack
 from evaljudge.runs.job import make_job
-from evaljudge.runs.pipeline import Todo, Watcher
 from evaljudge.storage import Output, Place, Shard, tables
 
 HERE = Path(__file__).parent
 SIZES = (10_000, 100_000)
-SYSTEMS, RATED = ("north", "south"), 1_000
-WORKERS = 2
 PARTS: dict[str, list[tuple[Any, str]]] = {
     "prompts rendered": [(Pack, "render")],
     "replies scripted": [(Scripted, "_written"), (Scripted, "_chosen")],
     "files read and written": [(Place, n) for n in ("read", "write", "write_table")],
     "records to tables and back": [(tables, name) for name in ("to_table", "from_table")],
 }
-
-
-def rows(cases: int) -> Iterator[dict[str, Any]]:
-    """Flat rows, a document's not next to each other; the first documents have ratings."""
-    words = ("river", "council", "bridge", "boats", "weather", "city", "money", "vote", "night")
-    for system in SYSTEMS:
-        for number in range(cases):
-            draw = random.Random(f"{system} {number}")
-            row = {"doc_id": f"d{number}", "system": system}
-            row |= {"text": " ".join(draw.choices(words, k=20))}
-            source = " ".join(random.Random(number).choices(words, k=80))
-            rated = {"ratings": {"fluency": draw.randint(1, 5)}} if number < RATED else {}
-            yield row | {"source": f"Document {number}. {source}"} | rated
-
-
-class Phases(Watcher):
-    """Seconds and the driver's memory at the end of each phase, and all along the asking."""
-
-    def __init__(self) -> None:
-        self.phases: list[dict[str, Any]] = []
-        self.along: list[tuple[float, float]] = []
-        self._name, self._since = "", time.monotonic()
-        self._done, self._of = 0, 1
-        self.peak, self._end = 0.0, threading.Event()
-        threading.Thread(target=self._sample, daemon=True).start()
-
-    def entering(self, phase: str) -> None:
-        self._close()
-        self._name = phase.partition(" ")[0]
-
-    def starting(self, todo: Todo) -> None:
-        self._close()
-        self._name, self._of = "asking", sum(left for left, _ in todo.values())
-
-    def receipt(self, receipt: Mapping[str, Any]) -> None:
-        self._done += receipt["cases"]
-        share = self._done / self._of
-        if share >= (len(self.along) + 1) / 10:
-            self.along.append((round(share, 2), memory()))
-
-    def finish(self) -> None:
-        self._close()
-        self._end.set()
-
-    def _close(self) -> None:
-        now = time.monotonic()
-        if self._name:
-            seconds = round(now - self._since, 1)
-            self.phases.append({"phase": self._name, "seconds": seconds, "driver_mb": memory()})
-        self._since = now
-
-    def _sample(self) -> None:
-        while not self._end.wait(0.2):
-            self.peak = max(self.peak, memory())
-
-
-def memory() -> float:
-    return round(psutil.Process().memory_info().rss / 2**20, 1)
-
-
-def configuration(folder: Path, corpus: Path) -> dict[str, Any]:
-    best = {"scorer": "synthetic.level", "axis": "fluency", "top_fraction": 0.1}
-    return {
-        "corpus": str(corpus),
-        "out": str(folder / "out"),
-        "axes": ["fluency"],
-        "model": "scripted",
-        "judges": {"synthetic": {"levels": 2}},
-        "metrics": ["words"],
-        "workers": {"min": WORKERS, "cpus": 1},
-        "select": [{"name": "best", "all": [best]}],
-    }
-
-
-def drive(cases: int) -> dict[str, Any]:
-    """One size, in this process."""
-    with tempfile.TemporaryDirectory(prefix="scale-") as name:
-        folder = Path(name)
-        corpus = folder / "cases.jsonl"
-        with corpus.open("w") as lines:
-            lines.writelines(f"{json.dumps(row)}\n" for row in rows(cases))
-        before, phases, since = memory(), Phases(), time.monotonic()
-        config = configuration(folder, corpus)
-        outcome = evaljudge.run(config, watcher=phases, engines=ScriptedEngines())
-        phases.finish()
-        seconds = time.monotonic() - since
-        assert outcome.findings.candidates == cases * len(SYSTEMS)
-        assert outcome.coverage == 1.0
-        return {
-            "cases": cases,
-            "cases_per_second": round(cases / seconds, 1),
-            "seconds": round(seconds, 1),
-            "driver_mb_before": before,
-            "driver_mb_peak": phases.peak,
-            "driver_mb_along_the_asking": phases.along,
-            "phases": phases.phases,
-        }
 
 
 def parts_of_a_shard() -> dict[str, float]:
@@ -201,28 +104,40 @@ async def one_shard(config: Config) -> float:
     return time.perf_counter() - since
 
 
-def tell(found: Mapping[str, Any]) -> None:
-    memory = f"driver {found['driver_mb_before']} MB before, {found['driver_mb_peak']} MB at most"
-    print(f"{found['cases']:,} cases: {found['cases_per_second']:,} a second; {memory}")
+def run(checkout: Path | str, cases: int, *options: str) -> dict[str, Any]:
+    """In a process of its own; printed and given back."""
+    command = [sys.executable, "-P", str(HERE / "scale_run.py"), str(cases), *options]
+    env = os.environ | {"PYTHONPATH": str(checkout)}
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    memory = f"{found['mb_before']} MB before, {found['mb_peak']} MB at most"
+    print(f"{cases:,} cases: {found['cases_per_second']:,} a second; {memory}")
     for phase in found["phases"]:
-        print(f"  {phase['phase']:10}{phase['seconds']:>8} s{phase['driver_mb']:>9} MB at its end")
+        seconds = f"{phase['seconds']:>8} s{phase['cpu_seconds']:>8} s of a processor"
+        print(f"  {phase['phase']:10}{seconds}{phase['mb']:>9} MB at its end", flush=True)
+    return found
 
 
-def main(sizes: list[int]) -> None:
+def main(sizes: list[int], before: str | None, smallest: int | None, on_ray: bool) -> None:
     machine = f"{platform.processor() or platform.machine()}, {psutil.cpu_count()} cores"
-    seen: dict[str, Any] = {"machine": machine, "workers": WORKERS, "runs": []}
-    for size in sizes:
-        command = [sys.executable, __file__, "--drive", str(size)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        seen["runs"].append(json.loads(done.stdout.splitlines()[-1]))
-        tell(seen["runs"][-1])
+    ours, how = HERE.parent, ["--ray"] if on_ray else []
+    seen: dict[str, Any] = {"machine": machine, "executor": "ray" if on_ray else "local"}
+    seen["runs"] = [run(ours, size, *how) for size in sizes]
+    if before:
+        print("before:")
+        seen["before"] = [run(before, size, *how) for size in sizes]
+    if smallest:
+        seen["smallest"] = run(ours, smallest, "--smallest", *how)
     seen["milliseconds_of_a_shard"] = parts_of_a_shard()
     print("a worker's milliseconds with a shard of 32 cases:", seen["milliseconds_of_a_shard"])
     (HERE / "scale.json").write_text(json.dumps(seen, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--drive"]:
-        print(json.dumps(drive(int(sys.argv[2]))))
-    else:
-        main([int(size) for size in sys.argv[1:]] or list(SIZES))
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("sizes", nargs="*", type=int, default=SIZES)
+    given.add_argument("--before", metavar="CHECKOUT")
+    given.add_argument("--smallest", type=int, metavar="CASES")
+    given.add_argument("--ray", action="store_true")
+    options = given.parse_args()
+    main(options.sizes, options.before, options.smallest, options.ray)

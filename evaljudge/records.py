@@ -11,8 +11,9 @@ verdicts, and verdicts into scores:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import add, attrgetter
 from typing import Any, Literal
 
 Status = Literal["ok", "unscored"]
@@ -89,7 +90,15 @@ class Tokens:
         return self.prompt - self.cached
 
     def __add__(self, other: Tokens) -> Tokens:
-        return Tokens(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+        return Tokens(*map(add, self.counts, other.counts))
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Its numbers, in their order here."""
+        return _COUNTS(self)
+
+
+_COUNTS: Callable[[Tokens], tuple[int, ...]] = attrgetter(*Tokens.__slots__)
 
 
 @dataclass(frozen=True, slots=True)

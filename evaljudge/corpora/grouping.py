@@ -155,7 +155,9 @@ def _said(fragment: Fragment) -> dict[str, str | None]:
 
 def _candidate(system: str, text: str, ratings: str, raters: str | None) -> Candidate:
     """An absent rating of a rater comes back as the object `math.nan`: see `fragment`."""
-    listed: dict[str, list[float]] = json.loads(raters or "{}", parse_constant=lambda _: nan)
+    if raters is None:
+        return Candidate(system, text, json.loads(ratings))
+    listed: dict[str, list[float]] = json.loads(raters, parse_constant=lambda _: nan)
     return Candidate(system, text, json.loads(ratings), {a: tuple(n) for a, n in listed.items()})
 
 

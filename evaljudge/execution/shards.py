@@ -49,6 +49,8 @@ class ShardWork:
         self._slots = CaseSlots(MOST_OPEN_CASES)
         self._heads: set[int] = set()
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
+        self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
+        """Of the open cases: by document and judge, the key of the brief of each axis and part."""
         self._model = Common(
             self._engine,
             self._output.common_reply,
@@ -76,6 +78,8 @@ class ShardWork:
         await asyncio.to_thread(attempt.end)
         for case in cases:
             self._blocks.pop(case.document.doc_id, None)
+            for judge in self._job.judges:
+                self._brief_keys.pop((case.document.doc_id, judge.name), None)
         return receipts
 
     def close(self) -> None:
@@ -167,9 +171,14 @@ class ShardWork:
         blocks = self._blocks[case.document.doc_id]
         return case_models(self._model, self._job.judges, self._heads, blocks)
 
-    def _keys(self, judge: Judge, document: Document) -> dict[tuple[str, str], str]:
-        writer = self._job.writer
-        return {(p.axis, p.name): brief_key(judge, p, document, writer) for p in judge.parts()}
+    def _keys(self, judge: Judge, document: Document) -> Mapping[tuple[str, str], str]:
+        """Kept for the second stage, while the case is open."""
+        at, writer = (document.doc_id, judge.name), self._job.writer
+        if at not in self._brief_keys:
+            parts = judge.parts()
+            keys = {(p.axis, p.name): brief_key(judge, p, document, writer) for p in parts}
+            self._brief_keys[at] = keys
+        return self._brief_keys[at]
 
     def _known_briefs(self, order: Order) -> dict[str, Briefs]:
         """The briefs of other files, to be reused, and the shard's own, which replace them."""

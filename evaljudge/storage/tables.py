@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache, reduce
 from math import isnan, nan
 from operator import attrgetter
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", Case, Brief, Verdict, Score)
 AS_JSON = ("content", "evidence")
 """Columns that hold a mapping as JSON."""
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
 Scale = tuple[str, str]
 """A scorer and an axis."""
 
@@ -33,7 +33,7 @@ def _schemas() -> dict[type, pa.Schema]:
     others = {
         "references": pa.list_(text),
         "candidates": pa.list_(pa.struct([("system", text), ("text", text), *ratings])),
-        "tokens": pa.struct([(name, pa.int64()) for name in asdict(Tokens())]),
+        "tokens": pa.struct([(name, pa.int64()) for name in Tokens.__slots__]),
         "value": number,
     }
     columns = {
@@ -111,8 +111,10 @@ def texts_of(cases: pa.Table) -> list[tuple[str, str, str]]:
 def _written(name: str, values: list[Any]) -> list[Any]:
     """A column's values as they are stored."""
     if name in AS_JSON:
-        return [json.dumps(value, ensure_ascii=False) for value in values]
-    return list(map(asdict, values)) if name == "tokens" else values
+        return list(map(_encoded, values))
+    if name == "tokens":
+        return [dict(zip(Tokens.__slots__, value.counts, strict=True)) for value in values]
+    return values
 
 
 def _read(name: str, values: list[Any]) -> list[Any]:

@@ -62,6 +62,8 @@ def with_inferred(
     ratings: Sequence[float], levels: Mapping[float, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """The evidence of all references, from that of those asked about."""
+    if all(rating in levels for rating in ratings):
+        return [levels[rating] for rating in ratings]
     asked = dict(zip(levels, answers_of(levels.values()), strict=True))
     return [levels.get(rating) or _inferred(rating, asked) for rating in ratings]
 
