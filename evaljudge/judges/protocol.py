@@ -117,7 +117,7 @@ class Judge(ABC):
 
     @abstractmethod
     def score(self, verdict: Verdict) -> list[Score]:
-        """Computed from the evidence alone, without a model."""
+        """Computed from the evidence alone, without a model; the verdict comes without `tokens`."""
 
     def scores(self, verdicts: Sequence[Verdict]) -> list[Score]:
         """Of a shard's verdicts, in their order: for arithmetic that is faster on many at once."""

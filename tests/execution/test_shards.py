@@ -13,6 +13,7 @@ import pytest
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.execution import shards
 from evaljudge.execution.attempts import Here, Note
 from evaljudge.execution.orders import Assignment, Order, read_order, write_order
 from evaljudge.execution.shards import ShardWork
@@ -93,6 +94,24 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     assert {(b.doc_id, b.part) for b in briefs} == {(d, p) for d in ("d1", "d2") for p in "135"}
     assert len({b.key for b in briefs}) == 6
     assert {b.signature for b in briefs} == {"signed"}
+
+
+def test_keys_of_briefs_are_made_once_for_both_stages_and_not_kept(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def key(judge: Any, part: Any, document: Document, writer: Any) -> str:
+        made.append(f"{document.doc_id} {part.name}")
+        return made[-1]
+
+    monkeypatch.setattr(shards, "brief_key", key)
+    work = ShardWork(assignment(out), here(), Listening())
+    asyncio.run(work.do(Order(SHARD, ["prepare", "judge"], {})))
+    assert sorted(made) == [f"{document} {part}" for document in ("d1", "d2") for part in "135"]
+    assert {v.status for v in Output(str(out)).verdicts("synthetic", SHARD)} == {"ok"}
+    asyncio.run(work.do(Order(SHARD, ["judge"], {})))
+    assert len(made) == 2 * 6
 
 
 def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:

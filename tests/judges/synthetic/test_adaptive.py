@@ -185,6 +185,11 @@ def test_nothing_stays_open(counts: list[tuple[int, int, int]], certainty: float
             assert low - 1e-9 <= p["Better"] - p["Worse"] <= high + 1e-9
 
 
+def test_where_all_was_asked_the_evidence_is_kept_unread() -> None:
+    evidence = {rating: {"rating": rating} for rating in reversed(NINE)}
+    assert with_inferred(NINE, evidence) == [{"rating": rating} for rating in NINE]
+
+
 def test_both_orders_are_asked_about_the_same_references() -> None:
     says = Says(certain_at(4, FIVE))
     found = verdict(judge(swap="both"), says)
