@@ -3,7 +3,8 @@
     python benches/reporting.py [CASES] [--before CHECKOUT]        (default: 100000 cases)
 
 Makes one run on the scripted model, and then its report anew, each time in a process of its own, in
-two rounds; with --before also by the evaljudge of another checkout. Prints each report's seconds,
+two rounds; with --before also by the evaljudge of another checkout, which must be able to read
+these verdicts (version 0.1 is not: scale.py compares with it). Prints each report's seconds,
 the driver's processor seconds and its memory, and fails if their agreement.json differ by more
 than rounding.
 The report is the whole `evaljudge report`: scores written, statistics, selections, pages.
@@ -58,7 +59,7 @@ def report(config: str, processors: int) -> dict[str, Any]:
     if processors:
         import ray
 
-        ray.init(num_cpus=processors, log_to_driver=False)
+        ray.init("local", num_cpus=processors, log_to_driver=False)
         change = "workers.executor=ray"
     wall, busy = time.monotonic(), time.process_time()
     outcome = evaljudge.make_report(config, [change], engines=scripted())
