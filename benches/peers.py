@@ -9,7 +9,8 @@ questions about `entities`. They go to a tiny random model, where Python's work 
 one where the model's own work does; with a key-value cache that holds about two documents, and with
 one that holds all of them. Every arm is a process of its own that loads its engine once. The arms
 take turns, in another order each round, with fresh texts. Loading is not counted. Prints a table
-(seconds as a ratio to ours, prefilled tokens) and writes benches/peers.json.
+(seconds as a ratio to ours, prefilled tokens) and writes benches/peers.json, where it replaces the
+series of the same questions, model, cache and number of documents.
 
 The arms: `ours` is the judge itself with all cases at once, so it also makes the prompts, which the
 others get ready-made. `ours, adaptive` asks about fewer references; its random model is sure of
@@ -36,6 +37,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import product
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -313,7 +315,8 @@ def _open_ray(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opene
     import ray
     from ray.data.llm import build_processor, vLLMEngineProcessorConfig
 
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    ray.init(address="local", num_cpus=4, **quiet)
     ray.data.DataContext.get_current().enable_progress_bars = False
     config = vLLMEngineProcessorConfig(
         model_source=model,
@@ -425,7 +428,10 @@ Series = Mapping[str, Any]
 
 def table(every: Sequence[Series]) -> str:
     """Time over ours (least to most), and thousands of tokens prefilled."""
-    heads = [f"{one['shape']}, {one['model']} model, {one['cache']} cache" for one in every]
+    heads = [
+        f"{one['shape']}, {one['model']} model, {one['cache']} cache, {one['cases']} documents"
+        for one in every
+    ]
     lines = ["| arm | " + " | ".join(heads) + " |", "|---|" + "---|" * len(every)]
     for name in dict.fromkeys(found["arm"] for one in every for found in one["rows"]):
         cells = [cell(next((f for f in one["rows"] if f["arm"] == name), None)) for one in every]
@@ -455,23 +461,27 @@ def main() -> None:
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "HF_HUB_OFFLINE": "1"}
     from evaljudge.engines import VllmEngines
 
-    every = []
-    wanted = (given.shapes.split(","), given.models.split(","), given.caches.split(","))
+    kept = json.loads(given.out.read_text())["series"] if given.out.exists() else []
+    every = {(one["shape"], one["model"], one["cache"], one["cases"]): one for one in kept}
+    wanted = (names.split(",") for names in (given.shapes, given.models, given.caches))
     for shape, model, cache in product(*wanted):
         arms = [a for a in given.arms.split(";") if shape == "comparisons" or not ARMS[a].settings]
         cases = given.cases or MODELS[model].cases
         found = series(shape, model, cache, cases, given.rounds, arms)
-        rows = [row(name, mine, found["ours"]) for name, mine in found.items()]
-        every.append({"shape": shape, "model": model, "cache": cache, "cases": cases, "rows": rows})
-        figures = {
+        every[shape, model, cache, cases] = {
+            "shape": shape,
+            "model": model,
+            "cache": cache,
+            "cases": cases,
+            "date": date.today().isoformat(),
             "machine": f"{os.cpu_count()} cores of {platform.machine()}, {platform.platform()}",
             "engine": VllmEngines().version,
             "rounds": given.rounds,
             "threads": os.environ["OMP_NUM_THREADS"],
-            "series": every,
+            "rows": [row(name, mine, found["ours"]) for name, mine in found.items()],
         }
-        given.out.write_text(json.dumps(figures, indent=1) + "\n")
-    print(table(every))
+        given.out.write_text(json.dumps({"series": [*every.values()]}, indent=1) + "\n")
+    print(table([*every.values()]))
 
 
 if __name__ == "__main__":

@@ -40,12 +40,11 @@ def exchanged(
 
     It is the mean over the groups (documents, or all) where both have a correlation.
     """
-    first, second, human = (
-        settled(standard(side)) for side in (one.scores, other.scores, one.human)
-    )
+    first, second, human = map(standard, (one.scores, other.scores, one.human))
     if level == "system":
         of_both = _system_exchanged(one, first, second, human, coefficient)
     else:
+        first, second, human = map(settled, (first, second, human))
         whole = np.arange(human.size)[None]
         groups = [cells for _, cells in stacked(one)] if level == "sample" else [whole]
         if coefficient == "spearman":

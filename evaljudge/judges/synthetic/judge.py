@@ -120,7 +120,7 @@ class SyntheticSettings(Settings):
 
 
 @dataclass
-class _Ladder:
+class _Comparisons:
     """One candidate's comparisons so far with the references of an axis."""
 
     placing: Placing
@@ -202,34 +202,34 @@ class Synthetic(Judge):
     # stage two: every candidate against every level, all of a case's asks in one list
 
     async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        ladders = [
-            _Ladder(self._comparing.placing(case, axis, candidate, levels))
+        every = [
+            _Comparisons(self._comparing.placing(case, axis, candidate, levels))
             for axis, levels in self._levels(briefs).items()
             for candidate in case.candidates
         ]
-        while wanted := [(ladder, r) for ladder in ladders for r in self._wanted(ladder)]:
-            pairs = [ladder.placing.pairs[rating] for ladder, rating in wanted]
+        while wanted := [(one, r) for one in every for r in self._wanted(one)]:
+            pairs = [one.placing.pairs[rating] for one, rating in wanted]
             turned = [pair.exchanged for pair in pairs if self._settings.swap == "both"]
             replies = await self._comparing.ask(
                 case.document, [*pairs, *turned], model, self._samples
             )
             both = zip_longest(replies[: len(pairs)], replies[len(pairs) :])
-            for (ladder, rating), (here, there) in zip(wanted, both, strict=True):
-                ladder.replies += [*here, *(there or ())]
-                ladder.levels[rating] = self._level(rating, here, there)
-        verdicts = [self._verdict(case, ladder) for ladder in ladders]
-        asked = [ladder.placing.only(ladder.levels) for ladder in ladders]
+            for (one, rating), (here, there) in zip(wanted, both, strict=True):
+                one.replies += [*here, *(there or ())]
+                one.levels[rating] = self._level(rating, here, there)
+        verdicts = [self._verdict(case, one) for one in every]
+        asked = [one.placing.only(one.levels) for one in every]
         checks = await self._soundness.checks(case, self._levels(briefs), asked, model)
         return Judged(verdicts, checks)
 
-    def _wanted(self, ladder: _Ladder) -> Sequence[float]:
+    def _wanted(self, asked: _Comparisons) -> Sequence[float]:
         """The references to ask about next: all at once, unless the setting is adaptive."""
-        how, placing = self._settings.adaptive, ladder.placing
-        if not placing.pairs or ladder.failed:
+        how, placing = self._settings.adaptive, asked.placing
+        if not placing.pairs or asked.failed:
             return []
         if how is None:
-            return [] if ladder.levels else list(placing.pairs)
-        following = next_rating(self._comparing.ratings, ladder.answers, how.certainty)
+            return [] if asked.levels else list(placing.pairs)
+        following = next_rating(self._comparing.ratings, asked.answers, how.certainty)
         return [] if following is None else [following]
 
     def _levels(self, briefs: Sequence[Brief]) -> dict[Axis, dict[float, Text]]:
@@ -238,15 +238,15 @@ class Synthetic(Judge):
             for axis in self._axes
         }
 
-    def _verdict(self, case: Case, ladder: _Ladder) -> Verdict:
-        placing, tokens = ladder.placing, cost(ladder.replies)
+    def _verdict(self, case: Case, asked: _Comparisons) -> Verdict:
+        placing, tokens = asked.placing, cost(asked.replies)
         known = (case.document.doc_id, placing.candidate.system, self.name, placing.axis.name)
         if placing.reason:
             return Verdict(*known, {}, "unscored", placing.reason)
-        for rating, failed in ladder.failed.items():
+        for rating, failed in asked.failed.items():
             reason = f"compared with level {named(rating)}: {failed.reason}"
             return Verdict(*known, {}, "unscored", reason, tokens)
-        levels = with_inferred(self._comparing.ratings, ladder.evidence)
+        levels = with_inferred(self._comparing.ratings, asked.evidence)
         return Verdict(*known, {"levels": levels}, tokens=tokens)
 
     def _level(

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import log
+from math import exp, log
 from typing import Any, NamedTuple
 
 import pytest
@@ -134,7 +134,7 @@ def test_both_orders_ask_about_the_same_prompt_in_two_directions() -> None:
     half = log(0.5)
     expected = 0.0
     for rating, gap in zip(ratings(5), gaps, strict=True):
-        weights = [2.718281828459045 ** (half + x) for x in (gap, -gap, 0.0)]
+        weights = [exp(half + x) for x in (gap, -gap, 0.0)]
         expected += rating * (weights[0] - weights[1]) / sum(weights)
     assert scores["A", "synthetic"] == pytest.approx(expected)
 

@@ -1,15 +1,16 @@
-"""Adaptive levels beside the whole ladder: how much is asked, and whether people notice.
+"""Cheaper ways of comparing beside the paper's: how much is asked, and whether people notice.
 
-    python benches/adaptive.py [--documents N] [--timed]    (default: 50 of the demo's judge)
+    python benches/cheaper.py [--documents N] [--timed]    (default: 50 of the demo's judge)
 
-Judges held-out documents of the demo's world by its own judge, with 5 and with 9 levels, in full
-and adaptively, in one run each. Then the same by a scripted judge that is about as noisy as real
-ones are: it misjudges each text, each reference and each comparison by random amounts, and agrees
-with the ratings at about 0.65. Prints for each the share of the comparisons that was asked,
-Spearman's correlation with the ratings within documents of both, and their paired difference with
-its 95% interval over documents. With --timed also the seconds that judging takes in full and
-adaptively, with the references written beforehand and the two taking turns. Writes
-benches/adaptive.json.
+Judges held-out documents of the demo's world by its own judge, with 5 and with 9 levels, in one run
+each: by `synthetic` as it is (full), with `adaptive` at several certainties, with `layout: ladder`,
+and with both. Then full and adaptively by a scripted judge that is about as noisy as real ones are:
+it misjudges each text, each reference and each comparison by random amounts, and agrees with the
+ratings at about 0.65. Prints for each way the share of the comparisons that was asked, Spearman's
+correlation with the ratings within documents of full and of this way, and their paired difference
+with its 95% interval over documents. With --timed also the seconds that judging takes in full and
+in each cheaper way of the demo's judge, with the references written beforehand and the ways taking
+turns. Writes benches/cheaper.json.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import platform
 import random
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import log
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -84,15 +86,21 @@ def noisy_cases() -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def judges(levels: int) -> dict[str, dict[str, Any]]:
+ADAPTIVE: dict[str, dict[str, Any]] = {
+    f"certainty-{100 * c:g}": {"adaptive": {"certainty": c}} for c in CERTAINTIES
+}
+LADDER: dict[str, dict[str, Any]] = {
+    "ladder": {"layout": "ladder"},
+    "ladder-certainty-98": {"layout": "ladder", "adaptive": {"certainty": 0.98}},
+}
+"""Ways that are compared with the full one, by name; the scripted judge reads no ladder."""
+TIMED = ("certainty-98", *LADDER)
+
+
+def judges(levels: int, ways: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     common = {"judge": "synthetic", "levels": levels, "max_tokens": 96}
     common |= {"checks": {"neighbours": 0, "exchanged": 0}}
-    adaptive = {name(c): common | {"adaptive": {"certainty": c}} for c in CERTAINTIES}
-    return {"full": common} | adaptive
-
-
-def name(certainty: float) -> str:
-    return f"certainty-{100 * certainty:g}"
+    return {"full": common} | {name: {**common, **settings} for name, settings in ways.items()}
 
 
 def judged(
@@ -147,7 +155,9 @@ def difference(mine: Mapping[Any, float], full: Mapping[Any, float]) -> tuple[fl
     return float(each.mean()), float(low), float(high)
 
 
-def rows(title: str, out: Path, levels: int, corpus: Path) -> Iterator[dict[str, Any]]:
+def rows(
+    title: str, out: Path, levels: int, corpus: Path, ways: Iterable[str]
+) -> Iterator[dict[str, Any]]:
     cases = [json.loads(line) for line in corpus.read_text().splitlines()]
     ratings = {
         (case["doc_id"], one["system"], axis): value
@@ -156,19 +166,19 @@ def rows(title: str, out: Path, levels: int, corpus: Path) -> Iterator[dict[str,
         for axis, value in one["ratings"].items()
     }
     found = correlations(out, ratings)
-    for certainty in CERTAINTIES:
-        share = asked_share(out, name(certainty))
+    for way in ways:
+        share = asked_share(out, way)
         for reading in READINGS:
-            mine, full = found[name(certainty) + reading], found["full" + reading]
+            mine, full = found[way + reading], found["full" + reading]
             gap, low, high = difference(mine, full)
             yield {
                 "judge": title,
                 "levels": levels,
-                "certainty": certainty,
+                "way": way,
                 "reading": f"synthetic{reading}",
                 "asked": round(share, 3),
                 "full": round(float(np.mean([*full.values()])), 4),
-                "adaptive": round(float(np.mean([*mine.values()])), 4),
+                "cheaper": round(float(np.mean([*mine.values()])), 4),
                 "difference": round(gap, 4),
                 "low": round(low, 4),
                 "high": round(high, 4),
@@ -183,18 +193,19 @@ def seconds(out: Path) -> float:
 
 
 def timed(folder: Path, world: Path, nano: Mapping[str, Any], levels: int) -> dict[str, Any]:
-    every, found = judges(levels), dict[str, list[float]]()
+    every, found = judges(levels, ADAPTIVE | LADDER), dict[str, list[float]]()
     more = dict(nano) | {"briefs": str(folder / f"briefs{levels}")}
     judged(world, folder / f"warm{levels}", {"full": every["full"]}, more, VllmEngines())
     for number in range(ROUNDS):
-        for way in ("full", name(CERTAINTIES[0])):
+        for way in ("full", *TIMED):
             out = folder / f"timed-{levels}-{number}-{way}"
             judged(world, out, {way: every[way]}, more, VllmEngines())
             found.setdefault(way, []).append(round(seconds(out), 2))
-    full, adaptive = found.values()
-    ratios = sorted(one / other for one, other in zip(full, adaptive, strict=True))
-    ratio = round(ratios[len(ratios) // 2], 2)
-    return {"levels": levels, "seconds": found, "full / adaptive": ratio}
+    ratios = {
+        way: round(median(one / other for one, other in zip(found["full"], times, strict=True)), 2)
+        for way, times in found.items()
+    }
+    return {"levels": levels, "seconds": found, "full / cheaper": ratios}
 
 
 def main() -> None:
@@ -203,27 +214,29 @@ def main() -> None:
     parser.add_argument("--timed", action="store_true")
     given = parser.parse_args()
     found: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="adaptive-") as folder:
+    with tempfile.TemporaryDirectory(prefix="cheaper-") as folder:
         world, noisy = Path(folder, "world.jsonl"), Path(folder, "noisy.jsonl")
         world.write_text(as_jsonl(make_cases(given.documents, seed=777)))
         noisy.write_text("".join(f"{json.dumps(case)}\n" for case in noisy_cases()))
         nano = {"prompts": "nano", "model": {"source": "nano", "engine": {}}}
         scripted = {"model": "scripted", "axes": ["fluency"]}
         for levels in LEVELS:
-            out = judged(world, Path(folder, f"nano{levels}"), judges(levels), nano, VllmEngines())
-            found += rows("the demo's judge", out, levels, world)
+            ways = judges(levels, ADAPTIVE | LADDER)
+            out = judged(world, Path(folder, f"nano{levels}"), ways, nano, VllmEngines())
+            found += rows("the demo's judge", out, levels, world, ADAPTIVE | LADDER)
             engines = ScriptedEngines(lambda: Scripted(chooses=Noisy()))
-            out = judged(noisy, Path(folder, f"noisy{levels}"), judges(levels), scripted, engines)
-            found += rows("scripted and noisy", out, levels, noisy)
+            ways = judges(levels, ADAPTIVE)
+            out = judged(noisy, Path(folder, f"noisy{levels}"), ways, scripted, engines)
+            found += rows("scripted and noisy", out, levels, noisy, ADAPTIVE)
         wanted = LEVELS if given.timed else ()
         times = [timed(Path(folder), world, nano, levels) for levels in wanted]
     machine = f"{os.cpu_count()} cores of {platform.machine()}"
     figures = {"machine": machine, "rows": found, "times": times}
-    (HERE / "adaptive.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (HERE / "cheaper.json").write_text(json.dumps(figures, indent=1) + "\n")
     for row in found:
         print(
-            "{judge:20}{levels:>2} levels  certainty {certainty:<5}{reading:18} asked {asked:.1%}  "
-            "agreement {full:.3f} -> {adaptive:.3f}  {difference:+.4f} [{low:+.4f}, {high:+.4f}]"
+            "{judge:20}{levels:>2} levels  {way:20}{reading:18} asked {asked:.1%}  "
+            "agreement {full:.3f} -> {cheaper:.3f}  {difference:+.4f} [{low:+.4f}, {high:+.4f}]"
             .format(**row)
         )  # fmt: skip
     for time in times:
