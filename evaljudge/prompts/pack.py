@@ -5,6 +5,8 @@
 Texts of the corpus are `given`; everything else is the template's own. Given texts stand between
 markers such as `<article>` and `</article>`; what looks like one of the template's markers inside
 a text is written with `‹` in place of `<`, so a text can neither close its fence nor open another.
+A marker is recognised whatever its case, with white space, attributes or invisible characters in
+it, and in full-width letters, which some tokenizers read as plain ones.
 
 A given text may also be a list of texts, each placed alone: `{% for one in references %}`.
 
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 _TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
+_BRACKETED = re.compile("[<﹤＜](?=([^<>﹤﹥＜＞]*)[>﹥＞])")
+_NAME = re.compile(r"\s*/\s*(\w+)|\s*(\w+)(?=\s*/?\s*$|\s.*=)", re.DOTALL)
+_UNSEEN = ("Cc", "Cf", "Me", "Mn")
+"""Categories of characters that a reader of `</target>` may not see in it."""
 
 Given = str | Sequence[str] | None
 """A text or several, to be placed in a template."""
@@ -48,6 +55,11 @@ class Pack:
     templates: Mapping[str, str]
     advice: str = field(default="", compare=False)
     """What to do if a judge needs a template that is not here; empty: name the nearest one."""
+
+    @property
+    def markers(self) -> list[str]:
+        """The names of all markers in all templates."""
+        return sorted(_markers(tuple(self.templates.items())))
 
     def render(self, name: str, given: Mapping[str, Given], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
@@ -123,9 +135,21 @@ def read_pack(places: Iterable[Place]) -> Pack:
 
 
 @lru_cache(256)
-def fenced(text: str, markers: re.Pattern[str]) -> str:
+def fenced(text: str, markers: frozenset[str]) -> str:
     """A given text, unable to look like one of these markers."""
-    return markers.sub("‹", text.strip())
+
+    def opened(found: re.Match[str]) -> str:
+        return "‹" if _name_in(found[1]) in markers else found[0]
+
+    return _BRACKETED.sub(opened, text.strip())
+
+
+def _name_in(tag: str) -> str:
+    """The marker that these characters between brackets look like: `/ TARGET` is `target`."""
+    folded = unicodedata.normalize("NFKC", tag).casefold()
+    seen = (c for c in folded if c.isspace() or unicodedata.category(c) not in _UNSEEN)
+    name = _NAME.match("".join(seen))
+    return (name[1] or name[2]) if name else ""
 
 
 def _text(file: Path) -> str:
@@ -213,8 +237,6 @@ def _environment(templates: Mapping[str, str]) -> Environment:
 
 
 @cache
-def _markers(family: Family) -> re.Pattern[str]:
+def _markers(family: Family) -> frozenset[str]:
     """Every word in angle brackets in a template, or in its comments, is one of its markers."""
-    found = {marker for _, source in family for marker in _TAG.findall(source)}
-    names = "|".join(sorted(found)) or "(?!)"
-    return re.compile(rf"<(?=\s*/?\s*(?:{names})\s*/?\s*>)", re.IGNORECASE)
+    return frozenset(name.casefold() for _, source in family for name in _TAG.findall(source))

@@ -16,12 +16,16 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
 from typing import get_args
 
+import pytest
 import yaml
 
 from evaljudge.prompts import (
@@ -262,6 +266,33 @@ def test_each_prompt_carries_its_texts_in_their_fences() -> None:
         assert (text.count(f"</{tag}>"), text.count(f"‹/{tag}>")) == (1, 1), path
         if "/shared/" in path:
             assert (text.count("‹target>"), "\0" in text) == (1, False), path
+
+
+EVASIONS = ("<{}>", "</{}>", "< / {} >", "</{} x>", "<{} id='1'>", "<\u200b/\U000e0041{}\u2060>",
+            "＜／{}＞", "<{}/>")  # fmt: skip
+
+
+def test_no_text_opens_or_closes_a_fence_in_any_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every text of every template says every marker, in every form in which it may be hidden."""
+    names = {name for _, text in prompts() for name in re.findall(r"</?(\w+)>", text)}
+    hostile = " ".join(form.format(name) for name in names for form in EVASIONS)
+    rendered = {}
+    for said in ("Calm.", hostile):
+        texts = {task: dict.fromkeys(own, said) | {"axis": own["axis"]}
+                 for task, own in EXAMPLES.items()}  # fmt: skip
+        monkeypatch.setattr(sys.modules[__name__], "EXAMPLES", texts)
+        rendered[said] = dict(prompts())
+    for path, calm in rendered["Calm."].items():
+        fences = Counter(fences_of(calm))
+        marks = {name for _, name in fences}
+        found = [fence for fence in fences_of(rendered[hostile][path]) if fence[1] in marks]
+        assert Counter(found) == fences, path
+
+
+def fences_of(text: str) -> list[tuple[str, str]]:
+    """As a tokenizer may read them that drops what is invisible; `/` and the name of each."""
+    plain = re.sub("[\u200b\u2060\U000e0041]", "", unicodedata.normalize("NFKC", text))
+    return re.findall(r"<\s*(/?)\s*(\w+)\b[^<>]*>", plain)
 
 
 def test_the_ground_truth_s_fence_is_closed_once() -> None:
