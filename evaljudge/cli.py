@@ -14,7 +14,15 @@ import evaljudge
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
-from evaljudge.probes.commands import Column, Format, Seed, Sources, studies_app
+from evaljudge.probes.commands import (
+    Changes,
+    Column,
+    ConfigFile,
+    Format,
+    Seed,
+    Sources,
+    studies_app,
+)
 
 if TYPE_CHECKING:
     from evaljudge.runs.pipeline import Outcome
@@ -35,11 +43,6 @@ app.add_typer(studies_app, name="probe")
 for kind in kinds():
     if add_commands := plugin(kind).commands:
         add_commands(app)
-ConfigFile = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML configuration.")]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key: judges.synthetic.levels=9"),
-]
 RunFolder = Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")]
 ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")]
 Extend = Annotated[

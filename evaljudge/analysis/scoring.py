@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from evaljudge.analysis.addressing import Addressing
 from evaljudge.analysis.mixes import Mix, mixed_scores
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.identity import short
@@ -29,16 +30,19 @@ HASH = 12
 
 @dataclass
 class Scored:
-    """What scoring some shards leaves: tables, and what each judge's collector saw."""
+    """What scoring some shards leaves: tables, what each judge's collector saw, and which texts
+    address the judge."""
 
     tables: Tables
     collected: dict[str, Collector]
+    addressing: Addressing
 
     def __iadd__(self, other: Scored) -> Self:
         """Add what lies in later shards."""
         self.tables += other.tables
         for judge, collector in other.collected.items():
             self.collected[judge] += collector
+        self.addressing += other.addressing
         return self
 
 
@@ -66,7 +70,8 @@ class Scoring:
     def nothing(self) -> Scored:
         """What no shard at all leaves, to add to."""
         keys = ((scorer, axis) for scorer, axes in self.scorers.items() for axis in axes)
-        return Scored(Tables(keys), {judge: make() for judge, make in self.collecting.items()})
+        collectors = {judge: make() for judge, make in self.collecting.items()}
+        return Scored(Tables(keys), collectors, Addressing())
 
     def __call__(self, shard: Shard) -> Scored:
         """Write the shard's score file, and keep what the report needs."""
@@ -100,6 +105,8 @@ class Scoring:
         found = by_document(scores)
         for case in cases:
             scored.tables.add(case, found.get(case.document.doc_id, {}))
+            if self.judges:
+                scored.addressing.see(case)
         return scored
 
 

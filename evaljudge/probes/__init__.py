@@ -9,8 +9,9 @@
     ranges           values for references, sentences, whole documents   figures 9 and 10
     spurious         correlation with length, coverage and the like      table 2
     position         whether a pairwise judge prefers a position
+    injection        whether judges obey instructions planted in candidates
 
-Every probe is a pure function from a `ScoreMatrix` (and a `Measure`, if texts must be measured
+A probe is a pure function from a `ScoreMatrix` (and a `Measure`, if texts must be measured
 again) to frozen rows. Its `…_study` turns them into a `ProbeResult`. A new probe is one file and
-one command in commands.py.
+one command in commands.py. `injection` alone runs the judges of a configuration, on a model.
 """

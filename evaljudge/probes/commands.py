@@ -23,6 +23,11 @@ studies_app = typer.Typer(
     no_args_is_help=True,
     help="Studies of scorers: how they mix, differ, bear bad references, and what they follow.",
 )
+ConfigFile = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML configuration.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key: judges.synthetic.levels=9"),
+]
 Cases = Annotated[str, typer.Option(help="Cases: file, folder or glob.")]
 Format = Annotated[str, typer.Option("--format", help="The cases' format.")]
 Sources = Annotated[
@@ -186,6 +191,28 @@ def position(
 
     rows = position.position(votes, resamples=resamples, seed=seed)
     print_and_write(position.position_study(rows, votes), out)
+
+
+@studies_app.command()
+def injection(
+    config: ConfigFile, changes: Changes = None,
+    documents: Annotated[int, typer.Option(min=1, help="How many, with a candidate each.")] = 50,
+    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    seed: Seed = 0,
+    out: Annotated[str, typer.Option(
+        help="Where its run and its tables go (path or URI): rerun it to resume.",
+    )] = "runs/injection",
+) -> None:  # fmt: skip
+    """How far instructions planted in candidates move the scores of a configuration's judges."""
+    from evaljudge.config import load_config
+    from evaljudge.probes import injection
+    from evaljudge.runs.progress import watcher
+
+    found = injection.injection(
+        load_config(config, changes or ()), out, documents=documents, resamples=resamples,
+        seed=seed, watcher=watcher(),
+    )  # fmt: skip
+    print_and_write(injection.injection_study(found), out)
 
 
 def one_of(option: str, name: str, known: tuple[Name, ...]) -> Name:

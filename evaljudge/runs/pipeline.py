@@ -348,6 +348,7 @@ def _findings(
     found = Found(rated, tables.documents, statistics["agreement"])
     by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]
     warnings += [warning for one in by_judge for warning in one.warnings]
+    warnings += scored.addressing.warnings
     warnings += too_few_permutations(rated, job.config.agreement)
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     warnings += out_of_reach(job.config.select, tables.columns)
