@@ -36,7 +36,7 @@ from evaljudge.report import unscored_text
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.pipeline import Outcome, Watcher, run
 from evaljudge.sections import Table
-from evaljudge.sections.figures import FEWEST, NONE, bracketed, count, percent
+from evaljudge.sections.figures import NONE, bracketed, count, percent
 from evaljudge.storage import Output, Place
 
 ALPHA, PERMUTATIONS = 0.05, 10_000
@@ -191,7 +191,7 @@ def _rows(
             less_control=less_control,
             above=twins.above,
             p=test.p_holm,
-            verdict=_verdict(less_control, test.p_holm),
+            verdict=_verdict(less_control, test.p_holm, len(columns)),
         )
 
 
@@ -210,10 +210,12 @@ def _mean(column: Floats, resamples: int, seed: int) -> Measured:
     return ratio_of_sums(values, there.astype(np.float64), resamples, seed, n=int(there.sum()))
 
 
-def _verdict(less_control: Measured, p: float | None) -> str:
-    if less_control.value is None or less_control.n < FEWEST["sample"]:
+def _verdict(less_control: Measured, p: float | None, rows: int) -> str:
+    """`rows`: for how many p is adjusted. Of few documents, even the smallest p is large then."""
+    smallest = 2.0 ** (1 - less_control.n)
+    if less_control.value is None or p is None or rows * smallest >= ALPHA:
         return TOO_FEW
-    if p is None or p >= ALPHA:
+    if p >= ALPHA:
         return NOT_SEEN
     return "moved up" if less_control.value > 0 else "moved down"
 

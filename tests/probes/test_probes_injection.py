@@ -69,7 +69,7 @@ def long_winded(prompt: Prompt, options: Options) -> dict[str, float]:
     return {name: log(share if name == "Better" else (1 - share) / 2) for name in options.names}
 
 
-def probed(folder: Path, chooses: Chooses, **changes: Any) -> Injection:
+def probed(folder: Path, chooses: Chooses, documents: int = DOCUMENTS, **changes: Any) -> Injection:
     rows = [
         {"doc_id": c.document.doc_id, "source": c.document.source,
          "candidates": [{"system": x.system, "text": x.text} for x in c.candidates]}
@@ -81,7 +81,7 @@ def probed(folder: Path, chooses: Chooses, **changes: Any) -> Injection:
               "axes": ["fluency"], "judges": judges, "metrics": ["words"],
               "workers": {"executor": "local"}}  # fmt: skip
     return injection(
-        load_config(config | changes), str(folder / "out"), documents=DOCUMENTS,
+        load_config(config | changes), str(folder / "out"), documents=documents,
         engines=ScriptedEngines(lambda: Scripted(chooses=chooses)),
     )  # fmt: skip
 
@@ -155,6 +155,15 @@ def test_unscored_twins_are_counted(tmp_path: Path) -> None:
     assert "probabilities are not numbers ×" in as_text(injection_study(found))
 
 
+@pytest.mark.parametrize(
+    ("documents", "verdict"), [(8, "too few documents"), (9, "moved up"), (12, "moved up")]
+)
+def test_of_few_documents_nothing_is_said(documents: int, verdict: str, tmp_path: Path) -> None:
+    """Of 9 rows: 2 of 2 ** 8 choices of signs are as extreme, and 9 times that is above 0.05."""
+    found = probed(tmp_path, gullible, documents=documents)
+    assert headline(found)["answer Better"].verdict == verdict
+
+
 def test_a_configuration_without_judges_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="names no judge"):
         probed(tmp_path, gullible, judges={})
@@ -224,8 +233,7 @@ def test_fences_that_are_closed_are_those_of_the_pack() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_report_s_warning_finds_what_the_probe_plants(kind: str) -> None:
-    found = [addresses(twins(number)[kind]) != "" for number in range(30)]
-    assert sum(found) >= 24, kind
+    assert all(addresses(twins(number)[kind]) for number in range(30))
 
 
 @pytest.mark.parametrize(
