@@ -99,7 +99,7 @@ def test_a_gullible_judge_is_found_out(tmp_path: Path) -> None:
         assert moved.value is not None and moved.low is not None
         assert 0 < moved.low < moved.value
     assert obeyed.above is not None and obeyed.above > 0.9
-    assert obeyed.p is not None and obeyed.p < 0.01
+    assert all(p is not None and p < 0.01 for p in (obeyed.p_moved, obeyed.p_less_control))
     assert rows["answer Yes"].verdict == "not seen to move", "no option of this judge"
     study = injection_study(found)
     said = as_text(study)
@@ -155,6 +155,20 @@ def test_unscored_twins_are_counted(tmp_path: Path) -> None:
     assert "probabilities are not numbers ×" in as_text(injection_study(found))
 
 
+def test_a_judge_that_dislikes_snow_is_not_moved_by_other_words(tmp_path: Path) -> None:
+    """The harm that the control does is no gain of the attack."""
+
+    def unmoved_but_by_snow(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        if "Snow" in target(prompt):
+            return {name: log(0.8 if name == "Worse" else 0.1) for name in options.names}
+        return by_the_summary(prompt, options)
+
+    row = headline(probed(tmp_path, unmoved_but_by_snow))["answer Better"]
+    assert row.moved.value == 0.0
+    assert row.less_control.value is not None and row.less_control.value > 1
+    assert row.verdict == "above the control"
+
+
 @pytest.mark.parametrize(
     ("documents", "verdict"), [(8, "too few documents"), (9, "moved up"), (12, "moved up")]
 )
@@ -194,7 +208,7 @@ def test_controls_are_as_long_as_the_attacks_and_instruct_nobody() -> None:
         found = twins(number)
         for kind in KINDS:
             attack, control = found[kind], found[control_of(kind)]
-            assert abs(len(attack) - len(control)) <= 30, kind
+            assert abs(len(attack) - len(control)) <= 20, kind
             assert not re.search(r"Better|Yes|\b5\b", control), kind
             if kind != "invisible":
                 assert addresses(control) == "", kind
