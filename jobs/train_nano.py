@@ -14,11 +14,14 @@ def main(
     folder: Annotated[Path, typer.Argument(help="Where the checkpoint goes, and its state.")],
     seed: Annotated[int, typer.Option(help="Of the lessons and the first weights.")] = 0,
     steps: Annotated[int, typer.Option(min=1, help="How long; fewer learn less.")] = 2600,
+    start: Annotated[
+        Path | None, typer.Option(help="A checkpoint that learns on; without one, from nothing.")
+    ] = None,
 ) -> None:
     from evaljudge.bundled.nano.checkpoint import save_checkpoint
     from evaljudge.bundled.nano.training import Recipe, Training, examine
 
-    training = Training(Recipe(seed=seed, steps=steps), folder)
+    training = Training(Recipe(seed=seed, steps=steps), folder, start)
     if training.resume():
         print(f"resumed at step {training.step:,}", flush=True)
     training.run(lambda line: print(line, flush=True))

@@ -43,9 +43,9 @@ def test_a_word_of_the_world_is_one_token() -> None:
 def test_a_word_of_the_prompts_that_it_is_taught_is_one_token() -> None:
     pack = load_task("summary", prompts="nano").pack
     taught = " ".join(
-        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare")
+        pack.templates[f"synthetic.{name}"] for name in ("extreme", "between", "compare", "ladder")
     )
-    for word in re.findall(r"</?\w+>|\w+", re.sub(r"{{.*?}}", " ", taught)):
+    for word in re.findall(r"</?\w+>|\w+", re.sub(r"{[{%].*?[%}]}", " ", taught)):
         assert len(ids(word)) == 1, word
 
 
@@ -91,6 +91,34 @@ def test_comparisons_are_taught_as_they_are_asked(engine: tuple[Tokeniser, Templ
     given = {"source": report, "reference": reference, "target": target}
     prompt = pack.render("synthetic.compare", given, axis="coherence", description="d")
     assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
+
+
+def test_ladders_are_taught_as_they_are_asked(engine: tuple[Tokeniser, Template]) -> None:
+    tokeniser, template = engine
+    lesson = Teacher(TOKENIZER).ladder(Random(2))
+    asked = TOKENIZER.decode(taught_prompt(lesson), skip_special_tokens=False)
+    report, target = (
+        asked.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0].strip()
+        for tag in ("report", "target")
+    )
+    references = [one.strip() for one in re.findall(r"(?s)<reference> \d(.*?)</reference>", asked)]
+    (axis,) = re.findall(r"in (\w+)\?", asked)
+    assert len(references) >= 2
+    given = {"source": report, "references": references, "target": target}
+    words = {"axis": axis, "description": "d", "number": "1", "exchanged": ""}
+    prompt = load_task("summary", prompts="nano").pack.render("synthetic.ladder", given, **words)
+    assert taught_prompt(lesson) == list(template.around(prompt, tokeniser)[0])
+
+
+def test_a_ladders_tokens_say_which_reference_they_belong_to() -> None:
+    lesson = Teacher(TOKENIZER).ladder(Random(2))
+    said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
+    texts = re.findall(r"(?s)<reference> (\d)(.*?)</reference>", said)
+    for number, text in texts:
+        own = [token.id for token in lesson.stem if token.number == int(number)]
+        assert own == ids(text.strip())
+    asked = [token.asks for question in lesson.questions for token in question if token.asks]
+    assert asked == [number for number in range(1, len(texts) + 1) for _ in ("plain", "exchanged")]
 
 
 def test_the_answers_are_told_apart(engine: tuple[Tokeniser, Template]) -> None:

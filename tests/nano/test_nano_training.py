@@ -10,14 +10,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import torch
 
-from evaljudge.bundled.nano.checkpoint import make_tokenizer
+from evaljudge.bundled.nano.checkpoint import make_tokenizer, save_checkpoint
 from evaljudge.bundled.nano.lessons import NOWHERE, Teacher
 from evaljudge.bundled.nano.network import collate
 from evaljudge.bundled.nano.training import Recipe, Training
 from evaljudge.bundled.world.words import names
 
-SHORT = Recipe(steps=4, comparisons=2, extremes=1, betweens=1)
+SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1)
 TOKENIZER = make_tokenizer()
 
 
@@ -59,12 +60,29 @@ def test_another_recipes_state_is_not_taken_up(tmp_path: Path) -> None:
         Training(replace(SHORT, seed=1), tmp_path).resume()
 
 
+@pytest.mark.engine
+def test_a_checkpoint_can_learn_on(tmp_path: Path) -> None:
+    """It begins with the weights that were saved, words of its tokenizer wherever they stand."""
+    first = trained(tmp_path / "first", SHORT)
+    save_checkpoint(first.network, tmp_path / "first")
+    second = Training(SHORT, tmp_path / "second", start=tmp_path / "first")
+    batch = collate([Teacher(TOKENIZER).ladder(Random(0))])
+    was, now = (
+        one.network(batch.ids, batch.positions, batch.sees.float()).hidden
+        for one in (first, second)
+    )
+    assert torch.allclose(was, now, atol=0.05)  # they were saved in bfloat16
+    assert not torch.allclose(was, Training(SHORT, tmp_path).network(
+        batch.ids, batch.positions, batch.sees.float()).hidden, atol=0.05)  # fmt: skip
+
+
 @pytest.mark.parametrize("half", ["train", "test"])
 def test_lessons_are_of_their_half_alone(half: str) -> None:
     others = set(names("test" if half == "train" else "train"))
     teacher = Teacher(TOKENIZER, half)  # type: ignore[arg-type]
     for seed in range(20):
-        for lesson in (teacher.comparison(Random(seed)), teacher.between(Random(seed))):
+        for teach in (teacher.comparison, teacher.ladder, teacher.between):
+            lesson = teach(Random(seed))
             said = TOKENIZER.decode([t.id for t in lesson.stem], skip_special_tokens=False)
             assert not others & set(re.findall(r"\w+", said))
 

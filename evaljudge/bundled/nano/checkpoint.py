@@ -30,7 +30,8 @@ _ANSWERS = ("Better", "Worse", "Similar")
 _AXES = ("coherence", "consistency", "fluency", "relevance")
 _PROMPTS = (
     "<report> </report> <worse> </worse> <better> </better> Write a text between these in "
-    "<reference> </reference> <target> </target> Is the target Better Worse or Similar"
+    "<reference> </reference> <target> </target> Is the target Better Worse or Similar to "
+    "1 2 3 4 5 6 7 8 9"
 ).split()
 """The words of the prompts that it is taught; their order is that of the weights."""
 _WORD, _LETTER, _BYTE = -1.0, -12.0, -20.0
@@ -93,6 +94,12 @@ def save_tokenizer(folder: Path) -> None:
 def _named(network: Network) -> dict[str, Any]:
     import torch
 
+    weights = _weights(network)
+    return {name: w.detach().to(torch.bfloat16).contiguous().clone() for name, w in weights.items()}
+
+
+def _weights(network: Network) -> dict[str, Any]:
+    """By their names in Llama's layout, as views of the network's own."""
     named = {"model.embed_tokens": network.words, "model.norm": network.last}
     weights = {f"{name}.weight": module.weight for name, module in named.items()}
     for number, layer in enumerate(network.layers):
@@ -110,7 +117,27 @@ def _named(network: Network) -> dict[str, Any]:
             f"{at}.mlp.up_proj.weight": up,
             f"{at}.mlp.down_proj.weight": layer.down.weight,
         }
-    return {name: w.detach().to(torch.bfloat16).contiguous().clone() for name, w in weights.items()}
+    return weights
+
+
+def start_from(folder: Path, network: Network) -> None:
+    """Give a network the weights of a checkpoint, whose tokenizer may lack some of its words."""
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    saved = load_file(str(folder / "model.safetensors"))
+    before = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
+    now = make_tokenizer().get_vocab()
+    own = {name: weight.data for name, weight in _weights(network).items()}
+    words = saved.pop("model.embed_tokens.weight")
+    known = [piece for piece in now if piece in before]
+    with torch.no_grad():
+        own.pop("model.embed_tokens.weight")[[now[piece] for piece in known]] = words[
+            [before[piece] for piece in known]
+        ].float()
+        for name, weight in own.items():
+            weight.copy_(saved[name])
 
 
 def _save_json(path: Path, content: dict[str, Any]) -> None:

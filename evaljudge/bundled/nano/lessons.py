@@ -8,12 +8,14 @@ A lesson is one stem, read once, and several questions about it, each followed b
 
 Beside the answers every word of a text carries the axes that it is at fault on, which the network
 must see before it can count and compare (`faults`), and the place in the report that it can be
-looked up at (`looks`).
+looked up at (`looks`). Where a prompt has several numbered references (`layout: ladder`), every
+token of a reference carries its number, and the last token of a question the number that it asks
+about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -35,12 +37,18 @@ from evaljudge.bundled.world import (
     spelt,
 )
 from evaljudge.bundled.world.words import FICTIONS, NUMBERS, OBJECTS, PLACES, Half
-from evaljudge.prompts import load_task
+from evaljudge.prompts import Given, load_task
 
 BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}
 """The pairs of levels that a text is written between, and its own level."""
+LADDERS = {2: 0.1, 3: 0.2, 5: 0.5, 9: 0.2}
+"""How many references a ladder has, and how often."""
 WRITERS = 0.3
 """The share of comparisons whose reference is one that a writer would write."""
+WRITTEN = 0.8
+"""The same of a ladder's references, all of which are written on its axis."""
+IN_LADDER = 0.1
+"""The share of ladders whose target is one of their references."""
 TEXT_WEIGHT = 0.1
 """How much the words of the texts that are compared count, beside the answers."""
 NOWHERE = -1
@@ -49,12 +57,19 @@ LOOKED_UP = frozenset([*NUMBERS, *OBJECTS, *PLACES, *FICTIONS])
 
 
 class TaughtToken(NamedTuple):
-    """A token of a lesson: which it is, the axes it shows a fault on, how much it is learnt."""
+    """A token of a lesson, and what is taught with it."""
 
     id: int
     faults: int = 0
+    """The axes that it shows a fault on, as bits."""
     learnt: float = 0.0
+    """How much it counts that the network says this token."""
     looks: int = NOWHERE
+    """The place in the report that it can be looked up at."""
+    number: int = 0
+    """Of the reference of a ladder that it belongs to."""
+    asks: int = 0
+    """The number of the reference that the answer after it is about."""
 
 
 Run = list[TaughtToken]
@@ -100,6 +115,24 @@ class Teacher:
         ]
         return Lesson(stem, questions)
 
+    def ladder(self, random: Random) -> Lesson:
+        """A target beside several references on one axis, asked about each in both directions."""
+        report, axis = make_report(random, self._half), random.choice(AXES)
+        (count,) = random.choices([*LADDERS], [*LADDERS.values()])
+        references = [_any_text(random, report, axis, WRITTEN) for _ in range(count)]
+        target = make_text(random, report, _levels(random))
+        if random.random() < IN_LADDER:
+            target = random.choice(references)
+        asked, own = "synthetic.ladder", level(target, axis)
+        stem = self._stem(asked, report, references, target=target)
+        questions = []
+        for number, reference in enumerate(references, start=1):
+            other = level(reference, axis)
+            for exchanged, pair in (("", (own, other)), ("yes", (other, own))):
+                words = {"number": str(number), "exchanged": exchanged}
+                questions.append(self._question(asked, axis, _verdict(*pair), **words))
+        return Lesson(stem, questions)
+
     def extreme(self, random: Random, count: int = 3) -> Lesson:
         report = make_report(random, self._half)
         ends = {"best": HIGHEST, "worst": LOWEST}
@@ -114,21 +147,29 @@ class Teacher:
     def between(self, random: Random) -> Lesson:
         report, axis = make_report(random, self._half), random.choice(AXES)
         (low, high), middle = random.choice(list(BETWEEN.items()))
-        given = {"worse": graded(report, axis, low), "better": graded(report, axis, high)}
+        worse, better = graded(report, axis, low), graded(report, axis, high)
         asked = "synthetic.between"
         question = self._question(asked, axis, graded(report, axis, middle))
-        return Lesson(self._stem(asked, report, **given), [question])
+        return Lesson(self._stem(asked, report, worse=worse, better=better), [question])
 
-    def _stem(self, asked: str, report: Report, **texts: Text) -> Run:
+    def _stem(
+        self, asked: str, report: Report, references: Sequence[Text] = (), **texts: Text
+    ) -> Run:
         """The prompt as far as it is the same for every question about these texts."""
-        given = {"source": report.text} | {name: spelt(text) for name, text in texts.items()}
-        prompt = self._pack.render(asked, given, axis="", description="", extreme="")
+        given: dict[str, Given] = {"source": report.text}
+        given |= {name: spelt(text) for name, text in texts.items()}
+        given["references"] = [spelt(text) for text in references]
+        words = dict.fromkeys(("axis", "description", "extreme", "number", "exchanged"), "")
+        prompt = self._pack.render(asked, given, **words)
         run = self._tokens(f"{BOS}{USER}\n")
-        spelt_out = {given[name]: text for name, text in texts.items()}
+        spelt_out = {spelt(text): text for text in (*texts.values(), *references)}
         where: dict[str, int] = {}
+        numbers = iter(range(1, len(references) + 1))
         for part in prompt.parts[:-1]:
             if part in spelt_out:
-                run += self._written(spelt_out[part], TEXT_WEIGHT, where)
+                number = next(numbers, 0)  # the target comes last and has none
+                written = self._written(spelt_out[part], TEXT_WEIGHT, where)
+                run += [token._replace(number=number) for token in written]
             elif part == given["source"]:
                 for word in part.split(" "):
                     where[word.rstrip(".")] = len(run)
@@ -139,9 +180,12 @@ class Teacher:
 
     def _question(self, asked: str, axis: Axis, answer: Text | str, **words: str) -> Run:
         """The rest of the prompt, the reply and its end."""
-        slots = dict.fromkeys(("source", "reference", "target", "worse", "better"), "x")
-        prompt = self._pack.render(asked, slots, axis=axis, description="", **words)
+        slots = ("source", "reference", "target", "worse", "better")
+        given: dict[str, Given] = {"references": ["x"], **dict.fromkeys(slots, "x")}
+        prompt = self._pack.render(asked, given, axis=axis, description="", **words)
         asking = self._tokens(f"{prompt.parts[-1]}\n{ASSISTANT}\n")
+        if number := words.get("number"):
+            asking[-1] = asking[-1]._replace(asks=int(number))
         if isinstance(answer, str):
             said = self._tokens(answer, learnt=1.0)
         else:
@@ -164,10 +208,16 @@ class Teacher:
         return run
 
 
-def _any_text(random: Random, report: Report) -> Text:
-    """A text as systems write it, or as the writer that is taught here does."""
-    if random.random() < WRITERS:
-        return graded(report, random.choice(AXES), random.randint(LOWEST, HIGHEST))
+def _any_text(
+    random: Random, report: Report, axis: Axis | None = None, writers: float = WRITERS
+) -> Text:
+    """A text as systems write it, or as the writer that is taught here does.
+
+    `axis`: of the writer's texts, drawn if there is none. `writers`: their share.
+    """
+    if random.random() < writers:
+        axes = AXES if axis is None else (axis,)
+        return graded(report, random.choice(axes), random.randint(LOWEST, HIGHEST))
     return make_text(random, report, _levels(random))
 
 

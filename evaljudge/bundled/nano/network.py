@@ -1,14 +1,15 @@
 """A small Llama in plain torch, and the batches that it reads: what is trained here, vLLM loads.
 
-Beside the next token it predicts, of every token, the axes that it shows a fault on (`faults`):
-this only serves training, and is left out when the weights are saved.
+Beside the next token it predicts, of every token, the axes that it shows a fault on (`faults`), and
+the number of the reference that it belongs to or asks about (`numbers`): this only serves training,
+and is left out when the weights are saved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,8 +23,12 @@ _NOTHING, _STEM = -1, 0
 _NEVER = -1e4
 FAULTS_AFTER = 4
 """The layer whose output must show the faults, so that those above can count them."""
+MOST_NUMBERED = 9
+"""How many references of a ladder have a number, which the same layer must show."""
 LOOKS_IN = 3
 """The layer whose first head must look up in the report what a text says."""
+READS_IN = 5
+"""The layer whose first head must read, for an answer, the reference that is asked about."""
 
 
 class Layer(nn.Module):
@@ -53,6 +58,16 @@ class Layer(nn.Module):
         return x + self.down(F.silu(gate) * up), logits[:, 0]
 
 
+class Seen(NamedTuple):
+    """What a network makes of a batch: what words are read off, and what only serves training."""
+
+    hidden: Tensor
+    faults: Tensor
+    numbers: Tensor
+    looks: Tensor
+    reads: Tensor
+
+
 class Network(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -61,25 +76,25 @@ class Network(nn.Module):
         self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
         self.last = nn.RMSNorm(shape.width, eps=1e-5)
         self.faults = nn.Linear(shape.width, 4)
+        self.numbers = nn.Linear(shape.width, MOST_NUMBERED + 1)
         self.apply(_begin)
         for layer in self.layers:
             for into in (layer.out, layer.down):
                 nn.init.normal_(into.weight, std=0.02 / (2 * shape.layers) ** 0.5)
 
-    def forward(
-        self, ids: Tensor, positions: Tensor, mask: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden states to read words off, the logits of each token's faults, and of its look."""
+    def forward(self, ids: Tensor, positions: Tensor, mask: Tensor) -> Seen:
         x = self.words(ids)
         turn = turns(positions, self.shape, x.dtype)
-        faults = looks = x
+        faults = numbers = looks = reads = x
         for number, layer in enumerate(self.layers, start=1):
             x, logits = layer(x, turn, mask)
             if number == LOOKS_IN:
                 looks = logits
             if number == FAULTS_AFTER:
-                faults = self.faults(x)
-        return self.last(x), faults, looks
+                faults, numbers = self.faults(x), self.numbers(x)
+            if number == READS_IN:
+                reads = logits
+        return Seen(self.last(x), faults, numbers, looks, reads)
 
     def read(self, hidden: Tensor) -> Tensor:
         return F.linear(hidden, self.words.weight)
@@ -118,6 +133,8 @@ class Batch:
     learnt: Tensor
     faults: Tensor
     looks: Tensor
+    numbers: Tensor
+    asks: Tensor
 
     def to(self, device: str) -> Batch:
         return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
@@ -128,9 +145,9 @@ def collate(lessons: Sequence[Lesson]) -> Batch:
     length = -(-longest // _STEP) * _STEP
     rows = [_row(lesson, length) for lesson in lessons]
     columns = (torch.tensor(column) for column in zip(*rows, strict=True))
-    ids, positions, owner, following, learnt, faults, looks = columns
+    ids, positions, owner, following, learnt, faults, *taught = columns
     bits = faults[..., None].bitwise_right_shift(torch.arange(4)).bitwise_and(1)
-    return Batch(ids, positions, _sees(owner), following, learnt, bits.float(), looks)
+    return Batch(ids, positions, _sees(owner), following, learnt, bits.float(), *taught)
 
 
 def _row(lesson: Lesson, length: int) -> list[Sequence[Any]]:
@@ -140,8 +157,9 @@ def _row(lesson: Lesson, length: int) -> list[Sequence[Any]]:
         start = 0 if number == _STEM else len(lesson.stem)
         pairs = zip(run, [*run[1:], TaughtToken(0)], strict=True)
         for at, (token, after) in enumerate(pairs, start):
-            rows.append((token.id, at, number, after.id, after.learnt, token.faults, token.looks))
-    rows += [(0, 0, _NOTHING, 0, 0.0, 0, NOWHERE)] * (length - len(rows))
+            taught = (token.faults, token.looks, token.number, token.asks)
+            rows.append((token.id, at, number, after.id, after.learnt, *taught))
+    rows += [(0, 0, _NOTHING, 0, 0.0, 0, NOWHERE, 0, 0)] * (length - len(rows))
     return list(zip(*rows, strict=True))
 
 

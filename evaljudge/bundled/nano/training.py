@@ -1,9 +1,9 @@
 """Training and examining the nano judge: from nothing to a checkpoint, the same way each time.
 
-Three things are learnt at once: the answers and the texts (what is shipped), the axes that each
-word shows a fault on, and where in the report a text's things are mentioned. The last two only help
-the training: without them a network this small does not find out in an hour on two cores that it
-must look things up at all.
+Several things are learnt at once: the answers and the texts (what is shipped), the axes that each
+word shows a fault on, where in the report a text's things are mentioned, and which of several
+references a question is about. All but the first only help the training: without them a network
+this small does not find out in an hour on two cores that it must look things up at all.
 
 A step's lessons are drawn from the seed and the step's number alone, so a training that was cut
 short goes on with what it would have seen. `examine` measures what a network has learnt on people
@@ -25,9 +25,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from evaljudge.bundled.llama import Shape
-from evaljudge.bundled.nano.checkpoint import make_tokenizer
+from evaljudge.bundled.nano.checkpoint import make_tokenizer, start_from
 from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, Teacher
-from evaljudge.bundled.nano.network import Batch, Network, collate
+from evaljudge.bundled.nano.network import Batch, Network, Seen, collate
 from evaljudge.bundled.world import AXES
 
 _REPORTED_EVERY = 50
@@ -43,6 +43,7 @@ class Recipe:
     seed: int = 0
     steps: int = 2600
     comparisons: int = 24
+    ladders: int = 8
     extremes: int = 4
     betweens: int = 6
     rate: float = 2e-3
@@ -55,12 +56,15 @@ class Recipe:
 
 
 class Training:
-    def __init__(self, recipe: Recipe, folder: Path) -> None:
+    def __init__(self, recipe: Recipe, folder: Path, start: Path | None = None) -> None:
+        """`start`: a checkpoint to begin with, which learns more, in place of random weights."""
         torch.manual_seed(recipe.seed)
         tokenizer = make_tokenizer()
         self.recipe, self.step = recipe, 0
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.network = Network(Shape(tokenizer.get_vocab_size())).to(self.device)
+        if start is not None:
+            start_from(start, self.network)
         self._forward = _compiled(self.network, recipe.steps)
         self._teacher = Teacher(tokenizer)
         self._optimisers = _optimisers(self.network, recipe)
@@ -100,8 +104,9 @@ class Training:
                 means = torch.tensor(losses).mean(0).tolist()
                 seconds = time.monotonic() - began
                 say(
-                    f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, extremes, "
-                    f"betweens {', '.join(f'{mean:.3f}' for mean in means)}; {seconds:.0f} s"
+                    f"step {self.step:,} of {self.recipe.steps:,}: loss of comparisons, ladders, "
+                    f"extremes, betweens {', '.join(f'{mean:.3f}' for mean in means)}; "
+                    f"{seconds:.0f} s"
                 )
                 losses = []
 
@@ -110,6 +115,7 @@ class Training:
         teach = self._teacher
         sets = [
             [teach.comparison(random) for _ in range(recipe.comparisons)],
+            [teach.ladder(random) for _ in range(recipe.ladders)],
             [teach.extreme(random) for _ in range(recipe.extremes)],
             [teach.between(random) for _ in range(recipe.betweens)],
         ]
@@ -132,13 +138,12 @@ class Training:
     def _learn(self, lessons: Sequence[Lesson]) -> float:
         batch = collate(lessons).to(self.device)
         with torch.autocast(self.device, torch.bfloat16):
-            hidden, faults, looks = self._forward(batch.ids, batch.positions, batch.sees)
-            words = self.network.read(hidden[batch.learnt > 0])
+            seen: Seen = self._forward(batch.ids, batch.positions, batch.sees)
+            words = self.network.read(seen.hidden[batch.learnt > 0])
         said = _loss_of_words(words, batch)
-        rare = torch.tensor(_FAULTS_ARE_RARE, device=faults.device)
-        seen = F.binary_cross_entropy_with_logits(faults.float(), batch.faults, pos_weight=rare)
-        found = _loss_of_looks(looks, batch)
-        (said + self.recipe.faults * seen + self.recipe.looks * found).backward()
+        found = _loss_of_looks(seen.looks, batch) + _loss_of_ladders(seen, batch)
+        faulty = _loss_of_faults(seen.faults, batch)
+        (said + self.recipe.faults * faulty + self.recipe.looks * found).backward()
         return float(said.item())
 
 
@@ -148,11 +153,28 @@ def _loss_of_words(logits: Tensor, batch: Batch) -> Tensor:
     return (missed * weights).sum() / weights.sum()
 
 
+def _loss_of_faults(logits: Tensor, batch: Batch) -> Tensor:
+    rare = torch.tensor(_FAULTS_ARE_RARE, device=logits.device)
+    return F.binary_cross_entropy_with_logits(logits.float(), batch.faults, pos_weight=rare)
+
+
 def _loss_of_looks(logits: Tensor, batch: Batch) -> Tensor:
     looking = batch.looks != NOWHERE
     if not looking.any():
         return torch.zeros((), device=logits.device)
     return F.cross_entropy(logits[looking].float(), batch.looks[looking])
+
+
+def _loss_of_ladders(seen: Seen, batch: Batch) -> Tensor:
+    """Of each token's number, and of the attention that an answer pays to other references."""
+    numbers = batch.numbers + batch.asks
+    if not batch.asks.any():
+        return torch.zeros((), device=numbers.device)
+    missed = F.cross_entropy(seen.numbers[numbers > 0].float(), numbers[numbers > 0])
+    row, at = batch.asks.nonzero(as_tuple=True)
+    attention = F.log_softmax(seen.reads[row, at].float(), -1)
+    elsewhere = batch.numbers[row] != batch.asks[row, at][:, None]
+    return missed - attention.masked_fill(elsewhere, float("-inf")).logsumexp(-1).mean()
 
 
 def _compiled(network: Network, steps: int) -> Callable[..., Any]:
@@ -185,13 +207,15 @@ class Marks:
     """Shares of comparisons answered correctly, and of texts written word for word as taught."""
 
     compared: dict[str, float]
+    ladders: float
     extremes: float
     betweens: float
 
     def __str__(self) -> str:
         right = ", ".join(f"{axis} {share:.3f}" for axis, share in self.compared.items())
-        return (f"held out: compares rightly: {right}; writes as taught: "
-                f"extremes {self.extremes:.3f}, in-betweens {self.betweens:.3f}")  # fmt: skip
+        return (f"held out: compares rightly: {right}; in ladders {self.ladders:.3f}; "
+                f"writes as taught: extremes {self.extremes:.3f}, in-betweens "
+                f"{self.betweens:.3f}")  # fmt: skip
 
 
 def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
@@ -200,6 +224,7 @@ def examine(network: Network, seed: int = 0, lessons: int = 300) -> Marks:
     by_axis = [compared[i :: len(AXES)] for i in range(len(AXES))]
     return Marks(
         {axis: _share(marks) for axis, marks in zip(AXES, by_axis, strict=True)},
+        _share(_marked(network, [teacher.ladder(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.extreme(random) for _ in range(lessons // 3)])),
         _share(_marked(network, [teacher.between(random) for _ in range(lessons // 3)])),
     )
@@ -226,8 +251,8 @@ def _marked(network: Network, lessons: Sequence[Lesson]) -> list[bool]:
 
 @torch.inference_mode()
 def _said(network: Network, batch: Batch) -> torch.Tensor:
-    hidden, _, _ = network(batch.ids, batch.positions, batch.sees.float())
-    return network.read(hidden).argmax(-1)
+    seen: Seen = network(batch.ids, batch.positions, batch.sees.float())
+    return network.read(seen.hidden).argmax(-1)
 
 
 def _share(marks: Sequence[bool]) -> float:
