@@ -15,24 +15,36 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin
 from evaljudge.metrics import metrics_spec
 from evaljudge.plugins import kinds
-from evaljudge.settings import Settings, read_settings
+from evaljudge.settings import DEEPEST, Settings, read_settings, read_yaml, refuse_unplain
+from evaljudge.text import one_line
+
+LARGEST_SEED = 2**32 - 1
+"""NumPy, by which the engine seeds itself, takes none above."""
+
+
+def _without_variables(path: str) -> str:
+    """A variable of the shell is not replaced, so it would become the name of a folder."""
+    if found := re.search(r"(?:^|/)(\$(?:\w+|\{\w+\}))(?=/|$)", path):
+        raise ValueError(f"{found[1]} is not replaced in a configuration: write the path itself")
+    return path
+
 
 Name = Annotated[str, Field(min_length=1)]
+PathName = Annotated[Name, AfterValidator(_without_variables)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
 
 class CorpusConfig(Settings):
-    path: Name | list[Name]
+    path: PathName | list[PathName]
     format: str = "generic"
-    sources: str | None = None
+    sources: PathName | None = None
     columns: dict[str, str] = {}
     """Which of our fields each column or key of the corpus stands for."""
 
@@ -43,7 +55,7 @@ class CorpusConfig(Settings):
 
 
 class ModelConfig(Settings):
-    source: str | None = None
+    source: PathName | None = None
     revision: str | None = None
     chat: dict[str, Any] = {}
     engine: dict[str, Any] = {}
@@ -67,8 +79,9 @@ class ModelConfig(Settings):
     @classmethod
     def _sizes_are_numbers(cls, engine: dict[str, Any]) -> dict[str, Any]:
         for name in ("tensor_parallel_size", "pipeline_parallel_size"):
-            if not isinstance(engine.get(name, 1), int):
-                raise ValueError(f"{name} must be a whole number")
+            size = engine.get(name, 1)
+            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+                raise ValueError(f"{name} must be a whole number, at least 1")
         return engine
 
     def as_source(self) -> ModelSource:
@@ -133,7 +146,7 @@ class Condition(Settings):
     at_most: float | None = None
     top_fraction: Fraction | None = None
     precision: Fraction | None = None
-    good: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    good: float | None = None
 
     @model_validator(mode="after")
     def _asks_something(self) -> Condition:
@@ -172,10 +185,10 @@ class StudyConfig(Settings):
 
 class Config(Settings):
     corpus: CorpusConfig
-    out: Name
-    task: str = "summary"
+    out: PathName
+    task: PathName = "summary"
     axes: Annotated[list[str], Field(min_length=1)] | None = None
-    prompts: str | None = None
+    prompts: PathName | None = None
     layout: Literal["paper", "shared"] = "paper"
     model: ModelConfig | None = None
     writer: ModelConfig | None = None
@@ -187,16 +200,16 @@ class Config(Settings):
     calibrate: list[str] = []
     select: list[Selection] = []
     agreement: AgreementConfig = AgreementConfig()
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
     coverage_floor: Annotated[float, Field(ge=0, le=1)] = 0.95
     bad_rows: Literal["fail", "skip"] = "fail"
-    briefs: str | None = None
+    briefs: PathName | None = None
     study: StudyConfig | None = None
     view: Annotated[int, Field(ge=0)] = 30
     """How many candidates index.html shows with each judge's evidence."""
     of_judges: dict[str, Any] = {}
     """The values of keys that one kind of judge has of its own, by key: see `Plugin.keys`."""
-    outliers: Name | None = None
+    outliers: PathName | None = None
     """Ratings that further tables leave out."""
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
@@ -223,9 +236,15 @@ class Config(Settings):
     def _keys_of_judges_apart(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
+        if "of_judges" in given:
+            raise ValueError(unknown("key", "of_judges", cls.known_keys()))
         own = {key: given[key] for key in _keys_of_judges() if given.get(key) is not None}
         rest = {key: value for key, value in given.items() if key not in _keys_of_judges()}
-        return rest | {"of_judges": {**given.get("of_judges", {}), **own}}
+        return rest | {"of_judges": own}
+
+    def as_given(self) -> dict[str, Any]:
+        """As a configuration's file would have it."""
+        return self.model_dump(exclude={"of_judges"}) | self.of_judges
 
     @property
     def corpus_name(self) -> str:
@@ -236,9 +255,14 @@ class Config(Settings):
     @classmethod
     def _no_settings_are_defaults(cls, given: Any) -> Any:
         if isinstance(given, list):
+            if any(not isinstance(name, str) for name in given):
+                raise ValueError("a list has the judges' names only: for settings write a mapping, "
+                                 "{synthetic: {levels: 5}}")  # fmt: skip
+            if twice := _repeated(given):
+                raise ValueError(f"{twice!r} is named twice")
             return {name: {} for name in given}
         if isinstance(given, dict):
-            return {name: settings or {} for name, settings in given.items()}
+            return {name: {} if own is None else own for name, own in given.items()}
         return given
 
     @field_validator("layout", mode="before")
@@ -304,54 +328,34 @@ def _keys_of_judges() -> dict[str, str]:
 
 def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
     """A YAML file or a mapping, with `key.inner=value` changes laid over it."""
-    spec = dict(given) if isinstance(given, Mapping) else _read_yaml(Path(given))
+    spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(given))
     for change in changes:
         spec = _changed(spec, change)
+    refuse_unplain(spec)
     return read_settings(Config, spec, "")
 
 
-def _read_yaml(file: Path) -> dict[str, Any]:
+def _read_file(file: Path) -> dict[str, Any]:
     try:
         text = file.read_text(encoding="utf-8")
-        _refuse_repeated_keys(file, yaml.compose(text, yaml.SafeLoader))
-        spec = yaml.safe_load(text)
     except FileNotFoundError:
         raise UserError(f"{file}: no such configuration") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with a NUL
         raise UserError(f"{file}: cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise UserError(f"{file}: not YAML: {' '.join(str(error).split())}") from None
+    spec = read_yaml(text, file)
     if not isinstance(spec, dict):
         raise UserError(f"{file}: a configuration is a mapping of keys to values")
     return spec
-
-
-def _refuse_repeated_keys(file: Path | str, node: yaml.Node | None) -> None:
-    """YAML itself keeps the last of two keys of one name, and drops the first in silence."""
-    if not isinstance(node, yaml.CollectionNode):
-        return
-    lines = dict[str, int]()
-    for inner in node.value:
-        key, value = inner if isinstance(inner, tuple) else (None, inner)
-        if isinstance(key, yaml.ScalarNode):
-            line = key.start_mark.line + 1
-            if key.value in lines:
-                first = lines[key.value]
-                raise UserError(f"{file}:{line}: key {key.value!r} again (first in line {first})")
-            lines[key.value] = line
-        _refuse_repeated_keys(file, value)
 
 
 def _changed(spec: Mapping[str, Any], change: str) -> dict[str, Any]:
     path, equals, text = change.partition("=")
     if not equals or not path:
         raise UserError(f"--set {change}: write it as key=value or key.inner=value")
-    try:
-        _refuse_repeated_keys(f"--set {change}", yaml.compose(text, yaml.SafeLoader))
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise UserError(f"--set {change}: the value is not YAML") from None
-    return _with(spec, path.split("."), value)
+    keys = path.split(".")
+    if len(keys) > DEEPEST:
+        raise UserError(f"--set {one_line(change)}: nested deeper than {DEEPEST} levels")
+    return _with(spec, keys, read_yaml(text, f"--set {one_line(change)}"))
 
 
 def _with(spec: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:

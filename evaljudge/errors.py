@@ -70,6 +70,9 @@ class Mistakes:
         except UserError as error:
             self._found.append(str(error))
 
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
     def refuse(self) -> None:
         if self._found:
             raise UserError(together(self._found))

@@ -38,6 +38,15 @@ def one_line(text: str, longest: int = SHORT) -> str:
     return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
 
 
+def is_encodable(text: str) -> bool:
+    """Whether files and paths can hold it: no NUL, no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
 def is_selfsame(text: str, other: str) -> bool:
     return text.split() == other.split()
 

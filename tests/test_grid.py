@@ -49,8 +49,11 @@ def test_names_of_one_s_own_and_values_that_are_no_words() -> None:
         (["direct", "direct"], "study.judges.1: two settings are named 'direct'"),
         ([{"levels": 5}], "study.judges.0: needs `judge`"),
         ([{"judge": "synthetic", "levels": []}], "study.judges.0.levels: a list without values"),
+        ([{"judge": "synthetic", "adaptive": {"certainty": [0.9, 0.98]}}],
+         r"study.judges.0.adaptive.certainty: a list inside a setting is no dimension: .*"
+         r"`adaptive: \[{certainty: …}, {certainty: …}\]`"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_told_apart_is_refused(entries: list[Any], said: str) -> None:
     with pytest.raises(UserError, match=said):
         expand(entries)

@@ -18,7 +18,7 @@ HEAVY = ("ray", "vllm", "torch", "transformers")
 TRAINING = {f"bundled.nano.{name}" for name in ("network", "training")}
 JUDGES = {f"judges.{kind}" for kind in kinds()}
 ROOMS = """
-    reasons records errors settings text plugins
+    reasons records errors text settings plugins
     model storage agreement prompts corpora bundled engines sections metrics judges
     config identity analysis report execution runs studies probes commands cli
 """.split()

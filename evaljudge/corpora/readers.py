@@ -47,6 +47,7 @@ from evaljudge.corpora.rows import (
     undotted,
 )
 from evaljudge.errors import UserError, first_line
+from evaljudge.text import is_encodable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,19 +118,28 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     header: list[str] = []
     for place, cells in _csv_records(lines, name):
+        if isinstance(cells, str) and not header:
+            raise UserError(f"{place}: its header is {cells}: separate its columns with commas")
         if isinstance(cells, str):
             yield BadRow(place, cells)
-        elif not header:
-            refuse_other_forms(name, cells[0].encode("utf-8", "surrogateescape"))
-            _refuse_other_separators(name, cells)
+        elif header:
+            if any(cell and not cell.isspace() for cell in cells):
+                yield row_of(place, _csv_fields, header, cells)
+        elif cells:  # a blank line has none
+            _refuse_odd_header(name, cells)
             header = columns.header([column.strip() for column in cells], name)
-        elif any(cell and not cell.isspace() for cell in cells):
-            yield row_of(place, _csv_fields, header, cells)
 
 
-def _refuse_other_separators(name: str, header: list[str]) -> None:
+def _refuse_odd_header(name: str, header: list[str]) -> None:
+    """Where no cell is known but a part of one is, commas stand in the names of columns only."""
+    line = ",".join(header)
+    refuse_other_forms(name, line.encode("utf-8", "surrogateescape"))
+    if not is_encodable(line):
+        raise UserError(f"{name}: its header is not UTF-8: save the file as UTF-8")
     for separator, called in SEPARATORS.items():
-        if len(header) == 1 and separator in header[0]:
+        parts = {part.strip(' "').casefold() for part in line.split(separator)}
+        is_other = GENERIC & parts and not GENERIC & {cell.strip().casefold() for cell in header}
+        if separator in line and (is_other or len(header) == 1):
             raise UserError(f"{name}: its columns are separated by {called}: save it with commas")
 
 
@@ -150,7 +160,7 @@ def _csv_records(lines: io.TextIOWrapper, name: str) -> Iterator[tuple[str, list
 
 def _csv_fields(header: list[str], cells: list[str]) -> dict[str, Any]:
     _refuse_undecoded(cells)
-    if any(cells[len(header) :]):
+    if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
     record = dict(zip(header, cells, strict=False))
     fields = {name: _value(name, cell) for name, cell in record.items()}

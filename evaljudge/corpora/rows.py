@@ -82,6 +82,8 @@ def refuse_other_forms(name: str, first: bytes) -> None:
         raise UserError(f"{name}: this is a Parquet file: let its name end in .parquet")
     if first.startswith(b"\x1f\x8b"):
         raise UserError(f"{name}: this is a gzip file: let its name end in .gz")
+    if first.startswith(b"PK\x03\x04"):
+        raise UserError(f"{name}: this is a zip file or a spreadsheet: save it as CSV")
     if first.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in first:
         raise UserError(f"{name}: not UTF-8 (it looks like UTF-16): save it as UTF-8")
 
@@ -96,7 +98,7 @@ def clean(text: str) -> str:
 
 
 def kind(value: Any) -> str:
-    return type(value).__name__
+    return "null" if value is None else type(value).__name__
 
 
 def read_json_text(text: str) -> Any:

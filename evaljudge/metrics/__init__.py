@@ -17,6 +17,8 @@ from typing import Any
 from evaljudge.errors import UserError, unknown
 from evaljudge.metrics.protocol import CorpusMetric, Make, Metric, Unscored, Value
 from evaljudge.records import HUMAN
+from evaljudge.settings import read_yaml
+from evaljudge.text import one_line
 
 __all__ = [
     "METRICS", "CorpusMetric", "Metric", "MetricsSpec", "Unscored", "Value", "cautions_of",
@@ -44,6 +46,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
     """A list of names, or a mapping of names to settings, as a mapping; ValueError otherwise."""
     if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        for name in given:
+            if given.count(name) > 1:
+                raise ValueError(f"{name!r} is named twice")
         return {name: {} for name in given}
     if isinstance(given, Mapping):
         for name, settings in given.items():
@@ -55,14 +60,10 @@ def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
 
 def read_metrics(text: str) -> dict[str, dict[str, Any]]:
     """`importance,rouge1`, or either form of the configuration, from a command line."""
-    import yaml
-
+    given = read_yaml(text, f"--metrics {one_line(text)}")
+    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
     try:
-        given = yaml.safe_load(text)
-        names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
         return metrics_spec(names)
-    except yaml.YAMLError:
-        raise UserError(f"--metrics {text}: not YAML, and no list of names") from None
     except ValueError as error:
         raise UserError(f"--metrics {text}: {error}") from None
 

@@ -25,6 +25,7 @@ from evaljudge.errors import UserError, unknown
 from evaljudge.plugins import folder_of, kinds
 from evaljudge.prompts.pack import Given, Pack, Place, read_pack
 from evaljudge.records import Axis
+from evaljudge.settings import read_yaml
 
 __all__ = ["Given", "Layout", "Pack", "Task", "load_task"]
 
@@ -89,12 +90,11 @@ def _task_file(name: str) -> Path:
 
 
 def _read(file: Path) -> Mapping[str, Any]:
-    import yaml
-
     try:
-        spec = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UserError(f"task {file}: not YAML: {' '.join(str(error).split())}") from None
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UserError(f"task {file}: not UTF-8") from None
+    spec = read_yaml(text, f"task {file}")
     if not isinstance(spec, dict) or not {"name", "axes"} <= set(spec):
         raise UserError(f"task {file}: needs `name` and `axes`")
     _refuse_unknown(file, "key", spec, _TASK_KEYS)

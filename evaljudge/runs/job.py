@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,14 +69,7 @@ class Job:
     @property
     def scorers(self) -> dict[str, list[str]]:
         """Every scorer of the run, and its axes."""
-        single = _axes_of_scorers(self.judges, self.metrics)
-        return single | {name: mix.axes(single) for name, mix in self.mixes.items()}
-
-    @property
-    def selectable(self) -> dict[str, list[str]]:
-        """`scorers`, and those to be calibrated."""
-        scorers = self.scorers
-        return scorers | {calibrated_name(of): scorers[of] for of in self.config.calibrate}
+        return _with_mixes(_axes_of_scorers(self.judges, self.metrics), self.mixes)
 
     def collecting(self) -> dict[str, Callable[[], Collector]]:
         """For each judge, what makes its collectors; a file that one of them needs is read here."""
@@ -163,9 +156,13 @@ def make_job(
     for name, own in config.metrics.items():
         with mistakes.noted():
             metrics += make_metrics({name: own})
+    single = _axes_of_scorers(judges, metrics)
+    # a scorer that is not known may be one of a judge that could not be made
+    mixes = {} if mistakes else _mixes_of(config, single, mistakes)
+    with mistakes.noted():
+        _refuse_doubles(judges, metrics)
+    _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
     mistakes.refuse()
-    _refuse_doubles(judges, metrics)
-    mixes = mixes_of(config.mixes, _axes_of_scorers(judges, metrics))
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
     model = config.model.as_source() if config.model and judges else None
@@ -182,13 +179,6 @@ def make_job(
     model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
     models = (model, writer, model_is, writer_is)
     job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
-    with mistakes.noted():
-        _check_calibrate(job)
-    for selection in config.select:
-        for condition in selection.all:
-            with mistakes.noted():
-                _check_condition(job, condition, f"select.{selection.name}")
-    mistakes.refuse()
     _check_encoders(job, afresh=bound is None)
     return job
 
@@ -241,25 +231,59 @@ def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSourc
     return replace(source, revision=identity.commit)
 
 
-def _check_calibrate(job: Job) -> None:
-    known = [scorer for scorer in job.scorers if "#" not in scorer]
-    for scorer in job.config.calibrate:
-        if scorer.endswith(SUFFIX):
-            raise UserError(f"calibrate: {scorer!r} is calibrated already: name what it is made of")
-        if "#" in scorer:
-            raise UserError(f"calibrate: {scorer!r} is a repetition: name a scorer without `#`")
-        if scorer not in known:
-            raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
-        if calibrated_name(scorer) in known:
-            raise UserError(f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already")
+def _mixes_of(
+    config: Config, axes: Mapping[str, Sequence[str]], mistakes: Mistakes
+) -> dict[str, Mix]:
+    made = dict[str, Mix]()
+    for name, text in config.mixes.items():
+        with mistakes.noted():
+            made |= mixes_of({name: text}, axes)
+    return made
 
 
-def _check_condition(job: Job, condition: Condition, where: str) -> None:
-    scorer, axis, scorers = condition.scorer, condition.axis, job.selectable
-    if scorer not in scorers:
-        raise UserError(f"{where}: {unknown('scorer', scorer, scorers)}")
-    axes = scorers[scorer]
-    if axes == [ANY_AXIS] and scorer not in job.scorers:
+def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict[str, list[str]]:
+    return {**axes} | {name: mix.axes(axes) for name, mix in mixes.items()}
+
+
+def _check_selections(
+    config: Config, scorers: Mapping[str, list[str]], is_whole: bool, mistakes: Mistakes
+) -> None:
+    """`calibrate` and `select`; `is_whole`: these are all of the run's scorers."""
+    for scorer in config.calibrate if is_whole else ():
+        with mistakes.noted():
+            _check_calibrate(scorer, scorers)
+    calibrated = {calibrated_name(of): scorers[of] for of in config.calibrate if of in scorers}
+    for selection in config.select:
+        for condition in selection.all:
+            if is_whole or condition.scorer in {*scorers, *calibrated}:
+                with mistakes.noted():
+                    _check_condition(condition, scorers, calibrated, f"select.{selection.name}")
+
+
+def _check_calibrate(scorer: str, scorers: Collection[str]) -> None:
+    known = [one for one in scorers if "#" not in one]
+    if scorer.endswith(SUFFIX):
+        raise UserError(f"calibrate: {scorer!r} is calibrated already: name what it is made of")
+    if "#" in scorer:
+        raise UserError(f"calibrate: {scorer!r} is a repetition: name a scorer without `#`")
+    if scorer not in known:
+        raise UserError(f"calibrate: {unknown('scorer', scorer, known)}")
+    if calibrated_name(scorer) in known:
+        raise UserError(f"calibrate: {calibrated_name(scorer)!r} is a scorer's name already")
+
+
+def _check_condition(
+    condition: Condition,
+    scorers: Mapping[str, list[str]],
+    calibrated: Mapping[str, list[str]],
+    where: str,
+) -> None:
+    scorer, axis = condition.scorer, condition.axis
+    selectable = {**scorers, **calibrated}
+    if scorer not in selectable:
+        raise UserError(f"{where}: {unknown('scorer', scorer, selectable)}")
+    axes = selectable[scorer]
+    if axes == [ANY_AXIS] and scorer not in scorers:
         if axis == ANY_AXIS:
             raise UserError(f"{where}: {scorer} has an axis for each that people rated: name one")
     elif axes == [ANY_AXIS] and axis != ANY_AXIS:

@@ -154,7 +154,7 @@ def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None =
 
 def _config(given: Given, changes: Sequence[str]) -> Config:
     if isinstance(given, Config):
-        return load_config(given.model_dump(), changes) if changes else given
+        return load_config(given.as_given(), changes) if changes else given
     return load_config(given, changes)
 
 

@@ -20,6 +20,7 @@ from evaljudge.errors import UserError, first_line
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.streams import PatientFile, is_part, whole_file, whole_upload
+from evaljudge.text import is_encodable, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +33,8 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
     """The filesystem that holds a URI or a local path, and the path in it."""
     from pyarrow import ArrowInvalid, fs
 
+    if not is_encodable(uri):
+        raise UserError(f"{shown(uri)}: a path cannot have a NUL or characters that are not UTF-8")
     if "://" not in uri:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
     if uri.startswith(SCHEME):

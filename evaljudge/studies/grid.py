@@ -51,10 +51,21 @@ def _judges(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for value in values:
             if values.count(value) > 1:
                 raise UserError(f"{where}.{key}: {value!r} is listed twice")
+    for key in given:
+        for value in many.get(key, [given[key]]):
+            _refuse_inner_lists(value, f"{where}.{key}")
     for point in product(*many.values()):
         own = given | dict(zip(many, point, strict=True))
         label = "-".join([str(name), *map(_slug, point)])
         yield label, own if label == kind else {"judge": kind} | own
+
+
+def _refuse_inner_lists(value: Any, where: str) -> None:
+    for inner, values in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(values, list):
+            key = where.rpartition(".")[2]
+            raise UserError(f"{where}.{inner}: a list inside a setting is no dimension: list the "
+                            f"settings, `{key}: [{{{inner}: …}}, {{{inner}: …}}]`")  # fmt: skip
 
 
 def _slug(value: Any) -> str:

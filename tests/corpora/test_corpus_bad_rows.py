@@ -41,7 +41,7 @@ BAD = [
         "rating 'x' is the text 'n/a': leave it empty (null) where there is none",
     ),
     (b"[1]", "not an object but list"),
-    (b"null", "not an object but NoneType"),
+    (b"null", "not an object but null"),
     (b'{"doc_id": "\xff"}', "not UTF-8"),
     (b'{"doc_id": "\xed\xa0\x80"}', "not UTF-8"),
     (without("doc_id"), "no `doc_id`"),

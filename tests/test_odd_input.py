@@ -1,0 +1,195 @@
+"""Whatever a configuration or a corpus holds: a right result, or one clear line of a UserError."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.config import load_config
+from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.runs.job import make_job
+from evaljudge.storage import Place
+
+BASE = {"corpus": "c.jsonl", "out": "out", "model": "m", "judges": "{direct: {}}"}
+KEYS = """
+    corpus: V
+    corpus: {path: V}
+    corpus: {path: c, columns: {a: V}}
+    out: V
+    briefs: V
+    task: V
+    axes: V
+    prompts: V
+    model: V
+    model: {source: m, revision: V}
+    model: {source: m, chat: {x: V}}
+    model: {source: m, engine: {x: V}}
+    model: {source: m, engine: {tensor_parallel_size: V}}
+    judges: V
+    judges: {synthetic: V}
+    judges: {synthetic: {levels: V}}
+    judges: {synthetic: {temperature: V}}
+    metrics: V
+    metrics: {rouge1: {against: V}}
+    mixes: {x: V}
+    workers: {cpus: V}
+    select: V
+    select: [{name: x, all: [{scorer: direct, axis: fluency, at_least: V}]}]
+    seed: V
+    of_judges: V
+""".strip().splitlines()
+DEEP = 400
+VALUES = {
+    "itself": "&a [*a]", "itself in a mapping": "&a {x: *a}", "deep": "[" * DEEP + "]" * DEEP,
+    "deep mappings": "{a: " * DEEP + "1" + "}" * DEEP, "null": "null", "date": "2024-01-31",
+    "no such date": "2024-13-45", "a time": "2024-01-31 10:00:00", "set": "!!set {a, b}",
+    "binary": "!!binary aGVsbG8=", "not binary": "!!binary /w==", "pairs": "!!omap [a: 1]",
+    "object": "!!python/object:os.system x", "wrong tag": "!!int x", "nan": ".nan", "inf": ".inf",
+    "huge": "1" + "0" * 400, "too many digits": "1" * 5000, "huge exponent": "1e400", "minus": "-1",
+    "true": "true", "no text": "''", "NUL": r'"a\0b"', "surrogate": r'"\ud800"', "list": "[a, b]",
+    "control": r'"\e[2J"', "nested list": "[[a], [b]]", "list of mappings": "[{a: 1}]",
+    "list of null": "[null]", "mapping": "{a: 1}", "numbers as keys": "{1: 2}",
+    "null as a key": "{null: 1}", "a list as a key": "{? [1, 2] : 3}", "merged": "{<<: {a: 1}}",
+    "wrongly merged": "{<<: 3}", "long": "x" * 5000, "variable": "'${HOME}/x'", "unclosed": "[",
+    "billion laughs": "[&a [x, x, x, x], &b [*a, *a, *a, *a], &c [*b, *b, *b, *b], "
+        "&d [*c, *c, *c, *c], &e [*d, *d, *d, *d], &f [*e, *e, *e, *e], [*f, *f, *f, *f]]",
+}  # fmt: skip
+
+
+SLOW = ("deep", "deep mappings", "billion laughs")
+"""Kinds whose refusal takes hundredths of a second: tried with some keys only."""
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_any_value_of_any_key(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for line in KEYS[:: 8 if kind in SLOW else 1]:
+        own = line.strip().replace("V", VALUES[kind])
+        rest = {key: value for key, value in BASE.items() if not own.startswith(f"{key}:")}
+        Path("c.yaml").write_text("\n".join([own, *(f"{key}: {v}" for key, v in rest.items())]))
+        said = _refusal("c.yaml")
+        assert "\n" not in said, line
+        assert len(said) < 600 or kind == "long", line
+
+
+def _refusal(file: str) -> str:
+    """What the command would say; any other exception is a bug. An OSError is printed as it is."""
+    try:
+        make_job(load_config(file), ScriptedEngines())
+    except (UserError, OSError) as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: &a [*a]", "c.yaml: a.0.0.0"),
+        ("a:\n  " + "[" * 40, "c.yaml:2: nested deeper than 30 levels"),
+        ("a: 1\nchat: !!set {b}", "c.yaml:2: the tag 'tag:yaml.org,2002:set' is not read here"),
+        ("a: !!binary aGVsbG8=", "c.yaml:1: the tag 'tag:yaml.org,2002:binary'"),
+        ('out: "a\\0b"', "out: 'a\\x00b' has a NUL or a character that is not UTF-8"),
+        ('briefs: {a: ["\\ud800"]}', "briefs.a.0: '\\ud800' has a NUL or a character"),
+        ("judges: [{synthetic: {levels: 5}}]", "judges: a list has the judges' names only"),
+        ("judges: [direct, direct]", "judges: 'direct' is named twice"),
+        ("metrics: [words, words]", "metrics: 'words' is named twice"),
+        ("judges: {direct: ''}", "judges.direct: should be a mapping of keys to values"),
+        ("out: ${HOME}/runs", "out: ${HOME} is not replaced in a configuration: write the path"),
+        ("corpus: [a, b/$DATA/c.csv]", "corpus.path.1: $DATA is not replaced in a configuration"),
+        ("executor: local", "unknown key 'executor': did you mean 'workers.executor'?"),
+        ("of_judges: {a: 1}", "unknown key 'of_judges'"),
+        ("seed: 4294967296", "seed: should be less than or equal to 4294967295"),
+        ("workers: {cpus: .inf}", "workers.cpus: should be a finite number"),
+        ("model: {source: m, engine: {tensor_parallel_size: 0}}", "a whole number, at least 1"),
+        ("seed: " + "x" * 5000, "seed: should be a whole number (got 'xxx"),
+    ],
+)
+def test_what_is_wrong_where_and_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    key = text.partition(":")[0]
+    rest = {name: value for name, value in BASE.items() if name != key}
+    Path("c.yaml").write_text("\n".join([text, *(f"{k}: {v}" for k, v in rest.items())]))
+    with pytest.raises(UserError) as refused:
+        load_config("c.yaml")
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 300
+
+
+def test_a_date_is_a_text() -> None:
+    config = load_config(
+        {"corpus": "c", "out": "o", "model": "m"}, ["model.chat.date_string=2024-07-26"]
+    )
+    assert config.model
+    assert config.model.chat == {"date_string": "2024-07-26"}
+
+
+@pytest.mark.parametrize("value", [datetime.date(2024, 1, 1), {"a"}, b"a", object()])
+def test_a_mapping_of_python_holds_what_a_file_can_hold(value: Any) -> None:
+    given = {"corpus": "c", "out": "o", "model": {"source": "m", "chat": {"x": [value]}}}
+    with pytest.raises(UserError, match=r"^model\.chat\.x\.0: a \w+ is no value here"):
+        load_config(given)
+
+
+def test_a_change_of_too_many_levels() -> None:
+    with pytest.raises(UserError, match="nested deeper than 30 levels"):
+        load_config({}, [f"{'a.' * 2000}b=1"])
+
+
+def test_mistakes_in_settings_and_selections_are_told_at_once() -> None:
+    rule = {"scorer": "words", "axis": "fluency", "at_least": 1}
+    config = load_config(
+        {"corpus": "c", "out": "o", "model": "m", "judges": {"synthetic": {"levls": 3}},
+         "metrics": ["words"], "select": [{"name": "x", "all": [rule, rule | {"scorer": "?"}]}]}
+    )  # fmt: skip
+    with pytest.raises(UserError) as refused:
+        make_job(config, ScriptedEngines())
+    assert str(refused.value).startswith("2 mistakes: judges.synthetic: unknown key 'levls'")
+    # whether `?` is a scorer is not known as long as a judge is not
+    assert "select.x: words has one score for all axes" in str(refused.value)
+    assert "'?'" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800", "s3://b/\0"])
+def test_a_path_that_no_file_can_have(path: str) -> None:
+    with pytest.raises(UserError, match="a path cannot have a NUL"):
+        Place(path)
+
+
+HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A flood.,4\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ((HEAD + ROW).replace(",", ";"), "its columns are separated by semicolons"),
+        ((HEAD + ROW).replace(",", "\t"), "its columns are separated by tabs"),
+        ("doc_id;source, the text;system;text\n", "its columns are separated by semicolons"),
+        ('"doc_id";"source"\n', "cases.csv:1: its header is not valid CSV"),
+        ((HEAD + ROW).encode("utf-16"), "(it looks like UTF-16): save it as UTF-8"),
+        ((HEAD + ROW).encode("utf-16-le"), "(it looks like UTF-16): save it as UTF-8"),
+        (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not UTF-8"),
+        (b"PK\x03\x04\x14\0", "this is a zip file or a spreadsheet: save it as CSV"),
+        (HEAD.upper() + ROW, "columns: {DOC_ID: doc_id, SOURCE: source, SYSTEM: system, TEXT:"),
+        (HEAD.replace("ratings.ease", "text") + ROW, "two columns are called 'text': rename one"),
+        (HEAD + "d,s,A,t\n", "cases.csv:2: 4 cells under a header of 5"),
+    ],
+)  # fmt: skip
+def test_a_table_of_another_form(tmp_path: Path, content: str | bytes, said: str) -> None:
+    file = tmp_path / "cases.csv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UserError) as refused, open_corpus(CorpusSource(str(file))):
+        pass
+    assert said in str(refused.value)
+
+
+def test_blank_lines_before_a_header(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text(f"\n\n{HEAD}{ROW}")
+    with open_corpus(CorpusSource(str(tmp_path / "c.csv"))) as corpus:
+        assert (corpus.cases, corpus.rated) == (1, 1)
