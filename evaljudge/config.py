@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.trust import Need
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin
 from evaljudge.metrics import metrics_spec
@@ -59,6 +60,7 @@ class ModelConfig(Settings):
     revision: str | None = None
     chat: dict[str, Any] = {}
     engine: dict[str, Any] = {}
+    allow: list[Need] = []
     endpoint: str | None = None
     name: str | None = None
 
@@ -82,10 +84,13 @@ class ModelConfig(Settings):
             size = engine.get(name, 1)
             if not isinstance(size, int) or isinstance(size, bool) or size < 1:
                 raise ValueError(f"{name} must be a whole number, at least 1")
+        if "trust_remote_code" in engine:
+            raise ValueError("trust_remote_code: write `allow: [remote-code]` beside `source`")
         return engine
 
     def as_source(self) -> ModelSource:
-        return ModelSource(str(self.source), self.revision, self.chat, self.engine)
+        made = (str(self.source), self.revision, self.chat, self.engine)
+        return ModelSource(*made, allow=tuple(sorted(set(self.allow))))
 
 
 class WorkersConfig(Settings):

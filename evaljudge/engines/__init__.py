@@ -9,6 +9,9 @@ from evaljudge.engines.opening import (
     ModelSource,
     VllmEngines,
     identity_bound,
+    identity_of,
 )
 
-__all__ = ["Engine", "Engines", "Identity", "ModelSource", "VllmEngines", "identity_bound"]
+__all__ = [
+    "Engine", "Engines", "Identity", "ModelSource", "VllmEngines", "identity_bound", "identity_of",
+]  # fmt: skip

@@ -16,6 +16,7 @@ from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.reading import Wanted, read_apart, read_here
 from evaljudge.engines.template import Template
 from evaljudge.engines.tokens import Beginning, Ids, Texts
+from evaljudge.engines.trust import REMOTE_CODE
 from evaljudge.model.asks import Prompt, Spent
 
 REMEMBERED_BEGINNINGS = 1024
@@ -24,7 +25,8 @@ REMEMBERED_BEGINNINGS = 1024
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     """Counts tokens and cache blocks as the engine would."""
     path, chat = local_path(source.path), json.dumps(dict(source.chat))
-    texts, template = _read(path, source.source, source.revision, chat, _changed_at(path))
+    wanted = Wanted(path, source.source, source.revision, chat, REMOTE_CODE in source.allow)
+    texts, template = _read(wanted, _changed_at(path))
     block = _cached_block(source)
     size = block or maxsize
 
@@ -75,11 +77,8 @@ def _cached_block(source: ModelSource) -> int:
 
 
 @lru_cache(2)
-def _read(
-    path: str, name: str, revision: str | None, chat: str, changed_at: int
-) -> tuple[Texts, Template]:
+def _read(wanted: Wanted, changed_at: int) -> tuple[Texts, Template]:
     """Kept, as plans of several layouts or runs with these models count the same texts."""
-    wanted = Wanted(path, name, revision, chat)
     is_loaded = "transformers.models.auto.tokenization_auto" in sys.modules
     found = None if is_loaded else read_apart(wanted)
     tokenizer, template = found or read_here(wanted)

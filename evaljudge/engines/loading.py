@@ -10,6 +10,7 @@ from typing import Any
 from evaljudge.engines.blocks import CPU_BLOCK
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.tokens import Marked, Tokeniser
+from evaljudge.engines.trust import PICKLE, REMOTE_CODE
 from evaljudge.errors import UserError, first_words
 
 QUIET = {
@@ -22,6 +23,7 @@ QUIET = {
 
 
 CHECKPOINT_FILES = ["*.safetensors", "*.json", "*.model", "*.txt", "*.jinja"]
+NEEDED = {PICKLE: ["*.bin", "*.pt"], REMOTE_CODE: ["*.py"]}
 OTHER_FORMS = ["original/*", "consolidated*"]
 """The same weights once more, as their makers' own programs read them."""
 
@@ -38,7 +40,8 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
 
     path = local_path(source.path)
     # first: it says at once what is wrong with it
-    tokeniser = load_tokeniser(path, source.source, source.revision)
+    trusts = REMOTE_CODE in source.allow
+    tokeniser = load_tokeniser(path, source.source, source.revision, trusts)
     try:
         arguments = EngineArgs(**_arguments(source, path, seed))
         # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
@@ -82,21 +85,25 @@ def fetch_checkpoint(source: ModelSource) -> None:
             path,
             revision=source.revision,
             cache_dir=folder,
-            allow_patterns=CHECKPOINT_FILES,
+            allow_patterns=[*CHECKPOINT_FILES, *(p for n in source.allow for p in NEEDED[n])],
             ignore_patterns=OTHER_FORMS,
         )
 
 
-def load_tokeniser(path: str, name: str, revision: str | None) -> Tokeniser:
-    return Tokeniser(load_marked(path, name, revision).hf)
+def load_tokeniser(
+    path: str, name: str, revision: str | None, trusts_code: bool = False
+) -> Tokeniser:
+    return Tokeniser(load_marked(path, name, revision, trusts_code).hf)
 
 
-def load_marked(path: str, name: str, revision: str | None) -> Marked:
+def load_marked(path: str, name: str, revision: str | None, trusts_code: bool = False) -> Marked:
     """A tokenizer as transformers reads it; `name` is what the user calls the model."""
     from transformers import AutoTokenizer
 
     try:
-        return Marked(AutoTokenizer.from_pretrained(path, revision=revision))
+        return Marked(
+            AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=trusts_code)
+        )
     except Exception as error:  # transformers raises many kinds
         why = why_unreadable(path, revision, error)
         raise UserError(f"model {name}: its tokenizer cannot be read: {why}") from error
@@ -136,6 +143,8 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
         if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
             chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
+    if REMOTE_CODE in source.allow:
+        chosen["trust_remote_code"] = True
     return chosen | dict(source.engine)
 
 

@@ -10,7 +10,7 @@ import ast
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import metadata
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines.checkpoint import positions
+from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt, Spent
@@ -40,6 +41,8 @@ class ModelSource:
     revision: str | None = None
     chat: Mapping[str, Any] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
+    allow: tuple[Need, ...] = ()
+    """What the user trusts this model with; see trust.py."""
 
     @property
     def is_bundled(self) -> bool:
@@ -76,7 +79,8 @@ OPERATIONAL = frozenset(
 class Identity:
     """What of a model changes its answers; of a path only the last part, since folders may move.
 
-    `commit` is the hub's commit, so that all workers load what was identified.
+    `commit` is the hub's commit, so that all workers load what was identified. `allow` is what the
+    user trusts it with and it needs.
     """
 
     name: str
@@ -84,23 +88,27 @@ class Identity:
     chat: Mapping[str, Any]
     engine: Mapping[str, Any]
     commit: str | None = None
+    allow: tuple[Need, ...] = ()
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
-        return {"revision": self.revision, "chat": dict(self.chat), "engine": engine}
+        key: dict[str, Any] = {"revision": self.revision, "chat": dict(self.chat), "engine": engine}
+        return key | ({"allow": list(self.allow)} if self.allow else {})
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {"name": self.name} | self.as_key()
 
     def __str__(self) -> str:
-        return f"{self.name}@{self.revision[:12]}"
+        trusted = f" with {', '.join(self.allow)}" if self.allow else ""
+        return f"{self.name}@{self.revision[:12]}{trusted}"
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
     """The model of an earlier run, by its fingerprint: its weights may not be on this machine."""
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
-        return Identity(known["name"], known["revision"], source.chat, source.engine)
+        made = (known["name"], known["revision"], source.chat, source.engine)
+        return Identity(*made, allow=tuple(known.get("allow", ())))
     return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
 
 
@@ -154,25 +162,17 @@ class VllmEngines:
 
     def identify(self, source: ModelSource) -> Identity:
         refuse_unknown_arguments(source)
-        name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
-        rest = (dict(source.chat), dict(source.engine))
-        if source.is_bundled:
-            _refuse_ambiguous(name)
-            return Identity(name, _folder_revision(Path(source.path)), *rest)
-        if "://" in name:
-            return Identity(last, source.revision or _uri_revision(name), *rest)
-        if os.path.exists(name):
-            return Identity(last, _folder_revision(Path(name)), *rest)
-        commit = _hub_commit(source)
-        return Identity(name, commit, *rest, commit)
+        identity = identity_of(source)
+        return replace(identity, allow=refuse_untrusted(source, identity.commit))
 
     def find_encoder(self, encoder: str) -> None:
         name = encoder.removeprefix(VLLM)
-        if os.path.exists(name) or "://" in name:
-            return  # what lies there may have any of several layouts: loading it tells
-        if "/" not in name and name == encoder:
+        if "/" not in name and name == encoder and not os.path.exists(name):
             name = f"sentence-transformers/{name}"  # as that library reads short names
-        _hub_commit(ModelSource(name))
+        source = ModelSource(name)
+        is_here = os.path.exists(name) or "://" in name
+        # what lies there may have any of several layouts: loading it tells
+        refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
 
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         from evaljudge.engines.gauge import make_gauge
@@ -197,6 +197,21 @@ class VllmEngines:
         from evaljudge.engines.vllm import open_vllm
 
         return open_vllm(source, seed)
+
+
+def identity_of(source: ModelSource) -> Identity:
+    """Which model this is, whether it may be loaded or not."""
+    name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
+    rest = (dict(source.chat), dict(source.engine))
+    if source.is_bundled:
+        _refuse_ambiguous(name)
+        return Identity(name, _folder_revision(Path(source.path)), *rest)
+    if "://" in name:
+        return Identity(last, source.revision or _uri_revision(name), *rest)
+    if os.path.exists(name):
+        return Identity(last, _folder_revision(Path(name)), *rest)
+    commit = _hub_commit(source)
+    return Identity(name, commit, *rest, commit)
 
 
 def refuse_unknown_arguments(source: ModelSource) -> None:

@@ -31,10 +31,11 @@ class Wanted(NamedTuple):
     revision: str | None
     chat: str
     """The template's switches, as JSON."""
+    trusts_code: bool = False
 
 
 def read_here(wanted: Wanted) -> Found:
-    marked = load_marked(wanted.path, wanted.name, wanted.revision)
+    marked = load_marked(wanted.path, wanted.name, wanted.revision, wanted.trusts_code)
     return marked.backend.to_str(), read_template(marked, json.loads(wanted.chat), frozenset())
 
 

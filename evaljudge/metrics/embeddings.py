@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -36,13 +36,14 @@ NO_TOKENS = Unscored("no tokens")
 """The encoder's vocabulary reads nothing in the text, as in control characters alone."""
 NOTHING_TO_COMPARE = Unscored("no tokens to compare with")
 LAST = -1
-_OPERATIONAL = frozenset({"model", "revision", "layer", "batch"})
+_OPERATIONAL = frozenset({"model", "revision", "allow", "layer", "batch"})
 """Settings that the signature names in another way, or that change no number."""
 
 
 class EncoderSettings(ReferenceSettings):
     model: Annotated[str, Field(validate_default=True)] = ""
     revision: str | None = None
+    allow: Sequence[Literal["pickle"]] = ()
     layer: int | None = None
     batch: Annotated[int, Field(gt=0)] = 32
 
@@ -101,12 +102,16 @@ class Embeddings:
     @cached_property
     def _identity(self) -> Identity:
         with self._naming_the_model():
-            return VllmEngines().identify(ModelSource(self.settings.model, self.settings.revision))
+            settings = self.settings
+            allow = tuple(settings.allow)
+            return VllmEngines().identify(
+                ModelSource(settings.model, settings.revision, allow=allow)
+            )
 
     def _encoder(self) -> TokenEncoder:
         commit = self._identity.commit
         with self._naming_the_model():
-            encoder = opened(self.settings.model, commit)
+            encoder = opened(self.settings.model, commit, bool(self._identity.allow))
         layers = encoder.layers
         if not -layers - 1 <= self.layer <= layers:
             raise UserError(

@@ -76,9 +76,9 @@ class Windows:
 
 
 @cache
-def opened(source: str, revision: str | None) -> TokenEncoder:
-    """Loaded once per process."""
-    return TokenEncoder(*_loaded(source, revision or "main"))
+def opened(source: str, revision: str | None, unpickles: bool = False) -> TokenEncoder:
+    """Loaded once per process; `unpickles`: pickled weights may be read."""
+    return TokenEncoder(*_loaded(source, revision or "main", unpickles))
 
 
 class TokenEncoder:
@@ -126,13 +126,13 @@ class TokenEncoder:
         return [units[row, : len(window)] for row, window in enumerate(windows)]
 
 
-def _loaded(source: str, revision: str) -> tuple[Any, Any]:
+def _loaded(source: str, revision: str, unpickles: bool) -> tuple[Any, Any]:
     from transformers import AutoModel, AutoTokenizer
 
     given: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
     try:
         hf = AutoTokenizer.from_pretrained(source, **given)
-        model = AutoModel.from_pretrained(source, **given)
+        model = AutoModel.from_pretrained(source, use_safetensors=not unpickles or None, **given)
     except Exception as error:  # transformers raises many kinds; each means: no encoder there
         raise UserError(f"no encoder can be had of {source}: {first_words(error)}") from None
     return hf, model.get_encoder() if model.config.is_encoder_decoder else model

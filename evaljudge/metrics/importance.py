@@ -38,7 +38,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.special import expit
 
-from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.errors import UserError
 from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
 from evaljudge.metrics.protocol import Part, Unscored, Value
@@ -121,7 +121,7 @@ class Importance:
     def _identity(self) -> Identity:
         settings = self.settings
         try:
-            return VllmEngines().identify(ModelSource(str(settings.model), settings.revision))
+            return identity_of(ModelSource(str(settings.model), settings.revision))
         except UserError as error:
             raise UserError(f"{self._where}.model: {error}") from None
 

@@ -1,0 +1,127 @@
+"""What a checkpoint asks of those who load it: to unpickle its weights, or to run code of its own.
+
+needs_of(ModelSource("models/old"), ["config.json", "pytorch_model.bin"], {})  ->  "pickle"
+needs_of(ModelSource("models/new"), ["config.json", "model.safetensors"], {})  ->  nothing
+
+Both can do anything that the user can do, so both are refused unless the configuration allows them
+beside the model's name: `model: {source: …, allow: [pickle, remote-code]}`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evaljudge.errors import UserError, first_line
+
+if TYPE_CHECKING:
+    from evaljudge.engines.opening import ModelSource
+
+Need = Literal["pickle", "remote-code"]
+PICKLE: Need = "pickle"
+REMOTE_CODE: Need = "remote-code"
+PICKLED, SAFE = (".bin", ".pt", ".pth", ".ckpt"), (".safetensors", ".gguf")
+LAYER = "pytorch_model"
+CONFIG = "config.json"
+REGISTRY = "_CONFIG_REGISTRY"
+PICKLED_FORMATS = ("pt", "npcache")
+"""vLLM's `load_format`s that read pickled files though there are others."""
+WHY = {
+    PICKLE: "its weights are pickled files only, which can run code as they are loaded: use a "
+    "checkpoint with safetensors",
+    REMOTE_CODE: "it comes with Python code of its own, which loading it would run: use a model "
+    "that vLLM knows",
+}
+
+
+def refuse_untrusted(
+    source: ModelSource, commit: str | None, *, can_allow: bool = True
+) -> tuple[Need, ...]:
+    """What loading it needs, all of which the configuration allows; `commit`: of one on the hub."""
+    needs = tuple(needs_of(source, *_files_and_config(source, commit)))
+    for need in needs:
+        if need not in source.allow:
+            trust = f", or trust this one by `allow: [{need}]` beside its name" if can_allow else ""
+            raise UserError(f"model {source.source}: {WHY[need]}{trust}")
+    return needs
+
+
+def needs_of(
+    source: ModelSource, files: Collection[str], config: Mapping[str, Any]
+) -> Iterator[Need]:
+    """`files`: of the checkpoint's folder and those in it; `config`: its config.json."""
+    form = source.engine.get("load_format", "auto")
+    if form in PICKLED_FORMATS or (form != "dummy" and _has_only_pickled(files)):
+        yield PICKLE
+    is_allowed = REMOTE_CODE in source.allow  # and is then used for a known model, too
+    if "auto_map" in config and (is_allowed or not _is_known(str(config.get("model_type")))):
+        yield REMOTE_CODE
+
+
+def _has_only_pickled(files: Collection[str]) -> bool:
+    """Whether some folder has no other weights. In an encoder's inner folders are its further
+    layers; in others, the same weights for other programs."""
+    folders = defaultdict[str, list[str]](list)
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        folders[folder].append(name)
+    return any(
+        any(name.endswith(PICKLED) for name in names if not folder or name.startswith(LAYER))
+        and not any(name.endswith(SAFE) for name in names)
+        for folder, names in folders.items()
+    )
+
+
+def _files_and_config(
+    source: ModelSource, commit: str | None
+) -> tuple[Collection[str], Mapping[str, Any]]:
+    """What is at hand of the checkpoint. A file that is not there is not loaded either."""
+    from evaljudge.storage import listing, open_to_read
+
+    if "://" in source.path:
+        names = [name for name, _ in listing(source.path)]
+        file = open_to_read(f"{source.path.rstrip('/')}/{CONFIG}") if CONFIG in names else None
+        return names, json.load(file) if file else {}
+    folder, listed = (Path(source.path), None) if commit is None else _on_hub(source, commit)
+    names = [str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()]
+    is_there = (folder / CONFIG).is_file()
+    return listed or names, json.loads((folder / CONFIG).read_text()) if is_there else {}
+
+
+def _on_hub(source: ModelSource, commit: str) -> tuple[Path, Collection[str] | None]:
+    """A local folder with its config.json, and all names, unless the hub is not to be asked."""
+    from huggingface_hub import HfApi, constants, snapshot_download
+
+    try:
+        folder = snapshot_download(source.path, revision=commit, allow_patterns=[CONFIG])
+        if constants.HF_HUB_OFFLINE:
+            return Path(folder), None
+        return Path(folder), HfApi().list_repo_files(source.path, revision=commit)
+    except Exception as error:  # many kinds, as in `_hub_commit`
+        raise UserError(f"model {source.source}: the hub says: {first_line(error)}") from None
+
+
+def _is_known(model_type: str) -> bool:
+    """Whether transformers or vLLM has this kind of model, so that its own code is not needed."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    return model_type in CONFIG_MAPPING_NAMES or model_type in _known_to_vllm()
+
+
+@cache
+def _known_to_vllm() -> frozenset[str]:
+    """Kinds with a configuration of vLLM's own, read from its source, as importing takes long."""
+    package = find_spec("vllm")
+    for folder in (package and package.submodule_search_locations) or ():
+        tree = ast.parse(Path(folder, "transformers_utils", "config.py").read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == REGISTRY:
+                keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
+                return frozenset(one.arg for one in keywords if one.arg)
+    return frozenset()

@@ -1,0 +1,117 @@
+"""Checkpoints that need unpickling or code of their own are refused, unless they are allowed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.config import load_config
+from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.loading import _arguments
+from evaljudge.errors import UserError
+
+SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
+Checkpoint = Callable[..., str]
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Checkpoint:
+    """A folder with these files; nothing of it is loaded."""
+
+    def make(*files: str, **config: Any) -> str:
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        for file in files:
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            (tmp_path / file).write_bytes(b"")
+        return str(tmp_path)
+
+    return make
+
+
+def identify(folder: str, *allow: Any, **engine: Any) -> Identity:
+    return VllmEngines().identify(ModelSource(folder, engine=engine, allow=allow))
+
+
+@pytest.mark.parametrize(
+    "files",
+    [(SAFE,), (SAFE, PICKLED), (SAFE, "optimizer.pt"), (SAFE, "original/consolidated.00.pth"), ()],
+)
+def test_safetensors_need_no_trust(checkpoint: Checkpoint, files: tuple[str, ...]) -> None:
+    folder = checkpoint(*files)
+    plain, trusting = identify(folder), identify(folder, "pickle", "remote-code")
+    assert plain == trusting
+    assert "allow" not in plain.as_key()
+    assert str(plain) == f"{plain.name}@{plain.revision[:12]}"
+
+
+@pytest.mark.parametrize("file", [PICKLED, "model.pt", "consolidated.00.pth", "1_Dense/" + PICKLED])
+def test_pickled_weights_are_refused_unless_allowed(checkpoint: Checkpoint, file: str) -> None:
+    folder = checkpoint(file)
+    with pytest.raises(UserError, match=r"its weights are pickled files only.*`allow: \[pickle\]`"):
+        identify(folder)
+    with pytest.raises(UserError):
+        identify(folder, "remote-code")
+    allowed = identify(folder, "pickle")
+    assert allowed.as_key()["allow"] == ["pickle"]
+    assert str(allowed).endswith(" with pickle")
+
+
+def test_what_vllm_is_told_to_read_counts(checkpoint: Checkpoint) -> None:
+    folder = checkpoint(SAFE, "model.pt")
+    with pytest.raises(UserError, match="pickled"):
+        identify(folder, load_format="pt")
+    assert identify(checkpoint(PICKLED), load_format="dummy").allow == ()
+
+
+AUTO = {"AutoModelForCausalLM": "modeling_new.NewForCausalLM"}
+
+
+def test_code_of_its_own_is_refused_unless_allowed(checkpoint: Checkpoint) -> None:
+    folder = checkpoint(SAFE, "modeling_new.py", auto_map=AUTO, model_type="new-to-everybody")
+    with pytest.raises(UserError, match=r"Python code of its own.*`allow: \[remote-code\]`"):
+        identify(folder)
+    assert identify(folder, "remote-code").as_key()["allow"] == ["remote-code"]
+
+
+@pytest.mark.parametrize("kind", ["qwen3", "chatglm"])
+def test_code_that_nobody_needs_is_not_run(checkpoint: Checkpoint, kind: str) -> None:
+    """transformers knows the first, vLLM the second."""
+    folder = checkpoint(SAFE, auto_map=AUTO, model_type=kind)
+    assert identify(folder).allow == ()
+    assert identify(folder, "remote-code").allow == ("remote-code",)
+
+
+def test_the_engine_is_told_what_is_allowed() -> None:
+    assert "trust_remote_code" not in _arguments(ModelSource("m"), "m", 0)
+    assert _arguments(ModelSource("m", allow=("remote-code",)), "m", 0)["trust_remote_code"] is True
+
+
+def test_a_report_of_a_finished_run_says_it_too() -> None:
+    known = Identity("m", "r", {}, {}, allow=("pickle",)).as_fingerprint()
+    assert str(identity_bound(known, ModelSource("m"))) == "m@r with pickle"
+
+
+def test_the_key_in_a_configuration() -> None:
+    base = {"corpus": "c", "out": "o"}
+    allow = ["remote-code", "pickle", "pickle"]
+    config = load_config(base | {"model": {"source": "m", "allow": allow}})
+    assert config.model
+    assert config.model.as_source().allow == ("pickle", "remote-code")
+    for model, said in (
+        ({"source": "m", "allow": ["pickles"]}, "model.allow.0: should be 'pickle' or"),
+        ({"source": "m", "engine": {"trust_remote_code": True}}, r"write `allow: \[remote-code\]`"),
+    ):
+        with pytest.raises(UserError, match=said):
+            load_config(base | {"model": model})
+
+
+def test_an_encoder_with_pickled_layers_is_refused(checkpoint: Checkpoint) -> None:
+    VllmEngines().find_encoder(checkpoint(SAFE, "openvino/openvino_model.bin"))
+    folder = checkpoint(SAFE, "2_Dense/" + PICKLED)
+    for name in (folder, f"vllm:{folder}"):
+        with pytest.raises(UserError, match="pickled files only.*safetensors$"):
+            VllmEngines().find_encoder(name)
