@@ -82,7 +82,7 @@ COMPILE = UV_CUSTOM_COMPILE_COMMAND="make lock" $(UV) compile -q --generate-hash
   --python-platform x86_64-manylinux_2_28 $(UPGRADE)
 
 lock: $(READY)
-	@echo "uv>=0.9" | $(COMPILE) --universal -o .requirements-uv.txt -
+	@echo "uv>=0.9" | $(COMPILE) -o .requirements-uv.txt -
 	@$(COMPILE) $(TORCH) --python-version 3.11 --overrides .overrides.txt \
 	  --extra cpu --extra s3 --extra embeddings --extra dev -o .requirements-cpu.txt pyproject.toml
 	@$(COMPILE) --python-version 3.12 \

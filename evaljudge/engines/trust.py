@@ -82,16 +82,24 @@ def _files_and_config(
     source: ModelSource, commit: str | None
 ) -> tuple[Collection[str], Mapping[str, Any]]:
     """What is at hand of the checkpoint. A file that is not there is not loaded either."""
-    from evaljudge.storage import listing, open_to_read
+    from evaljudge.storage import Place, listing
 
     if "://" in source.path:
         names = [name for name, _ in listing(source.path)]
-        file = open_to_read(f"{source.path.rstrip('/')}/{CONFIG}") if CONFIG in names else None
-        return names, json.load(file) if file else {}
+        read = Place(source.path).read
+        return names, _config(source, read(CONFIG)) if CONFIG in names else {}
     folder, listed = (Path(source.path), None) if commit is None else _on_hub(source, commit)
     names = [str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()]
     is_there = (folder / CONFIG).is_file()
-    return listed or names, json.loads((folder / CONFIG).read_text()) if is_there else {}
+    return listed or names, _config(source, (folder / CONFIG).read_bytes()) if is_there else {}
+
+
+def _config(source: ModelSource, content: bytes) -> Mapping[str, Any]:
+    try:
+        said = json.loads(content)
+    except ValueError as error:
+        raise UserError(f"model {source.source}: its {CONFIG} is not JSON: {error}") from None
+    return said if isinstance(said, dict) else {}
 
 
 def _on_hub(source: ModelSource, commit: str) -> tuple[Path, Collection[str] | None]:

@@ -13,6 +13,7 @@ from evaljudge.config import load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.loading import _arguments
 from evaljudge.errors import UserError
+from evaljudge.metrics import make_metrics
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 Checkpoint = Callable[..., str]
@@ -67,6 +68,13 @@ def test_what_vllm_is_told_to_read_counts(checkpoint: Checkpoint) -> None:
     assert identify(checkpoint(PICKLED), load_format="dummy").allow == ()
 
 
+def test_a_config_that_is_no_json(checkpoint: Checkpoint) -> None:
+    folder = checkpoint(SAFE)
+    Path(folder, "config.json").write_text("{")
+    with pytest.raises(UserError, match="config.json is not JSON"):
+        identify(folder)
+
+
 AUTO = {"AutoModelForCausalLM": "modeling_new.NewForCausalLM"}
 
 
@@ -83,6 +91,13 @@ def test_code_that_nobody_needs_is_not_run(checkpoint: Checkpoint, kind: str) ->
     folder = checkpoint(SAFE, auto_map=AUTO, model_type=kind)
     assert identify(folder).allow == ()
     assert identify(folder, "remote-code").allow == ("remote-code",)
+
+
+def test_a_checkpoint_at_a_uri(checkpoint: Checkpoint) -> None:
+    uri = f"file://{checkpoint(SAFE, auto_map=AUTO, model_type='new-to-everybody')}"
+    with pytest.raises(UserError, match="Python code of its own"):
+        identify(uri)
+    assert identify(uri, "remote-code").allow == ("remote-code",)
 
 
 def test_the_engine_is_told_what_is_allowed() -> None:
@@ -115,3 +130,13 @@ def test_an_encoder_with_pickled_layers_is_refused(checkpoint: Checkpoint) -> No
     for name in (folder, f"vllm:{folder}"):
         with pytest.raises(UserError, match="pickled files only.*safetensors$"):
             VllmEngines().find_encoder(name)
+
+
+def test_a_metric_s_encoder_is_allowed_in_its_own_settings(checkpoint: Checkpoint) -> None:
+    settings = {"model": checkpoint(PICKLED)}
+    (refused,) = make_metrics({"mover": settings})
+    with pytest.raises(UserError, match=r"metrics\.mover\.model: .*`allow: \[pickle\]`"):
+        _ = refused.facts
+    (allowed,) = make_metrics({"mover": settings | {"allow": ["pickle"]}})
+    assert allowed.facts["model"].endswith(" with pickle")
+    assert "allow" not in allowed.facts

@@ -22,7 +22,13 @@ from evaljudge.execution import Receipt, Watch
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order, write_order
 from evaljudge.execution.ray.fetching import fetching
-from evaljudge.execution.ray.session import cpus_wanted, placed, placement, ray_session
+from evaljudge.execution.ray.session import (
+    cpus_wanted,
+    import_ray,
+    placed,
+    placement,
+    ray_session,
+)
 from evaljudge.execution.ray.worker import AT_ONCE, GIVEN_UP, REFUSED, Measurer, Worker
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard
@@ -34,6 +40,7 @@ Receipts = Generator[Receipt, None, None]
 class RayExecutor:
     def __init__(self, workers: WorkersConfig) -> None:
         self._workers = workers
+        import_ray()
 
     def check(self, engine_sizes: Collection[int]) -> AbstractContextManager[None]:
         return placed(self._workers, engine_sizes)

@@ -28,16 +28,34 @@ _ENVIRONMENT = {
     # came; how much work there is for them is known from the start
     "RAY_DATA_DEFAULT_CLUSTER_SCALING_UP_FACTOR": "1000",
 }
-
+_CLUSTERS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Switched off, all processes of a Ray that is started here listen on 127.0.0.1 only, on Linux too.
+Ray has no other setting for this."""
 LONGEST_END = 60.0
 _THREADS = ("StreamingExecutor", "iter_threaded")
 """How the names of Ray Data's threads begin that do the work and that fetch its rows."""
 
 
+def import_ray() -> None:
+    """To be called before anything else imports Ray; what the user has set stays.
+
+    Ray reads whether it may listen beyond this machine as it is imported. Afterwards the variable
+    is removed, as it would make `ray start --address` fail for all programs that are started here.
+    """
+    os.environ.update({**_ENVIRONMENT, **os.environ})
+    is_own = not os.environ.get("RAY_ADDRESS") and _CLUSTERS not in os.environ
+    if is_own:
+        os.environ[_CLUSTERS] = "0"
+    import ray  # noqa: F401
+
+    if is_own:
+        del os.environ[_CLUSTERS]
+
+
 @contextmanager
 def ray_session(workers: WorkersConfig) -> Iterator[None]:
     """Connected to Ray for this block; within a block that is connected already, the same."""
-    os.environ.update({**_ENVIRONMENT, **os.environ})
+    import_ray()
     import ray
 
     ours = not ray.is_initialized()
