@@ -39,14 +39,14 @@ from evaljudge.execution.orders import Assignment, Order
 from evaljudge.execution.shards import ShardWork
 from evaljudge.prompts.pack import Pack
 from evaljudge.runs.job import make_job
-from evaljudge.storage import Output, Place, Shard, tables
+from evaljudge.storage import Output, Shard, tables
 
 HERE = Path(__file__).parent
 SIZES = (10_000, 100_000)
 PARTS: dict[str, list[tuple[Any, str]]] = {
     "prompts rendered": [(Pack, "render")],
     "replies scripted": [(Scripted, "_written"), (Scripted, "_chosen")],
-    "files read and written": [(Place, n) for n in ("read", "write", "write_table")],
+    "files read and written": [(Output, n) for n in ("_table", "_write_table", "_write_json")],
     "records to tables and back": [(tables, name) for name in ("to_table", "from_table")],
 }
 
@@ -95,7 +95,7 @@ async def one_shard(config: Config) -> float:
     job, shard = make_job(config, engines), Shard(0, 32, 64)
     assert job.model and job.writer_is
     with open_corpus(job.corpus) as corpus:
-        Output(config.out).write_cases(shard, corpus)
+        Output(config.out, run="bench").write_cases(shard, corpus)
     known = (config.out, None, "bench", job.judges, engines, job.model, job.writer_is)
     assignment = Assignment(*known, job.judge_signatures(), 0)
     here = Here("", "", "", lambda node: True)

@@ -13,6 +13,17 @@ class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
 
+class Damaged(UserError):
+    """A file of a run that is gone or is not as it was written."""
+
+    def __init__(self, file: str, problem: str, remedy: str) -> None:
+        super().__init__(file, problem, remedy)  # all of it, so that a copy of it can be made
+        self.file, self.problem, self.remedy = file, problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.problem}: {self.remedy}"
+
+
 class GivenUp(Exception):
     """A failure that is not the user's, after enough tries: said in one line, exit code 1."""
 

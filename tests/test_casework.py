@@ -88,8 +88,8 @@ def worker(
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    Output(str(tmp_path)).write_cases(FIRST, CASES)
-    Output(str(tmp_path)).write_cases(SECOND, OTHER_CASES)
+    Output(str(tmp_path), run="run1").write_cases(FIRST, CASES)
+    Output(str(tmp_path), run="run1").write_cases(SECOND, OTHER_CASES)
     return tmp_path
 
 
@@ -144,7 +144,7 @@ def test_what_each_axis_cost_adds_up(out: Path) -> None:
 
 def test_whoever_asks_first_the_questions_are_the_same(out: Path) -> None:
     here, there, again = Listening(), Listening(), out / "again"
-    Output(str(again)).write_cases(FIRST, CASES)
+    Output(str(again), run="run1").write_cases(FIRST, CASES)
     turned = dict(reversed(JUDGES.items()))
     one = asyncio.run(worker(out, here).do(Order(FIRST, BOTH, {})))
     other = asyncio.run(worker(again, there, turned).do(Order(FIRST, BOTH, {})))

@@ -91,12 +91,13 @@ class ShardWork:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), 0
         found = await _together(self._briefs(case, known, attempt, asked) for case in cases)
+        files = list[str]()
         for kind, mine in known.items():
             briefs = [brief for one in found for brief in one[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
             missing += sum(brief.status == "unscored" for brief in briefs)
-            await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs)
-        return await self._commit("prepare", shard, started, asked, missing)
+            files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
+        return await self._commit("prepare", shard, started, asked, missing, files)
 
     async def _judge(
         self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
@@ -104,14 +105,17 @@ class ShardWork:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), 0
         found = await _together(self._verdicts(case, known, attempt, asked) for case in cases)
+        files, output = list[str](), self._output
         for judge in self._job.judges:
             verdicts = [verdict for one in found for verdict in one[judge.name][0]]
             checks = [check for one in found for check in one[judge.name][1]]
             unscored += sum(verdict.status == "unscored" for verdict in verdicts)
-            await asyncio.to_thread(self._output.write_verdicts, judge.name, shard, verdicts)
+            written = (judge.name, shard, verdicts)
+            files.append(await asyncio.to_thread(output.write_verdicts, *written))
             if judge.has_checks:
-                await asyncio.to_thread(self._output.write_checks, judge.name, shard, checks)
-        return await self._commit("judge", shard, started, asked, unscored)
+                written = (judge.name, shard, checks)
+                files.append(await asyncio.to_thread(output.write_checks, *written))
+        return await self._commit("judge", shard, started, asked, unscored, files)
 
     def _nothing_asked(self) -> dict[str, Asked]:
         return {judge.name: Asked() for judge in self._job.judges}
@@ -191,8 +195,9 @@ class ShardWork:
         return known
 
     async def _commit(
-        self, stage: Stage, shard: Shard, started: float, asked: Mapping[str, Asked], unscored: int
-    ) -> dict[str, Any]:
+        self, stage: Stage, shard: Shard, started: float, asked: Mapping[str, Asked],
+        unscored: int, files: Sequence[str],
+    ) -> dict[str, Any]:  # fmt: skip
         now = time.monotonic()
         receipt = {
             "stage": stage,
@@ -207,6 +212,7 @@ class ShardWork:
             "worker_seconds": round(now - self._since, 3),
             "gpus": self._gpus,
             "cache_block": self._engine.cache_block,
+            "files": files,
         }
         await asyncio.to_thread(self._output.commit, stage, shard, receipt)
         return receipt

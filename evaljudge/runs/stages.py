@@ -147,14 +147,14 @@ def _ready(job: Job, output: Output, metric: Metric) -> Metric:
     of = sum(shard.cases for shard in shards) - sum(map(len, again.values()))
     documents = _once(output.ahead(lambda s: (s.number, output.sources(s)), shards), again)
     learnt = metric.learnt(drawn(documents, metric.most_learnt, of, job.config.seed))
-    counted = partial(_counted, job.config.out, learnt, again)
+    counted = partial(_counted, job.config.out, output.name, learnt, again)
     return learnt.fitted(job.executor.in_order(counted, shards))
 
 
 def _counted(
-    out: str, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
+    out: str, run: str, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
 ) -> Part:
-    documents = Output(out).sources(shard)
+    documents = Output(out, run=run).sources(shard)
     return metric.counted(one.source for one in _once([(shard.number, documents)], again))
 
 

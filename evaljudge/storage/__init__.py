@@ -1,11 +1,13 @@
 """Reading and writing files, on this machine and on object storage; every path named once."""
 
-from evaljudge.storage.claim import Claim, claimed, this_machine
+from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect
+from evaljudge.storage.claim import Claim, claimed, holder, this_machine
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.index import Index, index_on_disk
-from evaljudge.storage.output import Output, Shard, Stage, ahead
+from evaljudge.storage.output import RUN, SEALED, Output, Shard, Stage, ahead
 from evaljudge.storage.place import Place
 
-__all__ = ["Claim", "Index", "Output", "Place", "Shard", "Stage", "ahead", "claimed", "expand",
-           "fetch_folder", "index_on_disk", "listing", "open_to_read", "this_machine",
+__all__ = ["DERIVED", "RUN", "SEALED", "Claim", "Fault", "Index", "Inspected", "Output", "Place",
+           "Shard", "Stage", "ahead", "claimed", "digests", "expand", "fetch_folder", "holder",
+           "index_on_disk", "inspect", "listing", "open_to_read", "this_machine",
            "to_write"]  # fmt: skip

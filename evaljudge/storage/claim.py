@@ -52,6 +52,12 @@ def claimed(uri: str) -> Iterator[Claim]:
         claim.release()
 
 
+def holder(uri: str) -> str:
+    """Who holds a folder, or held it last on object storage; empty where nobody does."""
+    place = Place(uri)
+    return (_Lock(place) if place.is_local else _Lease(place)).holder()
+
+
 class _Lock:
     """The claim of a local folder. It lasts as long as its process, so `check` does nothing."""
 
@@ -72,6 +78,17 @@ class _Lock:
             raise UserError(f"{self._uri}: cannot be locked ({error.strerror})") from None
         os.truncate(self._file, 0)
         os.write(self._file, _who()["name"].encode())
+
+    def holder(self) -> str:
+        try:
+            with open(self._path) as file:
+                said = file.read()
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return ""
+        except BlockingIOError:
+            return said or "a job"
+        return ""
 
     def _locked(self) -> bool:
         """Whether what is locked now is the file of that name."""
@@ -112,6 +129,10 @@ class _Lease:
     def check(self) -> None:
         if self._lost is not None:
             raise ClaimLost(f"{self._uri}: another job has taken it over ({self._lost})")
+
+    def holder(self) -> str:
+        there = self._objects.read(NAME)
+        return "" if there is None or _is_dead(there) else str(_read(there)["name"])
 
     def release(self) -> None:
         """Silent where it fails: an error here would hide the one that ended the work."""

@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, partial
+from itertools import chain, count
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
+from evaljudge.storage.seals import json_text, parquet, table_of
 from evaljudge.storage.streams import PatientFile, is_part, whole_file, whole_upload
 from evaljudge.text import is_encodable, shown
 
@@ -84,11 +86,19 @@ class Place:
         """The names of those files that are not hidden."""
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
+    def all_names(self) -> list[str]:
+        """The names of all files, here and below."""
+        start = len(self.path) + 1
+        return sorted(info.path[start:] for info in self._files_in("", and_below=True))
+
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
         from pyarrow import fs
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True, recursive=and_below)
-        found = self._try(folder, lambda: self._system.get_file_info(selector))
+        try:
+            found = self._try(folder, lambda: self._system.get_file_info(selector))
+        except NotADirectoryError:
+            raise UserError(f"{self.at(folder)}: is a file where a folder must be") from None
         if not found:
             self._refuse_no_bucket()
         return [info for info in found if info.type == fs.FileType.File]
@@ -127,11 +137,7 @@ class Place:
         return None
 
     def read_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        file = pq.ParquetFile(pa.BufferReader(self.read(name)), pre_buffer=False)
-        return file.read(columns, use_threads=False)  # a few kilobytes: threads cost more
+        return table_of(self.read(name), columns, verify=True)
 
     def open(self, name: str) -> IO[bytes]:
         """A file's bytes as they are (a name in .gz is not unpacked), read piece by piece."""
@@ -141,23 +147,15 @@ class Place:
 
     # writing
 
-    def write(self, name: str, content: bytes | str) -> None:
-        with self.writing(name) as stream:
+    def write(self, name: str, content: bytes | str, *, is_derived: bool = False) -> None:
+        with self.writing(name, is_derived=is_derived) as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
 
     def write_json(self, name: str, content: Any) -> None:
         self.write(name, json_text(content))
 
-    def write_table(self, name: str, table: pa.Table, *, is_derived: bool = False) -> None:
-        """For few rows: without statistics, by which nobody searches them, and with a dictionary
-        only of what repeats and is long. So a table is smaller, and read in less time."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        content = pa.BufferOutputStream()
-        pq.write_table(table, content, use_dictionary=["signature"], write_statistics=False)
-        with self.writing(name, is_derived=is_derived) as stream:
-            stream.write(content.getvalue())
+    def write_table(self, name: str, table: pa.Table) -> None:
+        self.write(name, parquet(table))
 
     def writing(self, name: str, *, is_derived: bool = False) -> AbstractContextManager[IO[bytes]]:
         """A binary stream whose content appears under `name` when the block ends well.
@@ -171,8 +169,10 @@ class Place:
         return whole_upload(self._system, self._path(name), self.at(name), put)
 
     def create_json(self, name: str, content: Any) -> bool:
+        return self.create(name, json_text(content).encode())
+
+    def create(self, name: str, text: bytes) -> bool:
         """Write it, unless such a file exists: of two writers at the same time one succeeds."""
-        text = json_text(content).encode()
         if not self.is_local:
             return self._objects.create(name, text)
         with whole_file(self._path(name), only_new=True) as stream:
@@ -188,11 +188,20 @@ class Place:
         with suppress(FileNotFoundError):
             self._try(name, lambda: self._system.delete_file(self._path(name)))
 
-    def keep(self, folder: str, names: Container[str]) -> None:
-        """Remove every other file directly in a folder, half-written ones too."""
-        for name, _ in self.files(folder):
-            if name not in names:
-                self.remove(f"{folder}/{name}")
+    def set_aside(self, name: str) -> None:
+        """Move a file, or a folder in its place, to `damaged/`, beside what was moved earlier."""
+        kind = self.kind(name)
+        if kind == "NotFound" or (kind == "Directory" and not self.is_local):
+            return
+        to = f"damaged/{name}"
+        names = chain([to], (f"{to}.{number}" for number in count(2)))
+        free = next(one for one in names if self.kind(one) == "NotFound")
+        if self.is_local:
+            os.makedirs(os.path.dirname(self._path(free)), exist_ok=True)
+            os.rename(self._path(name), self._path(free))
+        else:
+            self.write(free, self.read(name))
+            self.remove(name)
 
     def sweep(self) -> None:
         """Remove what killed writers have left half-written, here and below."""
@@ -223,7 +232,3 @@ class Place:
 
     def _try(self, name: str, work: Callable[[], R]) -> R:
         return work() if self.is_local else patiently(self.at(name), work)
-
-
-def json_text(content: Any) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"

@@ -26,6 +26,10 @@ IN_MEMORY, PIECE = 8 << 20, 8 << 20
 PART = ".part"
 
 
+class FolderInPlace(UserError):
+    """Where a file is to be written lies a folder."""
+
+
 def is_part(name: str) -> bool:
     return name.startswith(".") and name.endswith(PART)
 
@@ -48,6 +52,8 @@ def whole_file(path: str, *, only_new: bool = False, is_synced: bool = True) -> 
                 os.link(beside, path)
         else:
             os.replace(beside, path)
+    except IsADirectoryError:
+        raise FolderInPlace(f"{path}: a folder lies there: move it away") from None
     finally:
         with suppress(FileNotFoundError):  # renamed
             os.unlink(beside)

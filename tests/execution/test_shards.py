@@ -62,11 +62,17 @@ def here(worker: str = "host-1", session: str = "now") -> Here:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    Output(str(tmp_path)).write_cases(SHARD, CASES)
+    Output(str(tmp_path), run="run1").write_cases(SHARD, CASES)
     return tmp_path
 
 
 NONE = {"neighbours": 0, "exchanged": 0}
+
+
+def second(out: Path, **more: Any) -> Assignment:
+    """Of another run over the same cases, which shares the briefs of the first."""
+    Output(str(out / "second"), run="run2").write_cases(SHARD, CASES)
+    return assignment(out / "second", briefs=str(out / "briefs"), run="run2", **more)
 
 
 def files(out: Path) -> set[str]:
@@ -87,8 +93,10 @@ def test_a_shard_from_cases_to_markers(out: Path) -> None:
     assert [r["asked"]["synthetic"]["tokens"]["asks"] for r in receipts] == [2 * 3, 3 * 3]
     assert [r["gpus"] for r in receipts] == [0, 0]
     assert [r["cache_block"] for r in receipts] == [1072, 1072]
-    assert json.loads((out / "commits/judge/00003.json").read_text()) == receipts[1]
+    assert receipts[1]["files"] == ["verdicts/synthetic/00003.parquet",
+                                    "checks/synthetic/00003.parquet"]  # fmt: skip
     output = Output(str(out), run="run1")
+    assert [output.receipt("prepare", SHARD), output.receipt("judge", SHARD)] == receipts
     assert len(list(output.verdicts("synthetic", SHARD))) == 3
     briefs = list(output.briefs("synthetic", [output.brief_file(SHARD)]))
     assert {(b.doc_id, b.part) for b in briefs} == {(d, p) for d in ("d1", "d2") for p in "135"}
@@ -109,7 +117,7 @@ def test_keys_of_briefs_are_made_once_for_both_stages_and_not_kept(
     work = ShardWork(assignment(out), here(), Listening())
     asyncio.run(work.do(Order(SHARD, ["prepare", "judge"], {})))
     assert sorted(made) == [f"{document} {part}" for document in ("d1", "d2") for part in "135"]
-    assert {v.status for v in Output(str(out)).verdicts("synthetic", SHARD)} == {"ok"}
+    assert {v.status for v in Output(str(out), run="run1").verdicts("synthetic", SHARD)} == {"ok"}
     asyncio.run(work.do(Order(SHARD, ["judge"], {})))
     assert len(made) == 2 * 6
 
@@ -126,11 +134,11 @@ def test_briefs_left_by_a_stage_that_was_cut_are_kept(out: Path) -> None:
 
 def test_levels_of_another_run_are_reused_by_key(out: Path) -> None:
     do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
-    model = Listening()
+    model, job = Listening(), second(out, levels=5)
     order = Order(SHARD, ["prepare", "judge"], {"synthetic": ["00003-run1.parquet"]})
-    do(assignment(out, levels=5, run="run2"), model, order)
+    do(job, model, order)
+    output = job.open_output()
     assert len(model.written) == 2 * 2
-    output = Output(str(out), run="run2")
     new = list(output.briefs("synthetic", [output.brief_file(SHARD)]))
     assert {b.part for b in new} == {"1", "2", "3", "4", "5"}  # it stands on its own
     assert {v.status for v in output.verdicts("synthetic", SHARD)} == {"ok"}
@@ -143,13 +151,13 @@ def test_a_level_that_could_not_be_written_is_no_level_to_reuse(out: Path) -> No
 
     do(assignment(out), Mute(), Order(SHARD, ["prepare"], {}))
     model, known = Listening(), {"synthetic": ["00003-run1.parquet"]}
-    do(assignment(out, run="run2"), model, Order(SHARD, ["prepare"], known))
+    do(second(out), model, Order(SHARD, ["prepare"], known))
     assert len(model.written) == 2 * 3
 
 
 def test_another_writer_shares_nothing(out: Path) -> None:
     do(assignment(out), Listening(), Order(SHARD, ["prepare"], {}))
-    model, job = Listening(), assignment(out, run="run2")
+    model, job = Listening(), second(out)
     other = replace(job, writer=replace(job.writer, revision="other"))
     do(other, model, Order(SHARD, ["prepare"], {"synthetic": ["00003-run1.parquet"]}))
     assert len(model.written) == 2 * 3
@@ -158,7 +166,7 @@ def test_another_writer_shares_nothing(out: Path) -> None:
 def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> None:
     shards = [Shard(n, 1, 1) for n in range(6)]
     for where in ("one", "many"):
-        output = Output(str(tmp_path / where))
+        output = Output(str(tmp_path / where), run="run1")
         for shard in shards:
             document = Document(f"d{shard.number}", f"source {shard.number}")
             output.write_cases(shard, [Case(document, (Candidate("A", "a"),))])
@@ -171,7 +179,7 @@ def test_several_shards_at_once_end_like_one_after_another(tmp_path: Path) -> No
     asyncio.run(at_once())
     for order in orders:
         do(assignment(tmp_path / "one"), Scripted(), order)
-    one, many = Output(str(tmp_path / "one")), Output(str(tmp_path / "many"))
+    one, many = (Output(str(tmp_path / name), run="run1") for name in ("one", "many"))
     for shard in shards:
         assert list(one.verdicts("synthetic", shard)) == list(many.verdicts("synthetic", shard))
 

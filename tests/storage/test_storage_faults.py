@@ -51,11 +51,6 @@ def list_it(place: Place) -> object:
     return place.names("there"), place.names("none")
 
 
-def keep_it(place: Place) -> object:
-    place.keep("there", {"a.json", "t.parquet"})
-    return place.names("there")
-
-
 def remove_it(place: Place) -> object:
     place.remove("there/other")
     return place.names("there")
@@ -80,7 +75,7 @@ def open_it(place: Place) -> object:
 
 
 USES = (
-    read_it, read_table_of_it, write_it, write_much, look_for_it, list_it, keep_it, remove_it,
+    read_it, read_table_of_it, write_it, write_much, look_for_it, list_it, remove_it,
     clear_it, expand_it, open_it,
 )  # fmt: skip
 

@@ -101,14 +101,11 @@ def test_more_names_than_one_listing_holds(s3: Any) -> None:
     assert place.names("commits") == [f"{n:05d}.json" for n in range(1100)]
 
 
-def test_keep_removes_the_other_files_of_its_folder(place: Place, ground: Any) -> None:
-    place.keep("none", {"a"})
-    for name in ("f/a", "f/b", "f/.b.part", "f/deeper/c", "f2/d", "e"):
-        ground.put(name, b"x")
-    place.keep("f", {"a", "z"})
-    assert ground.files() == {"f/a", "f/deeper/c", "f2/d", "e"}
-    place.keep("f", ())
-    assert ground.files() == {"f/deeper/c", "f2/d", "e"} and place.names("f") == []
+def test_only_case_files_of_other_shards_are_removed(ground: Any) -> None:
+    for name in ("00000.parquet", "00001.parquet", "README", "old/00002.parquet"):
+        ground.put(f"cases/{name}", b"x")
+    Output(ground.uri).keep_cases([Shard(0, 1, 1)])
+    assert ground.files() == {"cases/00000.parquet", "cases/README", "cases/old/00002.parquet"}
 
 
 def test_remove_is_of_one_file_and_may_be_said_twice(place: Place, ground: Any) -> None:

@@ -29,7 +29,7 @@ from evaljudge.execution.ray.session import (
     placement,
     ray_session,
 )
-from evaljudge.execution.ray.worker import AT_ONCE, GIVEN_UP, REFUSED, Measurer, Worker
+from evaljudge.execution.ray.worker import AT_ONCE, Measurer, Worker, ended
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard
 
@@ -153,11 +153,11 @@ def _watch_all(receipts: Receipts, watch: Watch) -> None:
     ending: UserError | GivenUp | None = None
     with closing(receipts):
         for receipt in receipts:
-            if REFUSED not in receipt and GIVEN_UP not in receipt:
+            error = ended(receipt)
+            if error is None:
                 watch(receipt)
                 continue
-            refused = receipt.get(REFUSED)
-            ending = ending or (UserError(refused) if refused else GivenUp(receipt[GIVEN_UP]))
+            ending = ending or error
             if receipt.get(AT_ONCE):
                 raise ending
     if ending:

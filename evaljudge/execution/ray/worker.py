@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Any
 
-from evaljudge.errors import EngineDead, GivenUp, UserError
+from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.orders import Assignment, read_order
@@ -21,7 +21,7 @@ from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Shard
 
 DEAD_ENGINE = 70
-REFUSED, GIVEN_UP, AT_ONCE = "refused", "given up", "at once"
+REFUSED, GIVEN_UP, AT_ONCE, DAMAGED = "refused", "given up", "at once", "damaged"
 
 
 class Worker:
@@ -88,4 +88,15 @@ def _is_up(node: str) -> bool:
 
 
 def _ending(error: UserError | GivenUp) -> dict[str, Any]:
+    if isinstance(error, Damaged):
+        return {REFUSED: str(error), DAMAGED: error.args}
     return {REFUSED if isinstance(error, UserError) else GIVEN_UP: str(error)}
+
+
+def ended(receipt: dict[str, Any]) -> UserError | GivenUp | None:
+    """What a receipt says has ended the run, as the error that it was."""
+    if DAMAGED in receipt:
+        return Damaged(*receipt[DAMAGED])
+    if REFUSED in receipt:
+        return UserError(receipt[REFUSED])
+    return GivenUp(receipt[GIVEN_UP]) if GIVEN_UP in receipt else None

@@ -1,0 +1,194 @@
+"""Whether the files of a run are as they were written: all that are damaged, found in one pass.
+
+    inspect(Output("runs/first"))  ->  Inspected(proven=84, readable=0, faults=[Fault(…)], …)
+
+A shard's marker names the files that it is of. Where a run is done, every shard must have one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any, get_args
+
+from evaljudge.errors import Damaged, first_words
+from evaljudge.storage.output import RUN, SHARDS, Output, Shard, Stage, marker
+from evaljudge.storage.streams import PIECE
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+DERIVED = "derived"
+"""The key of run.json that holds the digests of what the last report wrote."""
+_REPORT = re.compile(r"report/\w+\.(json|md|html)")
+_SHARD = r"\d{5,}\.parquet"
+_OURS = re.compile(
+    rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})/\d{{5,}}\.json|(cases|scores)/{_SHARD}"
+    rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
+    r"|briefs/[^/]+/\d{5,}-\w+\.parquet|attempts/[\w.-]+\.json|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A file that is damaged or gone."""
+
+    name: str
+    error: Damaged
+    shard: Shard | None = None
+    stage: Stage | None = None
+    """Of the shard, the stage that has to be done again."""
+
+
+@dataclass
+class Inspected:
+    proven: int = 0
+    readable: int = 0
+    """Files of earlier versions, which have no seal to prove them."""
+    faults: list[Fault] = field(default_factory=list)
+    done: dict[Stage, int] = field(default_factory=lambda: dict.fromkeys(STAGES, 0))
+    """How many shards each stage has done."""
+    shards: int = 0
+    ignored: Sequence[str] = ()
+    """Files that are not ours."""
+
+    def add(self, other: Inspected) -> None:
+        self.proven += other.proven
+        self.readable += other.readable
+        self.faults += other.faults
+        for stage, times in other.done.items():
+            self.done[stage] += times
+
+
+def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
+    """All that a run's stages wrote; `with_derived`: and what its last report wrote.
+
+    Raises Damaged where run.json or shards.json is, since they say what there should be.
+    """
+    run, shards, found = output.run() or {}, output.shards(), Inspected()
+    for name in (RUN, SHARDS):
+        _count(found, output.prove(name))
+    found.shards = len(shards)
+    there = set(output.place.all_names())
+    derived: Mapping[str, str] = run.get(DERIVED, {})
+    found.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
+    if DERIVED not in run:  # an earlier version has not noted which of these it wrote
+        found.ignored = [n for n in found.ignored if not n.startswith(("report/", "selected/"))]
+    committed = {stage: output.committed(stage) for stage in STAGES}
+    looking = _Looking(output, run, there, committed, with_derived)
+    for one in output.ahead(looking.at, shards):
+        found.add(one)
+    for kind in dict.fromkeys(_kinds(run).values()):
+        own = {output.brief_file(s) for s in shards if s.number in committed["prepare"]}
+        for file in output.brief_files(kind):
+            if file not in own:
+                _prove(output, found, f"briefs/{kind}/{file}")
+    for file in output.common_files():
+        _prove(output, found, f"briefs/common/{file}")
+    if with_derived:
+        for name, digest in derived.items():
+            _compare(output, found, name, digest)
+    return found
+
+
+def digests(output: Output, selections: Iterable[str]) -> dict[str, str]:
+    """Of every file of the report and of these selections, to be compared by `inspect`."""
+    report = (f"report/{name}" for name in output.place.names("report"))
+    selected = [f"selected/{name}.{ending}" for name in selections for ending in ("json", "jsonl")]
+    names = [*filter(_REPORT.fullmatch, report), *selected]
+    return dict(zip(names, output.ahead(partial(_digest, output), names), strict=True))
+
+
+@dataclass(frozen=True)
+class _Looking:
+    """Looks at one shard after the other."""
+
+    output: Output
+    run: Mapping[str, Any]
+    there: set[str]
+    committed: Mapping[Stage, set[int]]
+    with_scores: bool
+
+    def at(self, shard: Shard) -> Inspected:
+        found, files = Inspected(), dict[str, Stage]()
+        _prove(self.output, found, f"cases/{shard.file}", shard)
+        for stage in STAGES:
+            if not self._is_expected(stage, shard):
+                continue
+            if _prove(self.output, found, marker(stage, shard.number), shard, stage):
+                found.done[stage] += 1
+                files |= dict.fromkeys(self._files(stage, shard), stage)
+        for name, of in files.items():
+            _prove(self.output, found, name, shard, of)
+        name = f"scores/{shard.file}"
+        if self.with_scores and (name in self.there or self.run.get("state") == "done"):
+            _prove(self.output, found, name, shard)
+        return found
+
+    def _is_expected(self, stage: Stage, shard: Shard) -> bool:
+        """A run that is done has, for each stage, all markers or none."""
+        is_done = self.run.get("state") == "done" and bool(self.committed[stage])
+        return is_done or shard.number in self.committed[stage]
+
+    def _files(self, stage: Stage, shard: Shard) -> list[str]:
+        """Those that a marker vouches for; earlier versions did not name them in it."""
+        receipt = self.output.receipt(stage, shard) or {}
+        if stage == "measure":
+            return [f"measures/{metric}/{shard.file}" for metric in receipt["measured"]]
+        if "files" in receipt:
+            return list(receipt["files"])
+        judges = _kinds(self.run)
+        if stage == "prepare":
+            own = self.output.brief_file(shard)
+            return [f"briefs/{kind}/{own}" for kind in dict.fromkeys(judges.values())]
+        verdicts = [f"verdicts/{judge}/{shard.file}" for judge in judges]
+        return [*verdicts, *(f"checks/{judge}/{shard.file}" for judge in self._with_checks)]
+
+    @cached_property
+    def _with_checks(self) -> set[str]:
+        return {name.split("/")[1] for name in self.there if name.startswith("checks/")}
+
+
+def _kinds(run: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of each judge."""
+    judges = run["fingerprint"]["judges"]
+    return {name: asked.get("judge", name) for name, asked in judges.items()}
+
+
+def _prove(
+    output: Output, found: Inspected, name: str, shard: Shard | None = None,
+    stage: Stage | None = None,
+) -> bool:  # fmt: skip
+    """Whether the file is as it was written, or at least can be read."""
+    try:
+        _count(found, output.prove(name))
+    except Damaged as error:
+        found.faults.append(Fault(name, error, shard, stage))
+        return False
+    return True
+
+
+def _count(found: Inspected, is_proven: bool) -> None:
+    found.proven += is_proven
+    found.readable += not is_proven
+
+
+def _compare(output: Output, found: Inspected, name: str, digest: str) -> None:
+    try:
+        problem = "" if _digest(output, name) == digest else "is not as the last report wrote it"
+    except FileNotFoundError:
+        problem = "is gone"
+    except OSError as error:
+        problem = f"cannot be read ({first_words(error)})"
+    if problem:
+        found.faults.append(Fault(name, output.damaged(name, problem)))
+    found.proven += not problem
+
+
+def _digest(output: Output, name: str) -> str:
+    made = sha256()
+    with output.place.open(name) as stream:
+        while piece := stream.read(PIECE):
+            made.update(piece)
+    return made.hexdigest()

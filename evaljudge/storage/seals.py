@@ -1,0 +1,131 @@
+"""Seals: every file of a run proves by itself that it is as it was written.
+
+    {"stage": "judge", …, "sha256": "9f86d081…"}    a JSON file: its last key
+    sha256 = 9f86d081…                              a Parquet file: metadata in its footer
+
+The digest is of the run's id and the file's name, and of the file's bytes with 64 zeros in the
+digest's place. So a changed byte is noticed, a file that was cut short, and one of another shard or
+another run. A file and what proves it are written at once, whatever is killed in between.
+
+Parquet pages have checksums besides, as other readers know them. Files of earlier versions have no
+seal: of those it is only known that they can be read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from evaljudge.errors import first_words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SEAL = "sha256"
+ZEROS = "0" * 64
+_IN_JSON = f'"{SEAL}": "'.encode()
+_IN_PARQUET = SEAL.encode() + b"\x18\x40"  # Thrift: a text of 64 bytes follows
+WITH_DICTIONARY = ["signature"]
+"""The only column that repeats long texts."""
+
+
+class Unsound(Exception):
+    """What is wrong with a file's content."""
+
+
+def json_text(content: Any) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def sealed_json(content: Mapping[str, Any], name: str) -> bytes:
+    """`name`: of the file, with the run's id."""
+    return _sealed(json_text({**content, SEAL: ZEROS}).encode(), _IN_JSON, name)
+
+
+def read_json(content: bytes, name: str, *, is_sealed: bool) -> tuple[dict[str, Any], bool]:
+    """The object in the file, and whether a seal proves it; `is_sealed`: it must have one."""
+    is_proven = _check(content, _IN_JSON, name, is_sealed)
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise Unsound(f"cannot be read ({first_words(error)})") from None
+    if not isinstance(found, dict):
+        raise Unsound("holds no JSON object")
+    found.pop(SEAL, None)
+    return found, is_proven
+
+
+def parquet(table: pa.Table, name: str = "") -> bytes:
+    """For few rows: without statistics, by which nobody searches them, and with a dictionary
+    only of what repeats and is long. So a file is smaller, and read in less time.
+
+    It is sealed where it has a name.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = pa.BufferOutputStream()
+    with pq.ParquetWriter(
+        content,
+        table.schema,
+        use_dictionary=WITH_DICTIONARY,
+        write_statistics=False,
+        write_page_checksum=True,
+    ) as writer:
+        writer.write_table(table)
+        if name:
+            writer.add_key_value_metadata({SEAL: ZEROS})
+    plain: bytes = content.getvalue().to_pybytes()
+    return _sealed(plain, _IN_PARQUET, name) if name else plain
+
+
+def read_parquet(
+    content: bytes, name: str, columns: list[str] | None = None, *, is_sealed: bool
+) -> tuple[pa.Table, bool]:
+    """The table in the file, and whether a seal proves it; `is_sealed`: it must have one."""
+    import pyarrow as pa
+
+    is_proven = _check(content, _IN_PARQUET, name, is_sealed)
+    try:
+        return table_of(content, columns, verify=not is_proven), is_proven
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise Unsound(f"cannot be read ({first_words(error)})") from None
+
+
+def table_of(content: bytes, columns: list[str] | None, *, verify: bool) -> pa.Table:
+    """`verify`: compare the pages with their checksums, if they have any."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = pa.BufferReader(content)
+    file = pq.ParquetFile(source, pre_buffer=False, page_checksum_verification=verify)
+    return file.read(columns, use_threads=False)  # a few kilobytes: threads cost more
+
+
+def _sealed(content: bytes, mark: bytes, name: str) -> bytes:
+    at = content.rindex(mark) + len(mark)
+    return content[:at] + _digest(content, at, name) + content[at + len(ZEROS) :]
+
+
+def _check(content: bytes, mark: bytes, name: str, is_sealed: bool) -> bool:
+    """Whether a seal proves the content; Unsound where it disproves it, or is not there and must
+    be."""
+    if not content:
+        raise Unsound("is empty")
+    found = content.rfind(mark)
+    at = found + len(mark)
+    if found < 0 and not is_sealed:
+        return False
+    if found < 0 or content[at : at + len(ZEROS)] != _digest(content, at, name):
+        raise Unsound("is not as it was written (its content does not match its sha256)")
+    return True
+
+
+def _digest(content: bytes, at: int, name: str) -> bytes:
+    made = sha256(f"{name}\n".encode())
+    whole = memoryview(content)
+    for piece in (whole[:at], ZEROS.encode(), whole[at + len(ZEROS) :]):
+        made.update(piece)
+    return made.hexdigest().encode()
