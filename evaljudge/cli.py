@@ -46,6 +46,9 @@ for kind in kinds():
         add_commands(app)
 RunFolder = Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")]
 ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")]
+Briefs = Annotated[
+    str | None, typer.Option(help="Where the run keeps its briefs, if not in OUT/briefs.")
+]
 Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
 ]
@@ -172,12 +175,25 @@ def agree(
 
 
 @app.command()
+def check(
+    run: RunFolder,
+    briefs: Briefs = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+) -> None:
+    """Whether every file of a run is as it was written, and what to do about one that is not."""
+    from evaljudge.commands.check import check_run
+
+    checked = check_run(run, briefs)
+    print(checked.json if as_json else checked.text, end="", flush=True)
+    if checked.exit_code:
+        raise typer.Exit(checked.exit_code)
+
+
+@app.command()
 def references(
     run: RunFolder,
     to: ToFile,
-    briefs: Annotated[
-        str | None, typer.Option(help="Where the run keeps its briefs, if not in OUT/briefs.")
-    ] = None,
+    briefs: Briefs = None,
 ) -> None:
     """A run's synthetic references as data, for `judges.synthetic.references` of another."""
     from evaljudge.runs.references import export_references

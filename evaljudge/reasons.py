@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+DAMAGED_FILE = "damaged file"
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:

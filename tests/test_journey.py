@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -224,6 +225,9 @@ def test_a_small_corpus_is_cut_into_shards_of_one_case(bench: Bench) -> None:
 def test_a_run_that_was_never_cut_cannot_be_gone_on_with(bench: Bench) -> None:
     bench.asked()
     (bench.out / "shards.json").unlink()
+    with pytest.raises(UserError, match="shards.json is gone, and shards of a run lie there"):
+        evaljudge.judge(bench.config(), engines=bench.engines)
+    shutil.rmtree(bench.out / "commits")
     with pytest.raises(UserError, match="no run lies here yet; begin one with `evaljudge run`"):
         evaljudge.judge(bench.config(), engines=bench.engines)
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -112,11 +112,18 @@ def select(
     selected = [one.selected() for one in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
-    for file in output.place.names("selected"):
-        name, _, kind = file.rpartition(".")
-        if kind in ("json", "jsonl") and name not in names:
-            output.place.remove(f"selected/{file}")
+    _remove_others(output, names)
     return selected
+
+
+def _remove_others(output: Output, names: Collection[str]) -> None:
+    """The pairs of files of earlier selections; any other file is not ours."""
+    there = set(output.place.names("selected"))
+    for file in there:
+        name = file.removesuffix(".jsonl")
+        if name not in {*names, file} and f"{name}.json" in there:
+            output.place.remove(f"selected/{file}")
+            output.place.remove(f"selected/{name}.json")
 
 
 @dataclass

@@ -112,6 +112,13 @@ class Tables:
             for candidate in case.candidates:
                 column.add(scores[candidate.system, *key], bool(candidate.ratings))
 
+    def leave_out(self, cases: int, candidates: int, reason: str) -> None:
+        """Count cases that cannot be read: their candidates are unscored by every scorer."""
+        self.cases += cases
+        self.candidates += candidates
+        for column in self.columns.values():
+            column.reasons[reason] += candidates
+
     def __iadd__(self, other: Tables) -> Self:
         """What lies in later shards, scored by the same scorers."""
         for key, column in other.columns.items():

@@ -9,7 +9,7 @@ Human ratings change no ask: they are refreshed in place.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import ceil
 from typing import Any
@@ -20,7 +20,7 @@ from evaljudge.identity import Fingerprint, differences, short
 from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import check_references
-from evaljudge.storage import Claim, Output, Shard, ahead
+from evaljudge.storage import SEALED, Claim, Fault, Output, Shard, ahead
 
 MOST_CASES = 32
 PIECES_PER_WORKER = 8
@@ -38,11 +38,12 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
             check_references(job.references, job.judges, documents)
         now, output = job.fingerprint(corpus.digest), Output(config.out, config.briefs)
         _release_untouched(output, now)
-        bound, listing = output.run(), output.listing()
+        bound = output.run()
         if bound is None:
-            _refuse_remains(output, listing, "run.json")
-            bound = _bind(output, now)
+            _refuse_remains(output, output.has_listing, "run.json")
+            bound = _bind(output, config.briefs, now)
         output = Output(config.out, config.briefs, bound["id"])
+        listing = output.listing()
         if listing is None:
             _refuse_remains(output, output.committed("prepare"), "shards.json")
             _refuse(output, differences(bound["fingerprint"], now))
@@ -91,16 +92,20 @@ def _refuse_remains(output: Output, remains: object, gone: str) -> None:
 def open_bound(job: Job) -> Output:
     """The folder of a run that was begun before, its corpus untouched."""
     output = Output(job.config.out, job.config.briefs)
-    bound, listing = output.run(), output.listing()
+    bound = output.run()
+    listing = output.listing() if bound else None
     if bound is None or listing is None:
+        remains = output.has_listing if bound is None else output.committed("prepare")
+        _refuse_remains(output, remains, "run.json" if bound is None else "shards.json")
         raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
     now = job.fingerprint(listing["corpus"])
     _refuse(output, differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now))
     return Output(job.config.out, job.config.briefs, bound["id"])
 
 
-def _bind(output: Output, now: Fingerprint) -> dict[str, Any]:
-    bound = {"id": short([now, output.uri])[:8], "state": "begun", "fingerprint": now}
+def _bind(output: Output, briefs: str | None, now: Fingerprint) -> dict[str, Any]:
+    name = SEALED + short([now, output.uri])[:8]
+    bound = {"id": name, "state": "begun", "fingerprint": now, "briefs": briefs}
     output.try_briefs()
     output.bind(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     return bound
@@ -136,11 +141,13 @@ def _cut(
     size = min(MOST_CASES, max(1, ceil(corpus.cases / most)))
     known: list[Shard] = output.shards() if listing else []
     first = max((shard.number for shard in known), default=-1) + 1
+    documents: dict[str, str] = listing.get("documents", {})
 
     def write(numbered: tuple[int, list[Case]]) -> Shard:
         number, piece = numbered
         shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
         output.write_cases(shard, piece)
+        documents[f"{number}"] = _documents(piece)
         return shard
 
     rest = iter(cases)
@@ -160,8 +167,37 @@ def _cut(
             "unread": list(corpus.unread),
             "cuts": [*cuts, first] if new and known else cuts,
             "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
+            "documents": documents,
         }
     )
+
+
+def _documents(cases: Sequence[Case]) -> str:
+    """A digest of which documents a shard has; what they say is in the digest of the corpus."""
+    return short([case.document.doc_id for case in cases])[:16]
+
+
+def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard, list[Case]]:
+    """The cases of shards whose files are damaged, from the corpus; refused where it has changed
+    since it was cut, be it in the order of its rows."""
+    if not faults:
+        return {}
+    wanted, found = {fault.shard for fault in faults}, dict[Shard, list[Case]]()
+    listing, error = output.listing() or {}, faults[0].error
+    documents: Mapping[str, str] = listing.get("documents", {})
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+        rest = iter(corpus)
+        for shard in output.shards():
+            piece = list(islice(rest, shard.cases))
+            if shard in wanted and _documents(piece) == documents.get(f"{shard.number}"):
+                found[shard] = piece
+        if len(found) < len(wanted) or corpus.digest != listing["corpus"]:
+            raise UserError(
+                f"{error.file}: {error.problem}, and {job.config.corpus_name} is no longer as it "
+                "was when these cases were cut from it: put one of them back from a copy, or take "
+                "another `out`"
+            )
+    return found
 
 
 def _mark_known(output: Output, known: list[Shard], corpus: Corpus) -> None:

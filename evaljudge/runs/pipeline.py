@@ -10,12 +10,13 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from itertools import accumulate, chain
+from types import MappingProxyType
 from typing import Any, Self
 
 import evaljudge
@@ -31,23 +32,26 @@ from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
-from evaljudge.errors import ClaimLost, Crashed, GivenUp, StorageLost, UserError
+from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugin
 from evaljudge.judges.collector import Found, all_judges
 from evaljudge.plugins import kinds
+from evaljudge.reasons import DAMAGED_FILE
 from evaljudge.report import page, write_report
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.planning import BOTH, Plan, make_plan
 from evaljudge.runs.references import put_references
+from evaljudge.runs.repair import left_out, left_out_warning, until_whole
 from evaljudge.runs.stages import Watch, corpus_digest, do_stages, measure, missing, unmeasured
-from evaljudge.storage import Claim, Output, Shard, Stage, claimed
+from evaljudge.storage import DERIVED, Claim, Fault, Output, Shard, Stage, claimed, digests
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
 """Of each stage wanted: how many cases are left to do, of how many."""
 DONE, UNDER_FLOOR = 0, 3
+NOTHING: Mapping[Shard, Sequence[Fault]] = MappingProxyType({})
 MOST_SCORED_HERE = 64
 """Shards that a report scores in this process, before it is worth starting Ray for them."""
 
@@ -99,12 +103,8 @@ def run(
     job = make_job(_config(given, changes), engines)
     _refuse_bad_files(job)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        output = _bind(job, extend, watching, claim)
-        _refuse_no_candidates(job, output)
-        with _one_session(job, output) as begun:
-            _ask(job, output, ("prepare", "judge"), watching, claim)
-            _measure(job, output, output.shards(), watching, claim)
-            return _report(job, output, watching, claim, begun)
+        work = partial(_run, job, extend, watching, claim)
+        return until_whole(job, work, watching.warning)
 
 
 def prepare(
@@ -114,10 +114,8 @@ def prepare(
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        output = _bind(job, extend, watching, claim, ("prepare",))
-        _ask(job, output, ("prepare",), watching, claim)
-        _write_run(job, output, _accounts(output))
-    return output.uri
+        work = partial(_prepare, job, extend, watching, claim)
+        return until_whole(job, work, watching.warning)
 
 
 def judge(
@@ -126,13 +124,9 @@ def judge(
 ) -> str:  # fmt: skip
     """Stage two alone: the verdicts, from briefs that `prepare` made."""
     job = make_job(_config(given, changes), engines)
-    output = open_bound(job)
+    open_bound(job)
     with watcher or Watcher() as watching, _ready(job) as claim:
-        if unprepared := len(missing(job, output, ("prepare",))):
-            raise UserError(f"{output.uri}: {unprepared} shards have no briefs: `prepare` first")
-        _ask(job, output, ("judge",), watching, claim)
-        _write_run(job, output, _accounts(output))
-    return output.uri
+        return until_whole(job, partial(_judge, job, watching, claim), watching.warning)
 
 
 def make_report(
@@ -144,12 +138,40 @@ def make_report(
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
     with watcher or Watcher() as watching, claimed(config.out) as claim:
-        return _report(job, output, watching, claim)
+        try:
+            return _report(job, output, watching, claim)
+        except Damaged as error:
+            return _report(job, output, watching, claim, damaged=left_out(output, error))
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
     """What a run would ask; no model is loaded and nothing is written."""
     return make_plan(make_job(_config(given, changes), engines))
+
+
+def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:
+    output = _bind(job, extend, watching, claim)
+    _refuse_no_candidates(job, output)
+    with _one_session(job, output) as begun:
+        _ask(job, output, BOTH, watching, claim)
+        _measure(job, output, output.shards(), watching, claim)
+        return _report(job, output, watching, claim, begun)
+
+
+def _prepare(job: Job, extend: bool, watching: Watcher, claim: Claim) -> str:
+    output = _bind(job, extend, watching, claim, ("prepare",))
+    _ask(job, output, ("prepare",), watching, claim)
+    _write_run(job, output, _accounts(output))
+    return output.uri
+
+
+def _judge(job: Job, watching: Watcher, claim: Claim) -> str:
+    output = open_bound(job)
+    if unprepared := len(missing(job, output, ("prepare",))):
+        raise UserError(f"{output.uri}: {unprepared} shards have no briefs: `prepare` first")
+    _ask(job, output, ("judge",), watching, claim)
+    _write_run(job, output, _accounts(output))
+    return output.uri
 
 
 def _config(given: Given, changes: Sequence[str]) -> Config:
@@ -211,7 +233,8 @@ def _fetching(job: Job, stages: Sequence[Stage]) -> AbstractContextManager[None]
     """Meanwhile the model that is asked first is fetched, if there is anything to ask."""
     bound = Output(job.config.out).run() or {}
     output, source = Output(job.config.out, job.config.briefs, bound.get("id", "")), job.writer
-    if source is None or (output.listing() and not missing(job, output, stages)):
+    is_cut = bound and output.listing()
+    if source is None or (is_cut and not missing(job, output, stages)):
         return nullcontext()
     return job.executor.fetching(partial(job.engines.fetch, source), source.gpus_per_engine)
 
@@ -267,27 +290,55 @@ def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[Watch]:
 
 
 def _report(
-    job: Job, output: Output, watching: Watcher, claim: Claim, begun: bool = False
-) -> Outcome:
-    """`begun`: a session of the executor is open already."""
+    job: Job, output: Output, watching: Watcher, claim: Claim, begun: bool = False,
+    damaged: Mapping[Shard, Sequence[Fault]] = NOTHING,
+) -> Outcome:  # fmt: skip
+    """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
     claim.check()
     shards = output.shards()
     if job.judges:
-        judged = output.committed("judge")
+        judged = output.committed("judge") | {shard.number for shard in damaged}
         shards = [shard for shard in shards if shard.number in judged]
         if not shards:
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
+    notes = list(_left_out(job, output, shards, damaged))
+    shards = _whole(output, shards, damaged)
     _measure(job, output, shards, watching, claim)
     watching.entering("scoring and reporting")
     scoring = fit(_scoring(job, output, shards), output, shards)
-    scored, accounts = _scored(job, scoring, shards, begun), _accounts(output)
-    findings = _findings(job, output, shards, scoring, scored, accounts)
+    scored, accounts = _scored(job, scoring, shards, begun), _accounts(output, damaged)
+    findings = _findings(job, output, shards, scoring, scored, accounts, notes, damaged)
     files = [name for kind in kinds() for name in plugin(kind).files]
     write_report(output.place, findings, "report/", files)
     output.place.write("report/index.html", page(findings))
     claim.check()
-    _write_run(job, output, accounts, findings)
+    _write_run(job, output, accounts, findings, is_whole=not damaged)
     return Outcome(output.uri, findings)
+
+
+def _left_out(
+    job: Job, output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
+) -> Iterator[str]:
+    """What of the run is not in the report of these shards."""
+    if unjudged := len(output.shards()) - len(shards):
+        yield f"{unjudged} shards are not judged yet: this report is of the others"
+    if damaged:
+        yield left_out_warning(damaged)
+    prepared = output.committed("prepare") if job.judges else {shard.number for shard in shards}
+    if lost := {shard.number for shard in shards} - prepared:
+        yield f"{len(lost)} shards have lost their marker of `prepare`: its cost is not counted"
+
+
+def _whole(
+    output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
+) -> list[Shard]:
+    """Those that are not damaged; of the others no earlier score remains."""
+    for shard in damaged:
+        output.forget_scores(shard)
+    whole = [shard for shard in shards if shard not in damaged]
+    if damaged and not whole:
+        raise UserError(f"{output.uri}: {left_out_warning(damaged)}; nothing is left to report")
+    return whole
 
 
 def _scoring(job: Job, output: Output, shards: Sequence[Shard]) -> Scoring:
@@ -326,11 +377,11 @@ def _findings(
     scoring: Scoring,
     scored: Scored,
     accounts: Accounts,
+    notes: Sequence[str],
+    damaged: Iterable[Shard],
 ) -> Findings:
     listing = output.listing() or {}
-    warnings = list(accounts.warnings)
-    if unjudged := len(listing["shards"]) - len(shards):
-        warnings.insert(0, f"{unjudged} shards are not judged yet: this report is of the others")
+    warnings = [*notes, *accounts.warnings]
     if skipped := listing.get("skipped_rows"):
         warnings.append(f"{skipped} bad rows of the corpus were skipped")
     if absent := listing.get("absent_ratings"):
@@ -339,6 +390,8 @@ def _findings(
     warnings += job.cautions
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
     fitted = calibrate_shards(wanted, job.config.seed, output, shards, scored.tables)
+    for shard in damaged:
+        scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, rated = scored.tables, scored.tables.as_rated()
     judged = {axis.name for axis in job.task.axes if job.judges}
     warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
@@ -358,7 +411,7 @@ def _findings(
         corpus=job.config.corpus_name,
         model=str(job.model_is or "none"),
         writer=str(job.writer_is or "none"),
-        cases=sum(shard.cases for shard in shards),
+        cases=tables.cases,
         candidates=tables.candidates,
         rated=tables.rated,
         coverage=tables.coverage(),
@@ -394,16 +447,18 @@ def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
     return accounts.costs(tables.cases, scores)
 
 
-def _accounts(output: Output) -> Accounts:
-    return Accounts(chain(output.receipts("prepare"), output.receipts("judge")))
+def _accounts(output: Output, damaged: Iterable[Shard] = ()) -> Accounts:
+    but = {shard.number for shard in damaged}
+    return Accounts(chain(output.receipts("prepare", but), output.receipts("judge", but)))
 
 
 def _write_run(
-    job: Job, output: Output, accounts: Accounts, findings: Findings | None = None
-) -> None:
+    job: Job, output: Output, accounts: Accounts, findings: Findings | None = None, *,
+    is_whole: bool = True,
+) -> None:  # fmt: skip
     """Write run.json: what was bound, and what was done since."""
     bound, listing = output.run() or {}, output.listing() or {}
-    is_done = findings and not (job.judges and missing(job, output, ("prepare", "judge")))
+    is_done = findings and is_whole and not (job.judges and missing(job, output, BOTH))
     shards, engine = output.shards(), {"engine": job.engine} if job.judges else {}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])
     bound |= {
@@ -428,4 +483,5 @@ def _write_run(
     }
     if findings:
         bound |= {"coverage": findings.share, "warnings": list(findings.warnings)}
+        bound |= {DERIVED: digests(output, [rule.name for rule in job.config.select])}
     output.write_run(bound)

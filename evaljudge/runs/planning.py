@@ -143,7 +143,8 @@ def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
 
 def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
     """What the shards of a begun run lack; everything, where no run was begun."""
-    bound, listing = output.run(), output.listing()
+    bound = output.run()
+    listing = output.listing() if bound else None
     now = job.fingerprint(corpus.digest)
     if bound and listing:
         differs = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)

@@ -15,6 +15,7 @@ from evaljudge.agreement import Precise, precise
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.selection import Target, select, share_of
 from evaljudge.config import Condition, Selection
+from evaljudge.errors import Damaged
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import lines as report_lines
 from evaljudge.storage import Output, Shard
@@ -230,7 +231,7 @@ def test_a_selection_that_fails_leaves_the_last_one_whole(tmp_path: Path) -> Non
     good = [rule("good", fluency(at_least=3.5))]
     select(output, shards, good)
     before = (tmp_path / "selected/good.jsonl").read_bytes()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(Damaged):
         select(output, [*shards, Shard(9, 1, 1)], good)
     assert (tmp_path / "selected/good.jsonl").read_bytes() == before
     assert sorted(file.name for file in (tmp_path / "selected").iterdir()) == [

@@ -1,0 +1,77 @@
+"""`evaljudge check`: whether every file of a run is as it was written.
+
+runs/first/verdicts/synthetic/00003.parquet: is empty: `evaljudge run` sets it aside and does …
+ignored    2 files that are not evaljudge's: cases/README, notes.txt
+shards     20: 20 prepared, 20 judged, 0 measured
+files      163 proven whole, 1 damaged
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evaljudge.errors import Damaged, UserError
+from evaljudge.storage import RUN, Inspected, Output, holder, inspect
+
+DAMAGED = 2
+"""The exit code where a file is damaged or gone."""
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Checked:
+    out: str
+    at_work: str
+    """The job that writes there now, if any does."""
+    found: Inspected
+    problems: list[str]
+
+    @property
+    def exit_code(self) -> int:
+        return DAMAGED if self.problems else 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines()) + "\n"
+
+    @property
+    def json(self) -> str:
+        found, named = self.found, {"out": self.out, "at_work": self.at_work}
+        counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
+        more = {"readable": found.readable, "damaged": self.problems, "ignored": found.ignored}
+        return json.dumps({**named, **counts, **more}, indent=1, ensure_ascii=False) + "\n"
+
+    def _lines(self) -> Iterator[str]:
+        found, done = self.found, self.found.done
+        yield from self.problems
+        if self.at_work:
+            yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
+        if found.ignored:
+            some = ", ".join(found.ignored[:NAMED]) + (", …" if found.ignored[NAMED:] else "")
+            number = len(found.ignored)
+            are = "file that is" if number == 1 else "files that are"
+            yield f"ignored    {number:,} {are} not evaljudge's: {some}"
+        yield (
+            f"shards     {found.shards:,}: {done['prepare']:,} prepared, {done['judge']:,} judged, "
+            f"{done['measure']:,} measured"
+        )
+        older = f", {found.readable:,} readable (of an earlier version)" if found.readable else ""
+        yield f"files      {found.proven:,} proven whole{older}, {len(self.problems):,} damaged"
+
+
+def check_run(out: str, briefs: str | None = None) -> Checked:
+    """`briefs`: where the run keeps its briefs now, if not where it says."""
+    at_work = holder(out)
+    output = Output(out)
+    try:
+        run = output.run()
+        if run is None and output.has_listing:
+            raise output.damaged(RUN, "is gone")
+        if run is None:
+            raise UserError(f"{out}: no run lies here")
+        found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)
+    except Damaged as error:  # run.json or shards.json: no other file can be checked without it
+        return Checked(out, at_work, Inspected(), [str(error)])
+    return Checked(out, at_work, found, [str(fault.error) for fault in found.faults])

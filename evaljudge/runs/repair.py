@@ -1,0 +1,82 @@
+"""Files of a run that are damaged or gone: set aside, and made anew by what made them.
+
+    verdicts/synthetic/00003.parquet: is empty
+    ->  damaged/verdicts/synthetic/00003.parquet; shard 3 has no marker of `judge` any more
+
+Nothing is searched for damage while all is well: a file that is read proves itself. Once one does
+not, all files are looked at, so that one rerun repairs everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from evaljudge.errors import Damaged
+from evaljudge.runs.binding import cases_again, open_bound
+from evaljudge.runs.job import Job
+from evaljudge.storage import Fault, Output, Shard, inspect
+
+R = TypeVar("R")
+MOST_REPAIRS = 3
+"""More often than that, what is written does not come back as it was: the storage is broken."""
+NAMED = 3
+
+
+def until_whole(job: Job, work: Callable[[], R], warn: Callable[[str], None]) -> R:
+    """Do the work, which resumes what was begun, again after each repair."""
+    for _ in range(MOST_REPAIRS):
+        try:
+            return work()
+        except Damaged as error:
+            warn(_repaired(job, error))
+    return work()
+
+
+def _repaired(job: Job, error: Damaged) -> str:
+    """Everything damaged is set aside; a line that says what. Refused before anything is moved."""
+    output = open_bound(job)
+    faults = _faults(output, error)
+    cases = cases_again(job, output, [f for f in faults if f.name.startswith("cases/")])
+    set_aside(output, faults)
+    for shard, those in cases.items():
+        output.write_cases(shard, those)
+    return f"damaged files of {output.uri}: {named(faults)}: set aside in damaged/ and made again"
+
+
+def left_out(output: Output, error: Damaged) -> Mapping[Shard, Sequence[Fault]]:
+    """For a report: the shards that it cannot read. What it can measure itself is set aside."""
+    faults = _faults(output, error)
+    set_aside(output, [fault for fault in faults if fault.stage == "measure"])
+    found: dict[Shard, list[Fault]] = {}
+    for fault in faults:
+        if fault.shard and fault.stage != "measure":
+            found.setdefault(fault.shard, []).append(fault)
+    return found
+
+
+def left_out_warning(shards: Mapping[Shard, Sequence[Fault]]) -> str:
+    faults = [fault for those in shards.values() for fault in those]
+    number = f"{len(shards):,} shard" + ("s" if len(shards) > 1 else "")
+    return f"{number} left out for damaged files: {named(faults)}; `evaljudge run` makes them again"
+
+
+def set_aside(output: Output, faults: Sequence[Fault]) -> None:
+    """The files first: whatever is killed in between, they are found again."""
+    for fault in faults:
+        output.set_aside(fault.name)
+        if fault.shard and fault.stage:
+            output.uncommit(fault.stage, fault.shard)
+
+
+def named(faults: Sequence[Fault]) -> str:
+    some = ", ".join(f"{fault.name} {fault.error.problem}" for fault in faults[:NAMED])
+    return some + (f" (and {len(faults) - NAMED} more)" if len(faults) > NAMED else "")
+
+
+def _faults(output: Output, error: Damaged) -> list[Fault]:
+    """All of them; the error itself where none is among them that can be made again."""
+    faults = inspect(output).faults
+    if not any(fault.error.file == error.file for fault in faults):
+        raise error
+    return faults

@@ -1,0 +1,440 @@
+"""Files of a run that are damaged: no traceback, and no result that differs without a word.
+
+Every kind of file, times ten damages, times `run`, `report` and `check`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.commands.check import Checked, check_run
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.reasons import DAMAGED_FILE
+from evaljudge.runs.pipeline import Watcher
+from evaljudge.runs.planning import BOTH
+from evaljudge.storage import Output, claimed
+
+DOCUMENTS = 3
+"""In as many shards."""
+DERIVED = ["scores/00001.parquet", "selected/some.jsonl", "report/agreement.json"]
+PAPERS = ["run.json", "shards.json"]
+BRIEFS = ["briefs/synthetic/00001-*.parquet", "briefs/common/*.json"]
+"""A run that is done does not read them."""
+MEASURED = ["commits/measure/00001.json", "measures/words/00001.parquet"]
+STAGES = ["cases/00001.parquet", "commits/prepare/00001.json", "commits/judge/00001.json",
+          "verdicts/synthetic/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
+NOTE = "attempts/00001.json"
+FILES = [*PAPERS, *STAGES, *MEASURED, *BRIEFS, *DERIVED, NOTE]
+FOREIGN = ("README", ".DS_Store", "00001.parquet~", "copy of 00001.json", "notes/00001.json")
+
+
+def flipped(content: bytes, *places: int) -> bytes:
+    changed = bytearray(content)
+    for place in places:
+        changed[place % len(content)] ^= 1 << place % 8
+    return bytes(changed)
+
+
+def other(file: Path) -> bytes:
+    """Another file of the same kind, or one byte more where there is no other."""
+    beside = [one for one in sorted(file.parent.glob(f"*{file.suffix}")) if one != file]
+    return beside[0].read_bytes() if beside else file.read_bytes() + b"\n"
+
+
+DAMAGES: dict[str, Callable[[Path], bytes]] = {
+    "empty": lambda file: b"",
+    "half": lambda file: file.read_bytes()[: file.stat().st_size // 2],
+    "one bit": lambda file: flipped(file.read_bytes(), file.stat().st_size // 3),
+    "zeros": lambda file: bytes(file.stat().st_size),
+    "junk": lambda file: random.Random(1).randbytes(300),
+    "other JSON": lambda file: b'{"id": 7, "shards": [[1]], "stage": "judge"}\n',
+    "another's": other,
+}
+
+
+def gone(file: Path) -> None:
+    file.unlink()
+
+
+def folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+    (file / "inside").write_text("x")
+
+
+def foreign(file: Path) -> None:
+    for name in FOREIGN:
+        beside = file.parent / name
+        beside.parent.mkdir(exist_ok=True)
+        beside.write_text("x")
+
+
+def rewritten(content: Callable[[Path], bytes]) -> Callable[[Path], None]:
+    return lambda file: file.write_bytes(content(file)) and None
+
+
+ALL_DAMAGES = {name: rewritten(content) for name, content in DAMAGES.items()} | {
+    "gone": gone, "folder": folder, "foreign": foreign,
+}  # fmt: skip
+
+
+class Warnings(Watcher):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warning(self, line: str) -> None:
+        self.lines.append(line)
+
+
+class Bench:
+    """A run that is done, and copies of it to be damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, folder / "whole"
+        rows = [
+            {"doc_id": f"d{n}", "source": f"source {n}", "candidates": [
+                {"system": s, "text": f"{s} says {n * 7 % 5}", "ratings": {"fluency": 1.0 + n % 4}}
+                for s in "AB"]}
+            for n in range(DOCUMENTS)
+        ]  # fmt: skip
+        (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        self.run()
+        self.unharmed = self.results()
+        (self.out / "attempts").mkdir()
+        Output(str(self.out)).note_attempt("00001", {"session": "an earlier one"})
+
+    def copied(self, name: str) -> Bench:
+        copy = object.__new__(Bench)
+        copy.folder, copy.out, copy.unharmed = self.folder, self.folder / name, self.unharmed
+        shutil.rmtree(copy.out, ignore_errors=True)
+        shutil.copytree(self.out, copy.out)
+        return copy
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "model": "m",
+                 "axes": ["fluency"], "judges": {"synthetic": {"levels": 3}, "geval": {}},
+                 "metrics": ["words"], "workers": {"executor": "local"}, "coverage_floor": 0.95,
+                 "agreement": {"resamples": 0, "permutations": 0},
+                 "select": [{"name": "some", "all": [
+                     {"scorer": "geval", "axis": "fluency", "at_least": 1}]}]}  # fmt: skip
+        return usual | changes
+
+    def run(self, work: Callable[..., Any] = evaljudge.run, **changes: Any) -> Any:
+        self.warnings = Warnings()
+        engines = ScriptedEngines()
+        return work(self.config(**changes), engines=engines, watcher=self.warnings)
+
+    def check(self) -> Checked:
+        return check_run(str(self.out))
+
+    def results(self) -> list[Any]:
+        rows = [pq.read_table(file).to_pylist() for file in self.score_files()]
+        texts = ("report/agreement.json", "selected/some.jsonl", "selected/some.json")
+        return [rows, *((self.out / name).read_text() for name in texts)]
+
+    def score_files(self) -> list[Path]:
+        return [self.out / f"scores/{n:05d}.parquet" for n in range(DOCUMENTS)]
+
+    def find(self, name: str) -> Path:
+        (file,) = self.out.glob(name)
+        return file
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("damaged"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+@pytest.fixture
+def hurt(whole: Bench) -> Callable[[str, str], Bench]:
+    def make(name: str, damage: str) -> Bench:
+        bench = whole.copied("hurt")
+        ALL_DAMAGES[damage](bench.find(name))
+        return bench
+
+    return make
+
+
+Hurt = Callable[[str, str], Bench]
+
+
+def one_line(error: UserError, name: str) -> None:
+    said = str(error)
+    assert "\n" not in said, said
+    assert name.partition("*")[0].rpartition("/")[2] in said, said
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_check_names_every_damaged_file(hurt: Hurt, name: str) -> None:
+    unseen = {(BRIEFS[1], "gone"), (BRIEFS[1], "folder"), *((NOTE, d) for d in ALL_DAMAGES)}
+    for damage in ALL_DAMAGES:
+        checked = hurt(name, damage).check()
+        if damage == "foreign" or (name, damage) in unseen:
+            assert (checked.exit_code, checked.problems) == (0, []), damage
+            assert damage != "foreign" or len(checked.found.ignored) == len(FOREIGN)
+        else:
+            assert checked.exit_code == 2, damage
+            (problem,) = checked.problems
+            one_line(UserError(problem), name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_run_makes_everything_again_or_refuses_in_one_line(hurt: Hurt, name: str) -> None:
+    for damage in ALL_DAMAGES:
+        bench = hurt(name, damage)
+        try:
+            bench.run()
+        except UserError as error:
+            refused(error, name, damage)
+            continue
+        assert bench.results() == bench.unharmed, damage
+        if name not in BRIEFS:
+            assert bench.check().problems == [], damage
+        if name in [*STAGES, *MEASURED] and damage != "foreign":
+            is_lost_marker = name.startswith("commits/") and damage == "gone"
+            assert sum(name in line for line in bench.warnings.lines) == (not is_lost_marker)
+            assert (bench.out / "damaged" / name).exists() == (damage != "gone")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, name: str) -> None:
+    for damage in ALL_DAMAGES:
+        bench = hurt(name, damage)
+        try:
+            outcome = bench.run(evaljudge.make_report)
+        except UserError as error:
+            refused(error, name, damage)
+            continue
+        warnings = outcome.findings.warnings
+        if name.startswith("commits/") and name in STAGES and damage in ("gone", "folder"):
+            stage = name.split("/")[1]
+            said = "are not judged yet" if stage == "judge" else "lost their marker of `prepare`"
+            assert any(said in line for line in warnings)
+        elif name in STAGES and damage != "foreign":
+            assert sum("1 shard left out" in line and name in line for line in warnings) == 1
+            assert outcome.exit_code == 3
+            assert all(row.reasons == {DAMAGED_FILE: 2} for row in outcome.findings.coverage)
+            assert outcome.findings.candidates == 2 * DOCUMENTS
+            assert not bench.score_files()[1].exists()
+        else:
+            assert bench.results() == bench.unharmed, damage
+
+
+def refused(error: UserError, name: str, damage: str) -> None:
+    """Without run.json or shards.json nothing can be done; a report is not put into a folder."""
+    one_line(error, name)
+    assert name in PAPERS or (damage == "folder" and name in DERIVED), (damage, error)
+
+
+def test_only_what_is_damaged_is_done_again(whole: Bench) -> None:
+    bench = whole.copied("two")
+    markers = [bench.out / f"commits/judge/{n:05d}.json" for n in range(DOCUMENTS)]
+    before = [file.read_bytes() for file in markers]
+    (bench.out / "verdicts/geval/00000.parquet").write_bytes(b"")
+    (bench.out / "checks/synthetic/00002.parquet").unlink()
+    bench.run()
+    assert bench.results() == bench.unharmed
+    same = [file.read_bytes() == was for file, was in zip(markers, before, strict=True)]
+    assert same == [False, True, False]
+    (line,) = bench.warnings.lines
+    assert "verdicts/geval/00000.parquet is empty, checks/synthetic/00002.parquet is gone" in line
+
+
+def test_what_is_damaged_again_is_set_aside_beside_the_first(whole: Bench) -> None:
+    bench = whole.copied("twice")
+    for content in (b"first", b"second"):
+        (bench.out / "verdicts/geval/00000.parquet").write_bytes(content)
+        bench.run()
+    kept = sorted((bench.out / "damaged/verdicts/geval").iterdir())
+    assert [file.name for file in kept] == ["00000.parquet", "00000.parquet.2"]
+    assert [file.read_bytes() for file in kept] == [b"first", b"second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "stage"),
+    [
+        *((name, stage) for name in ("cases/00001.parquet", BRIEFS[0]) for stage in BOTH),
+        (BRIEFS[1], "prepare"),
+    ],
+)
+def test_a_run_is_resumed_over_damaged_files(whole: Bench, name: str, stage: str) -> None:
+    for damage in ("half", "another's", "gone", "folder"):
+        bench = whole.copied("unfinished")
+        ALL_DAMAGES[damage](bench.find(name))
+        for commit in ("judge", "prepare") if stage == "prepare" else ("judge",):
+            (bench.out / f"commits/{commit}/00001.json").unlink()
+        if name == BRIEFS[1]:  # else the shard's own briefs have what it holds
+            bench.find("briefs/geval/00001-*").unlink()
+        try:
+            bench.run()
+        except UserError as error:  # nothing says that a brief of this name should be there
+            one_line(error, name)
+            assert (name in BRIEFS, stage, damage) == (True, "prepare", "folder")
+            continue
+        assert bench.results() == bench.unharmed
+        assert bench.check().problems == []
+
+
+def test_briefs_of_a_finished_run_are_written_again_once_removed(whole: Bench) -> None:
+    bench = whole.copied("briefs")
+    damaged = bench.find(BRIEFS[0])
+    damaged.write_bytes(b"")
+    (problem,) = bench.check().problems
+    assert problem.endswith(": remove it, and `evaljudge run` writes it again")
+    damaged.unlink()
+    bench.run()
+    assert bench.check().problems == []
+    assert bench.results() == bench.unharmed
+
+
+def test_the_step_commands_repair_too(whole: Bench) -> None:
+    bench = whole.copied("steps")
+    (bench.out / "commits/judge/00001.json").unlink()
+    bench.find(BRIEFS[0]).write_bytes(b"")
+    with pytest.raises(UserError, match="1 shards have no briefs: `prepare` first"):
+        bench.run(evaljudge.judge)
+    for work in (evaljudge.prepare, evaljudge.judge, evaljudge.make_report):
+        bench.run(work)
+    assert bench.results() == bench.unharmed
+
+
+def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
+    bench, corpus = whole.copied("turned"), whole.folder / "turned.jsonl"
+    lines = (whole.folder / "cases.jsonl").read_text().splitlines()
+    corpus.write_text("\n".join(reversed(lines)))
+    bench.run(corpus=str(corpus))  # the same run, as long as its cases are there
+    damaged = bench.out / "cases/00000.parquet"
+    damaged.write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="turned.jsonl is no longer as it was") as caught:
+        bench.run(corpus=str(corpus))
+    one_line(caught.value, "00000.parquet")
+    assert damaged.read_bytes() == b"PAR1"  # refused before anything was moved
+    bench.run()
+    assert bench.results() == bench.unharmed
+
+
+def test_a_run_of_other_settings_is_not_repaired(whole: Bench) -> None:
+    bench = whole.copied("other")
+    marker = bench.out / "commits/judge/00001.json"
+    marker.write_bytes(b"")
+    with pytest.raises(UserError, match="is bound to another run: seed is 0 there, 1 here"):
+        bench.run(seed=1)
+    assert marker.read_bytes() == b""
+
+
+def test_where_nothing_is_whole_there_is_no_report(whole: Bench) -> None:
+    bench = whole.copied("nothing")
+    for file in (bench.out / "verdicts/geval").iterdir():
+        file.write_bytes(b"")
+    with pytest.raises(UserError, match="3 shards left out for damaged files.*nothing is left"):
+        bench.run(evaljudge.make_report)
+
+
+def unsealed(bench: Bench) -> None:
+    """As version 0.1 wrote it."""
+    for file in (file for file in bench.out.rglob("*") if file.is_file()):
+        if file.suffix == ".parquet":
+            pq.write_table(pq.read_table(file).replace_schema_metadata(None), file)
+        elif file.suffix == ".json" and file.parent.name not in ("report", "selected"):
+            content = json.loads(file.read_text())
+            for key in ("sha256", "files", "documents", "derived"):
+                content.pop(key, None)
+            if file.name == "run.json":
+                run = content["id"]
+                content["id"] = run[1:]
+            file.write_text(json.dumps(content))
+    for file in (bench.out / "briefs").rglob(f"*-{run}.parquet"):
+        file.rename(file.with_name(file.name.replace(run, run[1:])))
+
+
+def test_a_run_of_an_earlier_version_is_read_resumed_and_checked(whole: Bench) -> None:
+    older = whole.copied("older")
+    shutil.rmtree(older.out / "attempts")
+    unsealed(older)
+    checked = older.check()
+    assert (checked.problems, checked.found.proven, checked.found.ignored) == ([], 0, [])
+    assert checked.found.readable > 20
+    for work in (evaljudge.make_report, evaljudge.run):
+        older.run(work)
+        assert older.results() == older.unharmed
+    for name in [*PAPERS, *STAGES, *MEASURED]:
+        for damage in ("empty", "half", "zeros", "junk", "other JSON", "gone", "folder"):
+            bench = older.copied("older hurt")
+            ALL_DAMAGES[damage](bench.find(name))
+            assert len(bench.check().problems) == 1, (name, damage)
+            try:
+                bench.run()
+            except UserError as error:
+                one_line(error, name)
+                assert name in [*PAPERS, "cases/00001.parquet"]
+            else:
+                assert bench.results() == bench.unharmed
+
+
+def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = whole.copied("said")
+    (bench.out / "README").write_text("mine")
+    (bench.out / "commits/judge/00002.json").write_text("{}")
+    with pytest.raises(SystemExit) as ended:
+        main(["check", str(bench.out)])
+    assert ended.value.code == 2
+    problem, *rest = capsys.readouterr().out.splitlines()
+    assert problem.startswith(f"{bench.out}/commits/judge/00002.json: is not as it was written")
+    assert problem.endswith(": `evaljudge run` sets it aside and does its shard again")
+    ignored, shards, files = rest
+    assert ignored == "ignored    1 file that is not evaljudge's: README"
+    assert shards == "shards     3: 3 prepared, 2 judged, 3 measured"
+    assert files.endswith(" proven whole, 1 damaged")
+    bench.run()
+    with pytest.raises(SystemExit, match="0"):
+        main(["check", str(bench.out), "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["damaged"] == [] and said["ignored"] == ["README"]
+    assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
+
+
+def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:
+    bench = whole.copied("busy")
+    with claimed(str(bench.out)):
+        assert bench.check().at_work.startswith("process ")
+    assert bench.check().at_work == ""
+    with pytest.raises(UserError, match="no run lies here"):
+        check_run(str(bench.folder))
+
+
+@pytest.mark.service
+def test_damage_on_s3_is_found_and_repaired(whole: Bench, s3: Any) -> None:
+    bench, keys = whole.copied("for s3"), f"{s3.uri}/runs/first"
+    for file in (file for file in bench.out.rglob("*") if file.is_file()):
+        s3.put(f"runs/first/{file.relative_to(bench.out)}", file.read_bytes())
+    names = ["verdicts/geval/00000.parquet", "commits/measure/00001.json", "cases/00002.parquet"]
+    s3.put(f"runs/first/{names[0]}", b"")
+    s3.put(f"runs/first/{names[1]}", b"{}")
+    s3.remove(f"runs/first/{names[2]}")
+    s3.put("runs/first/cases/README", b"mine")
+    checked = check_run(keys)
+    assert checked.exit_code == 2 and checked.found.ignored == ["cases/README"]
+    assert [problem.partition(": ")[0] for problem in checked.problems] == sorted(
+        (f"{keys}/{name}" for name in names), key=lambda name: name[-10:-7]
+    )
+    bench.run(out=keys)
+    assert check_run(keys).problems == []
+    assert s3.keys("runs/first/damaged") == {f"runs/first/damaged/{name}" for name in names[:2]}
+    assert json.loads(s3.read("runs/first/report/agreement.json")) == json.loads(bench.unharmed[1])
