@@ -257,7 +257,7 @@ def test_all_shards_are_fitted_before_the_first_is_scored(tmp_path: Path) -> Non
     assert values(centred) == LESS_MEAN  # the mean is 3
     assert values(plain) == AS_RATED
     assert centred["d2", "B"].reason == plain["d2", "B"].reason == "no rating in the reply"
-    assert output.place.read_json(FILE) == {"centred": {"mean": 3.0}}
+    assert json.loads(output.place.read(FILE)) == {"centred": {"mean": 3.0}}
     assert [(m.scorer, m.system, m.mean) for m in scored.tables.systems()] == [
         ("centred", "A", pytest.approx(1 / 3)), ("centred", "B", -0.5),
         ("plain", "A", pytest.approx(10 / 3)), ("plain", "B", 2.5),
@@ -295,20 +295,20 @@ def test_each_is_read_once_more_than_it_is_scored(
 def test_where_nothing_is_fitted_the_judge_itself_scores(tmp_path: Path) -> None:
     job, output = judged(tmp_path, direct=Centred)
     score_shards(job, output, output.shards())
-    assert output.place.find_json(FILE)
+    assert output.place.kind(FILE) == "File"
     assert values(written(output, "direct")) == LESS_MEAN
     plain = replace(job, judges=[Unneeding({}, job.task, "direct")])
     scoring, _ = score_shards(plain, output, output.shards())
     assert values(written(output, "direct")) == AS_RATED
     assert scoring.signatures == plain.judge_signatures()
-    assert output.place.find_json(FILE) is None  # an earlier report's is gone
+    assert output.place.kind(FILE) == "NotFound"  # an earlier report's is gone
 
 
 def test_only_the_shards_that_are_scored_are_fitted(tmp_path: Path) -> None:
     job, output = judged(tmp_path, centred=Centred)
     first, *_ = output.shards()
     _, scored = score_shards(job, output, [first])
-    assert output.place.read_json(FILE) == {"centred": {"mean": 1.5}}
+    assert json.loads(output.place.read(FILE)) == {"centred": {"mean": 1.5}}
     assert [s.value for s in output.scores(first)] == [-0.5, 0.5]
     assert scored.tables.cases == 1
 
@@ -362,7 +362,7 @@ def test_votes_of_entities_are_modelled_over_the_run(tmp_path: Path) -> None:
     ]
     fitted = judge.fit(all_of_them)
     assert fitted is not None
-    assert output.place.read_json(FILE) == {"entities": fitted.learnt}
+    assert json.loads(output.place.read(FILE)) == {"entities": fitted.learnt}
     assert fitted.learnt["completeness"]["entities"] == 60
     name = "entities.completeness"
     expected = [s for v in all_of_them for s in fitted.score(v) if s.scorer == f"{name}.modelled"]
@@ -387,10 +387,10 @@ def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> Non
 
     for _ in range(2):  # a second report repeats the first
         lines = reported("modelled")
-        end = f" | fitted {short(output.place.read_json(FILE)['entities'])[:12]}"
+        end = f" | fitted {short(json.loads(output.place.read(FILE))['entities'])[:12]}"
         assert len(lines) == 13  # entities, nine shares, three modelled
         assert all(line.endswith(end) for line in lines.values())
     lines = reported("majority")
     assert len(lines) == 10
     assert not any(" | fitted " in line for line in lines.values())
-    assert output.place.find_json(FILE) is None
+    assert output.place.kind(FILE) == "NotFound"

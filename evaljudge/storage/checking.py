@@ -68,7 +68,7 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     """
     run, shards, found = output.run() or {}, output.shards(), Inspected()
     for name in (RUN, SHARDS):
-        _count(found, output.prove(name))
+        _count(found, output.prove(name)[1])
     found.shards = len(shards)
     there = set(output.place.all_names())
     derived: Mapping[str, str] = run.get(DERIVED, {})
@@ -116,9 +116,10 @@ class _Looking:
         for stage in STAGES:
             if not self._is_expected(stage, shard):
                 continue
-            if _prove(self.output, found, marker(stage, shard.number), shard, stage):
+            receipt = _prove(self.output, found, marker(stage, shard.number), shard, stage)
+            if receipt is not None:
                 found.done[stage] += 1
-                files |= dict.fromkeys(self._files(stage, shard), stage)
+                files |= dict.fromkeys(self._files(stage, shard, receipt), stage)
         for name, of in files.items():
             _prove(self.output, found, name, shard, of)
         name = f"scores/{shard.file}"
@@ -131,9 +132,8 @@ class _Looking:
         is_done = self.run.get("state") == "done" and bool(self.committed[stage])
         return is_done or shard.number in self.committed[stage]
 
-    def _files(self, stage: Stage, shard: Shard) -> list[str]:
+    def _files(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> list[str]:
         """Those that a marker vouches for; earlier versions did not name them in it."""
-        receipt = self.output.receipt(stage, shard) or {}
         if stage == "measure":
             return [f"measures/{metric}/{shard.file}" for metric in receipt["measured"]]
         if "files" in receipt:
@@ -159,14 +159,15 @@ def _kinds(run: Mapping[str, Any]) -> dict[str, str]:
 def _prove(
     output: Output, found: Inspected, name: str, shard: Shard | None = None,
     stage: Stage | None = None,
-) -> bool:  # fmt: skip
-    """Whether the file is as it was written, or at least can be read."""
+) -> dict[str, Any] | None:  # fmt: skip
+    """What a JSON file holds; None where a file is damaged or gone."""
     try:
-        _count(found, output.prove(name))
+        content, is_proven = output.prove(name)
     except Damaged as error:
         found.faults.append(Fault(name, error, shard, stage))
-        return False
-    return True
+        return None
+    _count(found, is_proven)
+    return content
 
 
 def _count(found: Inspected, is_proven: bool) -> None:

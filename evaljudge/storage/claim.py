@@ -84,7 +84,7 @@ class _Lock:
             with open(self._path) as file:
                 said = file.read()
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return ""
         except BlockingIOError:
             return said or "a job"

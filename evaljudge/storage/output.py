@@ -394,18 +394,15 @@ class Output:
 
     # files by their names in the run, wherever briefs lie
 
-    def prove(self, name: str) -> bool:
-        """Whether its seal proves a file; False where an earlier version wrote it without one, and
-        it can be read. Raises Damaged."""
+    def prove(self, name: str) -> tuple[dict[str, Any], bool]:
+        """What a JSON file holds, and whether its seal proves a file; it does not where an earlier
+        version wrote it without one, and it can be read. Raises Damaged."""
         content = self._read(name)
+        if name.endswith(".json"):
+            return self._object(name, content)
         with self._reading(name):
             at, must = self._sealed_name(name), self._is_sealed(name)
-            if name.endswith(".json"):
-                found, is_proven = read_json(content, at, is_sealed=must)
-                if not is_proven:
-                    self._expect(name, found)
-                return is_proven
-            return read_parquet(content, at, is_sealed=must)[1]
+            return {}, read_parquet(content, at, is_sealed=must)[1]
 
     def damaged(self, name: str, problem: str) -> Damaged:
         place, at = self._where(name)
@@ -459,19 +456,19 @@ class Output:
             raise self.damaged(name, str(error)) from None
 
     def _json(self, name: str) -> dict[str, Any]:
-        return self._object(name, self._read(name))
+        return self._object(name, self._read(name))[0]
 
     def _find_json(self, name: str) -> dict[str, Any] | None:
         content = self._find(name)
-        return None if content is None else self._object(name, content)
+        return None if content is None else self._object(name, content)[0]
 
-    def _object(self, name: str, content: bytes) -> dict[str, Any]:
+    def _object(self, name: str, content: bytes) -> tuple[dict[str, Any], bool]:
         with self._reading(name):
             at, must = self._sealed_name(name), self._is_sealed(name)
             found, is_proven = read_json(content, at, is_sealed=must)
             if not is_proven:
                 self._expect(name, found)
-        return found
+        return found, is_proven
 
     def _expect(self, name: str, found: Mapping[str, Any]) -> None:
         if lacking := _KEYS[name.partition("/")[0]] - found.keys():

@@ -9,7 +9,6 @@ the writer was killed. Operations on other machines are tried again (see patienc
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -20,12 +19,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
-from evaljudge.storage.seals import json_text, parquet, table_of
+from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import PatientFile, is_part, whole_file, whole_upload
 from evaljudge.text import is_encodable, shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyarrow import fs
 
 R = TypeVar("R")
@@ -126,19 +124,6 @@ class Place:
             self._refuse_no_bucket()
             raise
 
-    def read_json(self, name: str) -> Any:
-        return json.loads(self.read(name))
-
-    def find_json(self, name: str) -> dict[str, Any] | None:
-        """None where there is no such file."""
-        with suppress(FileNotFoundError):
-            found: dict[str, Any] = self.read_json(name)
-            return found
-        return None
-
-    def read_table(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        return table_of(self.read(name), columns, verify=True)
-
     def open(self, name: str) -> IO[bytes]:
         """A file's bytes as they are (a name in .gz is not unpacked), read piece by piece."""
         path = self._path(name)
@@ -154,9 +139,6 @@ class Place:
     def write_json(self, name: str, content: Any) -> None:
         self.write(name, json_text(content))
 
-    def write_table(self, name: str, table: pa.Table) -> None:
-        self.write(name, parquet(table))
-
     def writing(self, name: str, *, is_derived: bool = False) -> AbstractContextManager[IO[bytes]]:
         """A binary stream whose content appears under `name` when the block ends well.
 
@@ -167,9 +149,6 @@ class Place:
             return whole_file(self._path(name), is_synced=not is_derived)
         put = partial(self._objects.put, name) if self._is_s3 else None
         return whole_upload(self._system, self._path(name), self.at(name), put)
-
-    def create_json(self, name: str, content: Any) -> bool:
-        return self.create(name, json_text(content).encode())
 
     def create(self, name: str, text: bytes) -> bool:
         """Write it, unless such a file exists: of two writers at the same time one succeeds."""

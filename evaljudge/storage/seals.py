@@ -89,12 +89,12 @@ def read_parquet(
 
     is_proven = _check(content, _IN_PARQUET, name, is_sealed)
     try:
-        return table_of(content, columns, verify=not is_proven), is_proven
+        return _table(content, columns, verify=not is_proven), is_proven
     except (pa.ArrowException, OSError, ValueError) as error:
         raise Unsound(f"cannot be read ({first_words(error)})") from None
 
 
-def table_of(content: bytes, columns: list[str] | None, *, verify: bool) -> pa.Table:
+def _table(content: bytes, columns: list[str] | None, *, verify: bool) -> pa.Table:
     """`verify`: compare the pages with their checksums, if they have any."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -98,7 +98,7 @@ def test_one_from_afar_is_waited_for_and_then_replaced(
     monkeypatch.setattr(claim, "LOOK", 0.01)
     leave_a_claim(s3_folder)
     with claimed(s3_folder):
-        assert Place(s3_folder).read_json(claim.NAME)["machine"] != "afar"
+        assert json.loads(Place(s3_folder).read(claim.NAME))["machine"] != "afar"
 
 
 def test_one_from_afar_that_is_renewed_is_left_alone(
@@ -115,14 +115,14 @@ def test_a_holder_that_was_replaced_notices(
 ) -> None:
     monkeypatch.setattr(claim, "BEAT", 0.01)
     with claimed(s3_folder) as held:
-        before = Place(s3_folder).read_json(claim.NAME)
-        while Place(s3_folder).read_json(claim.NAME)["beat"] == before["beat"]:
+        before = json.loads(Place(s3_folder).read(claim.NAME))
+        while json.loads(Place(s3_folder).read(claim.NAME))["beat"] == before["beat"]:
             time.sleep(0.01)
         held.check()
         leave_a_claim(s3_folder, token="another")
         with pytest.raises(GivenUp, match="taken it over"):
             wait_until_lost(held)
-    assert Place(s3_folder).read_json(claim.NAME)["machine"] == "afar"
+    assert json.loads(Place(s3_folder).read(claim.NAME))["machine"] == "afar"
 
 
 def wait_until_lost(held: claim.Claim) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard, expand
+from evaljudge.storage.seals import parquet
 from evaljudge.storage.streams import is_part
 from evaljudge.storage.tables import from_table, to_table
 
@@ -88,9 +89,8 @@ def test_cases_of_before_raters_were_kept_are_still_read(tmp_path: Path) -> None
         **{"context": pa.array([None], pa.string())},
         **{"candidates": pa.array([candidates], pa.list_(candidate))},
     }
-    place = Place(str(tmp_path))
-    place.write_table("cases.parquet", pa.table(old))
-    assert list(from_table(Case, place.read_table("cases.parquet"))) == [
+    Place(str(tmp_path)).write("cases/00000.parquet", parquet(pa.table(old)))
+    assert Output(str(tmp_path)).cases(Shard(0, 1, 2)) == [
         Case(
             Document("d", "s", ("r",)),
             (Candidate("A", "a", {"fluency": 4.5}), Candidate("B", "b")),
@@ -187,9 +187,9 @@ def test_evidence_comes_back_as_it_was_written(value: Any) -> None:
 
 def test_who_comes_second_creates_nothing(tmp_path: Path) -> None:
     place = Place(str(tmp_path))
-    assert place.create_json("claim.json", "first")
-    assert not place.create_json("claim.json", "second")
-    assert place.find_json("claim.json") == "first"
+    assert place.create("claim.json", b"first")
+    assert not place.create("claim.json", b"second")
+    assert place.read("claim.json") == b"first"
     assert [p.name for p in tmp_path.iterdir()] == ["claim.json"]
 
 

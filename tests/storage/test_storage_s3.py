@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from evaljudge.errors import UserError
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.service
 
 BIG = bytes(range(256)) * 4096 * 12  # 12 MB: more than one part of an upload
 ODD = "a b+c%25&=ü~(1).json"
-TABLE = pa.table({"doc_id": ["a", "b"], "value": [1.5, None]})
 
 
 def test_what_is_written_is_read(place: Place, ground: Any) -> None:
@@ -29,13 +27,10 @@ def test_what_is_written_is_read(place: Place, ground: Any) -> None:
     place.write("deep/er/b.bin", b"\0\xff")
     place.write("empty", b"")
     place.write_json(ODD, {"a": [1, None, "ü"]})
-    place.write_table("t/1.parquet", TABLE)
-    assert ground.files() == {"a.txt", "deep/er/b.bin", "empty", ODD, "t/1.parquet"}
+    assert ground.files() == {"a.txt", "deep/er/b.bin", "empty", ODD}
     assert ground.read("deep/er/b.bin") == place.read("deep/er/b.bin") == b"\0\xff"
     assert place.read("a.txt") == "text ü".encode() and place.read("empty") == b""
-    assert place.read_json(ODD) == json.loads(ground.read(ODD)) == {"a": [1, None, "ü"]}
-    assert place.read_table("t/1.parquet").equals(TABLE)
-    assert place.read_table("t/1.parquet", columns=["value"]).column_names == ["value"]
+    assert json.loads(place.read(ODD)) == json.loads(ground.read(ODD)) == {"a": [1, None, "ü"]}
 
 
 def test_more_than_one_part(place: Place, ground: Any) -> None:
@@ -130,9 +125,8 @@ def test_a_folder_is_removed_with_all_that_is_in_it(place: Place, ground: Any) -
 def test_what_is_not_there_cannot_be_read(place: Place, ground: Any) -> None:
     ground.put("folder/a", b"x")
     for name in ("none", "none/a", "folder/b"):
-        for read in (place.read, place.read_json, place.read_table):
-            with pytest.raises(FileNotFoundError):
-                read(name)
+        with pytest.raises(FileNotFoundError):
+            place.read(name)
 
 
 def test_a_place_travels(place: Place, ground: Any) -> None:
