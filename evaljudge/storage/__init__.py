@@ -2,9 +2,10 @@
 
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
+from evaljudge.storage.files import RUN, SEALED
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.index import Index, index_on_disk
-from evaljudge.storage.output import RUN, SEALED, Output, Shard, Stage, ahead
+from evaljudge.storage.output import Output, Shard, Stage, ahead
 from evaljudge.storage.place import Place
 
 __all__ = ["DERIVED", "RUN", "SEALED", "Claim", "Fault", "Index", "Inspected", "Output", "Place",

@@ -15,7 +15,8 @@ from hashlib import sha256
 from typing import Any, get_args
 
 from evaljudge.errors import Damaged, first_words
-from evaljudge.storage.output import RUN, SHARDS, Output, Shard, Stage, marker
+from evaljudge.storage.files import RUN, SHARDS
+from evaljudge.storage.output import Output, Shard, Stage, marker
 from evaljudge.storage.streams import PIECE
 
 STAGES: tuple[Stage, ...] = get_args(Stage)

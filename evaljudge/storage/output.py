@@ -24,17 +24,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
-from evaljudge.errors import Damaged, UserError, first_words
+from evaljudge.errors import Damaged, UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
-from evaljudge.storage.place import Place
-from evaljudge.storage.seals import Unsound, parquet, read_json, read_parquet, sealed_json
-from evaljudge.storage.streams import FolderInPlace
+from evaljudge.storage.files import BRIEFS, GONE, RUN, SHARDS, RunFiles
+from evaljudge.storage.seals import parquet, read_json, sealed_json
 from evaljudge.storage.tables import R, Scale
 
 if TYPE_CHECKING:
@@ -43,35 +41,9 @@ if TYPE_CHECKING:
 Stage = Literal["prepare", "judge", "measure"]
 T = TypeVar("T")
 S = TypeVar("S")
-RUN, SHARDS = "run.json", "shards.json"
-SEALED = "s"
-"""The id of a run whose every file is sealed begins so; the ids of earlier runs are hexadecimal."""
 UNSIGNED: Mapping[str, str] = MappingProxyType({})
-_BY_RUN = "`evaljudge run` sets it aside and does its shard again"
-_BY_REPORT = "`evaljudge report` makes it anew"
-_NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
-REMEDIES: Mapping[str, str] = MappingProxyType({
-    RUN: _NONE,
-    SHARDS: _NONE,
-    "cases": "`evaljudge run` makes it anew, if the corpus is as it was when the run was begun",
-    "commits": _BY_RUN,
-    "verdicts": _BY_RUN,
-    "checks": _BY_RUN,
-    "attempts": "a note of a worker, which is ignored",
-    "briefs": "remove it, and `evaljudge run` writes it again",
-    **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
-})  # fmt: skip
-"""By the folder, what can be done about a file that is damaged."""
-_KEYS: Mapping[str, set[str]] = MappingProxyType({
-    RUN: {"id", "fingerprint"},
-    SHARDS: {"corpus", "ratings", "shards"},
-    "commits": {"stage", "shard", "worker", "worker_seconds"},
-    "briefs": {"text", "finish"},
-})  # fmt: skip
-"""Without a seal, what tells a file of ours from any other JSON."""
-_GONE = "is gone"
 _COMMON = re.compile(r"[0-9a-f]+\.json")
-_MARKER, _BRIEFS = re.compile(r"(\d{5,})\.json"), re.compile(r"(\d{5,})-(\w+)\.parquet")
+_MARKER = re.compile(r"(\d{5,})\.json")
 AT_ONCE, AT_ONCE_HERE = 16, 1
 """Of work that waits for other machines, and of work with files of this one: there threads would
 only take turns, which costs 40% more processor time."""
@@ -105,34 +77,10 @@ class Shard:
         return f"{self.number:05d}.parquet"
 
 
-class Output:
+class Output(RunFiles):
     """Reads and writes a run's files; `briefs` may lie elsewhere, shared with other runs."""
 
-    def __init__(self, uri: str, briefs: str | None = None, run: str = "") -> None:
-        self.place = Place(uri)
-        self.uri = self.place.uri
-        shared = Place(briefs or self.place.at("briefs"))
-        self._shared = None if shared.uri == self.place.at("briefs") else shared
-        self._run = run
-
-    @cached_property
-    def name(self) -> str:
-        """The run's id; empty where no run lies here."""
-        return self._run or str((self.run() or {}).get("id", ""))
-
     # run.json and shards.json
-
-    def run(self) -> dict[str, Any] | None:
-        content = self._find(RUN)
-        if content is None:
-            return None
-        with self._reading(RUN):
-            found, is_proven = read_json(content, RUN, is_sealed=False)
-            if not is_proven:
-                self._expect(RUN, found)
-                if str(found["id"]).startswith(SEALED):
-                    raise Unsound("has lost its sha256")
-        return found
 
     def bind(self, content: Mapping[str, Any]) -> None:
         """Write the first run.json, unless another job does so at this very moment."""
@@ -263,11 +211,9 @@ class Output:
         try:
             yield
         except Damaged as error:
-            if error.problem != _GONE:
+            if error.problem != GONE:
                 raise
-            elsewhere = (
-                f"{_GONE}, or lies on the disk of another machine than {os.uname().nodename}"
-            )
+            elsewhere = f"{GONE}, or lies on the disk of another machine than {os.uname().nodename}"
             raise Damaged(error.file, elsewhere, error.remedy) from None
 
     def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
@@ -337,7 +283,7 @@ class Output:
 
     def brief_files(self, judge: str) -> list[str]:
         place, folder = self._where(f"briefs/{judge}")
-        return [name for name in place.names(folder) if _BRIEFS.fullmatch(name)]
+        return [name for name in place.names(folder) if BRIEFS.fullmatch(name)]
 
     def reusable_briefs(self, judge: str) -> list[str]:
         """The files where a shard may find briefs besides its own.
@@ -383,7 +329,7 @@ class Output:
         try:
             return list(self.briefs(judge, [self.brief_file(shard)]))
         except Damaged as error:
-            if error.problem != _GONE:
+            if error.problem != GONE:
                 raise
             return []
 
@@ -391,117 +337,6 @@ class Output:
         name = f"briefs/{judge}/{self.brief_file(shard)}"
         self._write_table(name, tables.to_table(Brief, briefs))
         return name
-
-    # files by their names in the run, wherever briefs lie
-
-    def prove(self, name: str) -> tuple[dict[str, Any], bool]:
-        """What a JSON file holds, and whether its seal proves a file; it does not where an earlier
-        version wrote it without one, and it can be read. Raises Damaged."""
-        content = self._read(name)
-        if name.endswith(".json"):
-            return self._object(name, content)
-        with self._reading(name):
-            at, must = self._sealed_name(name), self._is_sealed(name)
-            return {}, read_parquet(content, at, is_sealed=must)[1]
-
-    def damaged(self, name: str, problem: str) -> Damaged:
-        place, at = self._where(name)
-        return Damaged(place.at(at), problem, REMEDIES[name.partition("/")[0]])
-
-    def set_aside(self, name: str) -> None:
-        """Move a file to `damaged/`, if it is there."""
-        place, at = self._where(name)
-        place.set_aside(at)
-
-    def _where(self, name: str) -> tuple[Place, str]:
-        if self._shared and name.startswith("briefs/"):
-            return self._shared, name.removeprefix("briefs/")
-        return self.place, name
-
-    def _sealed_name(self, name: str) -> str:
-        """What a file's seal is of besides its content: its name, and the run's, which is in the
-        names of briefs already, and in run.json."""
-        is_enough = name == RUN or name.startswith("briefs/")
-        return name if is_enough else f"{self.name}/{name}"
-
-    def _is_sealed(self, name: str) -> bool:
-        """Whether the run that wrote it sealed all of its files."""
-        if name.startswith("briefs/"):
-            found = _BRIEFS.fullmatch(name.rpartition("/")[2])
-            return bool(found and found[2].startswith(SEALED))
-        return self.name.startswith(SEALED)
-
-    def _read(self, name: str) -> bytes:
-        if (content := self._find(name)) is None:
-            raise self.damaged(name, _GONE)
-        return content
-
-    def _find(self, name: str) -> bytes | None:
-        """None where there is no such file."""
-        place, at = self._where(name)
-        try:
-            return place.read(at)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError:
-            if place.kind(at) != "Directory":
-                raise
-            raise self.damaged(name, "is a folder") from None
-
-    @contextmanager
-    def _reading(self, name: str) -> Iterator[None]:
-        try:
-            yield
-        except Unsound as error:
-            raise self.damaged(name, str(error)) from None
-
-    def _json(self, name: str) -> dict[str, Any]:
-        return self._object(name, self._read(name))[0]
-
-    def _find_json(self, name: str) -> dict[str, Any] | None:
-        content = self._find(name)
-        return None if content is None else self._object(name, content)[0]
-
-    def _object(self, name: str, content: bytes) -> tuple[dict[str, Any], bool]:
-        with self._reading(name):
-            at, must = self._sealed_name(name), self._is_sealed(name)
-            found, is_proven = read_json(content, at, is_sealed=must)
-            if not is_proven:
-                self._expect(name, found)
-        return found, is_proven
-
-    def _expect(self, name: str, found: Mapping[str, Any]) -> None:
-        if lacking := _KEYS[name.partition("/")[0]] - found.keys():
-            raise Unsound(f"is no such file of evaljudge (it lacks {min(lacking)!r})")
-
-    def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
-        self._put(name, sealed_json(content, self._sealed_name(name)))
-
-    def _table(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        content = self._read(name)
-        with self._reading(name):
-            at, must = self._sealed_name(name), self._is_sealed(name)
-            return read_parquet(content, at, columns, is_sealed=must)[0]
-
-    def _records(self, kind: type[R], name: str, columns: list[str] | None = None) -> Iterator[R]:
-        table = self._table(name, columns)
-        if self._is_sealed(name):
-            return tables.from_table(kind, table)
-        try:  # another table than ours may lie there
-            return iter(list(tables.from_table(kind, table)))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self.damaged(name, f"cannot be read ({first_words(error)})") from None
-
-    def _write_table(self, name: str, table: pa.Table) -> None:
-        self._put(name, parquet(table, self._sealed_name(name)))
-
-    def _put(self, name: str, content: bytes, *, is_derived: bool = False) -> None:
-        place, at = self._where(name)
-        try:
-            place.write(at, content, is_derived=is_derived)
-        except FolderInPlace:
-            place.set_aside(at)
-            place.write(at, content, is_derived=is_derived)
 
 
 def marker(stage: Stage, number: int) -> str:
