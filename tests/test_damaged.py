@@ -419,6 +419,29 @@ def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:
         check_run(str(bench.folder))
 
 
+def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) -> None:
+    bench = whole.copied("begun")
+    for file in bench.out.iterdir():
+        if file.name != "run.json":
+            shutil.rmtree(file) if file.is_dir() else file.unlink()
+    written = Output(str(bench.out)).run() or {}
+    Output(str(bench.out)).write_run(written | {"state": "begun", "derived": {}})
+    checked = bench.check()
+    assert (checked.problems, checked.found.shards) == ([], 0)
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("local_ray")
+def test_workers_on_ray_tell_the_driver_of_damage(whole: Bench) -> None:
+    bench = whole.copied("on ray")
+    (bench.out / "cases/00001.parquet").write_bytes(b"PAR1")
+    (bench.out / "commits/judge/00001.json").unlink()
+    bench.run(workers={"executor": "ray", "min": 1, "max": 1})
+    (line,) = bench.warnings.lines
+    assert "cases/00001.parquet is not as it was written" in line
+    assert bench.results() == bench.unharmed
+
+
 @pytest.mark.service
 def test_damage_on_s3_is_found_and_repaired(whole: Bench, s3: Any) -> None:
     bench, keys = whole.copied("for s3"), f"{s3.uri}/runs/first"

@@ -68,15 +68,15 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     Raises Damaged where run.json or shards.json is, since they say what there should be.
     """
     run, shards, found = output.run() or {}, output.shards(), Inspected()
-    for name in (RUN, SHARDS):
+    there, committed = set(output.place.all_names()), {s: output.committed(s) for s in STAGES}
+    is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
+    for name in (RUN, SHARDS) if is_cut else (RUN,):
         _count(found, output.prove(name)[1])
     found.shards = len(shards)
-    there = set(output.place.all_names())
     derived: Mapping[str, str] = run.get(DERIVED, {})
     found.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
     if DERIVED not in run:  # an earlier version has not noted which of these it wrote
         found.ignored = [n for n in found.ignored if not n.startswith(("report/", "selected/"))]
-    committed = {stage: output.committed(stage) for stage in STAGES}
     looking = _Looking(output, run, there, committed, with_derived)
     for one in output.ahead(looking.at, shards):
         found.add(one)

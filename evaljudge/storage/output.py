@@ -176,7 +176,12 @@ class Output(RunFiles):
         self.place.remove(f"attempts/{name}.json")
 
     def forget_attempts(self) -> None:
-        self.place.remove_folder("attempts")
+        names = self.place.names("attempts")
+        notes = [name for name in names if name.endswith(".json")]
+        for name in notes:
+            self.place.remove(f"attempts/{name}")
+        if len(notes) == len(names):
+            self.place.remove_folder("attempts")
 
     def tidy(self) -> None:
         """Remove what is only needed while a run goes on, or after its process died."""
