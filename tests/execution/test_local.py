@@ -469,9 +469,10 @@ def test_a_crash_on_another_machine_says_nothing_here(
     engines = Engines(answers=lambda prompt: os.abort())
     given = config(tmp_path)
     assert in_a_process(lambda: evaljudge.run(given, engines=engines)) == -signal.SIGABRT
-    note = tmp_path / "out/attempts/process.json"
-    told = json.loads(note.read_text())
-    begun = next((tmp_path / "out/attempts").glob("0*.json"))  # whichever shard came first
+    output = Output(str(tmp_path / "out"))
+    told = output.attempt("process")
+    begun = next((tmp_path / "out/attempts").glob("0*.json")).stem  # whichever shard came first
+    attempt = output.attempt(begun)
     Path(told["faults"]).unlink()
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
@@ -479,13 +480,11 @@ def test_a_crash_on_another_machine_says_nothing_here(
     for file in precious:
         file.write_text("kept")
     for changed in ({"machine": "another 1 "}, *({"faults": str(file)} for file in precious)):
-        note.write_text(json.dumps(told | changed))
-        attempt = json.loads(begun.read_text())
-        with noting_crashes(Output(str(tmp_path / "out"))) as session:
+        output.note_attempt("process", told | changed)
+        output.note_attempt(begun, attempt)
+        with noting_crashes(output) as session:
             assert session != attempt["session"]
         assert [file.read_text() for file in precious] == ["kept", "kept"]
-        (tmp_path / "out/attempts").mkdir()
-        begun.write_text(json.dumps(attempt))
 
 
 def test_no_marker_vouches_for_a_metric_while_it_is_measured(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -194,9 +193,8 @@ def test_a_marker_of_an_earlier_session_is_not_believed_by_a_second_try(out: Pat
     both = Order(SHARD, ["prepare", "judge"], {})
     do(assignment(out), Listening(), both)
     (out / "briefs/synthetic/00003-run1.parquet").unlink()
-    (out / "attempts").mkdir(exist_ok=True)
     died = Note("later", "host-0", "node")
-    (out / "attempts/00003.json").write_text(json.dumps(asdict(died)))
+    Output(str(out), run="run1").note_attempt("00003", asdict(died))
     model = Listening()
     work = ShardWork(assignment(out), here(session="later"), model)
     receipts = asyncio.run(work.do(both))
