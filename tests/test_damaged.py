@@ -10,6 +10,7 @@ import os
 import random
 import shutil
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,11 @@ DOCUMENTS = 3
 """In as many shards."""
 DERIVED = ["scores/00001.parquet", "selected/some.jsonl", "report/agreement.json"]
 PAPERS = ["run.json", "shards.json"]
-BRIEFS = ["briefs/synthetic/00001-*.parquet", "briefs/common/*.json"]
+BRIEFS = ["briefs/geval/00001-*.parquet", "briefs/common/*.json"]
 """A run that is done does not read them."""
 MEASURED = ["commits/measure/00001.json", "measures/words/00001.parquet"]
 STAGES = ["cases/00001.parquet", "commits/prepare/00001.json", "commits/judge/00001.json",
-          "verdicts/synthetic/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
+          "verdicts/geval/00001.parquet", "checks/synthetic/00001.parquet"]  # fmt: skip
 NOTE = "attempts/00001.json"
 FILES = [*PAPERS, *STAGES, *MEASURED, *BRIEFS, *DERIVED, NOTE]
 FOREIGN = ("README", ".DS_Store", "00001.parquet~", "copy of 00001.json", "notes/00001.json")
@@ -101,8 +102,8 @@ class Warnings(Watcher):
 class Bench:
     """A run that is done, and copies of it to be damaged."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.out = folder, folder / "whole"
+    def __init__(self, folder: Path, judges: dict[str, Any]) -> None:
+        self.folder, self.out, self.judges = folder, folder / "whole", judges
         rows = [
             {"doc_id": f"d{n}", "source": f"source {n}", "candidates": [
                 {"system": s, "text": f"{s} says {n * 7 % 5}", "ratings": {"fluency": 1.0 + n % 4}}
@@ -116,15 +117,15 @@ class Bench:
         Output(str(self.out)).note_attempt("00001", {"session": "an earlier one"})
 
     def copied(self, name: str) -> Bench:
-        copy = object.__new__(Bench)
-        copy.folder, copy.out, copy.unharmed = self.folder, self.folder / name, self.unharmed
-        shutil.rmtree(copy.out, ignore_errors=True)
-        shutil.copytree(self.out, copy.out)
-        return copy
+        made = copy(self)
+        made.out = self.folder / name
+        shutil.rmtree(made.out, ignore_errors=True)
+        shutil.copytree(self.out, made.out)
+        return made
 
     def config(self, **changes: Any) -> dict[str, Any]:
         usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "model": "m",
-                 "axes": ["fluency"], "judges": {"synthetic": {"levels": 3}, "geval": {}},
+                 "axes": ["fluency"], "judges": self.judges,
                  "metrics": ["words"], "workers": {"executor": "local"}, "coverage_floor": 0.95,
                  "agreement": {"resamples": 0, "permutations": 0},
                  "select": [{"name": "some", "all": [
@@ -154,7 +155,14 @@ class Bench:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return Bench(tmp_path_factory.mktemp("damaged"))
+    """Of a judge whose run is quickly reported."""
+    return Bench(tmp_path_factory.mktemp("damaged"), {"geval": {}})
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """With a judge that has checks, too."""
+    return Bench(tmp_path_factory.mktemp("both"), {"synthetic": {"levels": 3}, "geval": {}})
 
 
 @pytest.fixture(autouse=True)
@@ -163,9 +171,9 @@ def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hurt(whole: Bench) -> Callable[[str, str], Bench]:
+def hurt(whole: Bench, both: Bench) -> Callable[[str, str], Bench]:
     def make(name: str, damage: str) -> Bench:
-        bench = whole.copied("hurt")
+        bench = (both if name.startswith("checks/") else whole).copied("hurt")
         ALL_DAMAGES[damage](bench.find(name))
         return bench
 
@@ -243,8 +251,8 @@ def refused(error: UserError, name: str, damage: str) -> None:
     assert name in PAPERS or (damage == "folder" and name in DERIVED), (damage, error)
 
 
-def test_only_what_is_damaged_is_done_again(whole: Bench) -> None:
-    bench = whole.copied("two")
+def test_only_what_is_damaged_is_done_again(both: Bench) -> None:
+    bench = both.copied("two")
     markers = [bench.out / f"commits/judge/{n:05d}.json" for n in range(DOCUMENTS)]
     before = [file.read_bytes() for file in markers]
     (bench.out / "verdicts/geval/00000.parquet").write_bytes(b"")
@@ -364,8 +372,8 @@ def unsealed(bench: Bench) -> None:
         file.rename(file.with_name(file.name.replace(run, run[1:])))
 
 
-def test_a_run_of_an_earlier_version_is_read_resumed_and_checked(whole: Bench) -> None:
-    older = whole.copied("older")
+def test_a_run_of_an_earlier_version_is_read_resumed_and_checked(both: Bench) -> None:
+    older = both.copied("older")
     shutil.rmtree(older.out / "attempts")
     unsealed(older)
     checked = older.check()
