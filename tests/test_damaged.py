@@ -243,6 +243,10 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, na
             assert not bench.score_files()[1].exists()
         else:
             assert bench.results() == bench.unharmed, damage
+            is_remade = name in MEASURED and damage != "foreign"
+            is_lost_marker = name.startswith("commits/") and damage == "gone"
+            told = [line for line in bench.warnings.lines if "set aside in damaged/" in line]
+            assert len(told) == (is_remade and not is_lost_marker), damage
 
 
 def refused(error: UserError, name: str, damage: str) -> None:

@@ -192,10 +192,11 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
             if shard in wanted and _documents(piece) == documents.get(f"{shard.number}"):
                 found[shard] = piece
         if len(found) < len(wanted) or corpus.digest != listing["corpus"]:
+            changed = f"{job.config.corpus_name} is no longer as it was when it was cut"
+            older = "this run's version did not note which documents a shard has"
             raise UserError(
-                f"{error.file}: {error.problem}, and {job.config.corpus_name} is no longer as it "
-                "was when these cases were cut from it: put one of them back from a copy, or take "
-                "another `out`"
+                f"{error.file}: {error.problem}, and {changed if documents else older}: put it "
+                "back from a copy, or take another `out`"
             )
     return found
 

@@ -141,7 +141,8 @@ def make_report(
         try:
             return _report(job, output, watching, claim)
         except Damaged as error:
-            return _report(job, output, watching, claim, damaged=left_out(output, error))
+            damaged = left_out(output, error, watching.warning)
+            return _report(job, output, watching, claim, damaged=damaged)
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:

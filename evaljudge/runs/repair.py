@@ -41,18 +41,26 @@ def _repaired(job: Job, error: Damaged) -> str:
     set_aside(output, faults)
     for shard, those in cases.items():
         output.write_cases(shard, those)
-    return f"damaged files of {output.uri}: {named(faults)}: set aside in damaged/ and made again"
+    return _set_aside_warning(output, faults)
 
 
-def left_out(output: Output, error: Damaged) -> Mapping[Shard, Sequence[Fault]]:
+def left_out(
+    output: Output, error: Damaged, warn: Callable[[str], None]
+) -> Mapping[Shard, Sequence[Fault]]:
     """For a report: the shards that it cannot read. What it can measure itself is set aside."""
     faults = _faults(output, error)
-    set_aside(output, [fault for fault in faults if fault.stage == "measure"])
+    if measured := [fault for fault in faults if fault.stage == "measure"]:
+        set_aside(output, measured)
+        warn(_set_aside_warning(output, measured))
     found: dict[Shard, list[Fault]] = {}
     for fault in faults:
         if fault.shard and fault.stage != "measure":
             found.setdefault(fault.shard, []).append(fault)
     return found
+
+
+def _set_aside_warning(output: Output, faults: Sequence[Fault]) -> str:
+    return f"damaged files of {output.uri}: {named(faults)}: set aside in damaged/ and made again"
 
 
 def left_out_warning(shards: Mapping[Shard, Sequence[Fault]]) -> str:
@@ -75,7 +83,7 @@ def named(faults: Sequence[Fault]) -> str:
 
 
 def _faults(output: Output, error: Damaged) -> list[Fault]:
-    """All of them; the error itself where none is among them that can be made again."""
+    """All that can be made again; the error is raised where it is none of them."""
     faults = inspect(output).faults
     if not any(fault.error.file == error.file for fault in faults):
         raise error

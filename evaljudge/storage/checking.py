@@ -27,7 +27,8 @@ _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
     rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})/\d{{5,}}\.json|(cases|scores)/{_SHARD}"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
-    r"|briefs/[^/]+/\d{5,}-\w+\.parquet|attempts/[\w.-]+\.json|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
+    r"|briefs/[^/]+/\d{5,}-\w+\.parquet|attempts/[\w.-]+\.json"
+    r"|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
 
@@ -65,7 +66,7 @@ class Inspected:
 def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     """All that a run's stages wrote; `with_derived`: and what its last report wrote.
 
-    Raises Damaged where run.json or shards.json is, since they say what there should be.
+    Raises Damaged where that is run.json or shards.json: they say what there should be.
     """
     run, shards, found = output.run() or {}, output.shards(), Inspected()
     there, committed = set(output.place.all_names()), {s: output.committed(s) for s in STAGES}
