@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import evaljudge
+from evaljudge.commands.supervised import supervised
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
-ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-"""Signals that end a run in order; the exit code is 128 more than the signal, as in a shell."""
 
 app = typer.Typer(
     add_completion=False,
@@ -281,25 +279,12 @@ def _print_outcome(outcome: Outcome) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point: a user's mistake is one line on stderr, never a traceback."""
-    before = {number: signal.signal(number, _end) for number in ENDING}
+    """A command in this process: a user's mistake is one line on stderr, never a traceback."""
     try:
         app(arguments)
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
         print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
-    except SystemExit as end:
-        for note in getattr(end, "__notes__", ()):  # what is kept, where a signal ended a run
-            print(f"evaljudge: {note}", file=sys.stderr)
-        raise
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, _: object) -> None:
-    print(f"evaljudge: {ENDING[signal.Signals(number)]}", file=sys.stderr)
-    sys.exit(128 + number)
 
 
 def _printable(text: str) -> str:
@@ -308,4 +293,4 @@ def _printable(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    supervised(main)

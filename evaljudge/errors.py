@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 
-from pydantic import ValidationError
-
 
 class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
@@ -44,8 +42,17 @@ class EngineDead(Exception):
     """The engine itself failed, not a reply: another must do its cases."""
 
 
+class Ended(SystemExit):
+    """A signal ends this process now, and with it its engine and its part in Ray."""
+
+    resumes = False
+    """Whether the same command, run again, goes on with what was committed."""
+
+
 def first_words(error: Exception) -> str:
     """What a library's error says, in one line."""
+    from pydantic import ValidationError  # not at the start: a command begins with this module
+
     said = str(error)
     if isinstance(error, ValidationError):  # its own first line only counts the errors
         first = error.errors()[0]

@@ -2,7 +2,7 @@
 
 import sys
 
-from evaljudge.cli import main
+from evaljudge.__main__ import main
 
 if __name__ == "__main__":
     main(["run", *sys.argv[1:]])

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.opening import CUDA_BUILD, installed_build
-from evaljudge.errors import Crashed, EngineDead, GivenUp, UserError, first_words
+from evaljudge.errors import Crashed, Ended, EngineDead, GivenUp, UserError, first_words
 from evaljudge.execution import Watch
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.crashes import noting_crashes
@@ -83,6 +83,8 @@ class _Asking:
                 work = _open(self._assignment, self._deaths_within)
             try:
                 dead = _run(self._do_while_it_lives(work))
+            except Ended:  # a step of the engine may take longer than this process has
+                raise
             except BaseException:
                 with suppress(Exception):  # what ended the work says more
                     work.close()

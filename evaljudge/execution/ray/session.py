@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import Ended, GivenUp, UserError
 from evaljudge.execution.ray.nodes import ray_cluster
 from evaljudge.execution.ray.placement import Placement, place
 
@@ -63,6 +63,9 @@ def ray_session(workers: WorkersConfig) -> Iterator[None]:
         _connect(workers)
     try:
         yield
+    except Ended:  # with this process a Ray of ours ends, and on a cluster all that we began there
+        ours = False
+        raise
     finally:
         if ours:
             _let_ray_data_end()

@@ -1,0 +1,169 @@
+"""A command as two processes: one that works, and the one that was started, which watches it.
+
+    supervised(work)      work() in a child; the process that was started ends with its exit code
+
+A signal may come while C++ code runs, or while a library replaces our handlers, and then nothing in
+that process can be relied on. So the process that was started does no work. It waits for signals
+and for the end of its child. At SIGINT or SIGTERM it says one line and asks the child to end; what
+is left after GRACE seconds is killed, and a second signal kills at once. Orphans below it become
+its children (a "subreaper" of Linux), so it finds every process of the run, those of a Ray that the
+run started too. If it is itself killed with -9, Linux kills the child, and Ray's processes end
+when they miss their parents.
+
+This module imports little: until it has begun, a signal is answered by Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
+
+from evaljudge.errors import Ended
+
+ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+"""Signals that end a command in order; the exit code is 128 more than the signal, as in a shell."""
+WATCHED = {*ENDING, signal.SIGCHLD}
+GRACE, ASK_AGAIN = 6.0, 2.0
+"""Seconds in which the work may end by itself after a signal; and after which it is asked again,
+since a library may have lost the exception, or may hold it up."""
+LEAVING, REAPING = 0.5, 2.0
+"""Seconds that the processes below the work have to leave after it; and to be gone when killed."""
+RESUMES = 75
+"""The exit code by which the work says that a signal ended it, and that a rerun resumes it."""
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+SHOWN_CURSOR = "\n\x1b[?25h"
+"""Ends the line of a progress bar, which had hidden the cursor."""
+
+
+def supervised(work: Callable[[], object]) -> None:
+    """Where the system is not Linux, there is one process, which Python ends at a signal."""
+    if sys.platform != "linux":
+        work()
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    watching = os.getpid()
+    if child := os.fork():
+        sys.exit(_Watch(child).exit_code())
+    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == watching:  # else it died before Linux knew
+        _do(work)
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _do(work: Callable[[], object]) -> None:
+    """What a signal ends leaves at once: the handlers of libraries at exit may wait for anything."""
+    ending = _Ending()
+    for number in ENDING:
+        signal.signal(number, ending)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)  # Ray's jobs begin with SIGINT blocked
+        work()
+    except BaseException as error:
+        if ending.has_begun:
+            resumes = isinstance(error, Ended) and error.resumes
+            os._exit(RESUMES if resumes else 128 + signal.SIGTERM)
+        raise
+
+
+class _Ending:
+    """The handler of the process that works: silent, as the watching process says what there is to
+    say. It is called twice at a Ctrl-C, by the terminal and by the watching process."""
+
+    def __init__(self) -> None:
+        self._raised = -inf
+
+    @property
+    def has_begun(self) -> bool:
+        return self._raised > -inf
+
+    def __call__(self, number: int, _: object) -> None:
+        if time.monotonic() - self._raised < ASK_AGAIN / 2:
+            return
+        self._raised = time.monotonic()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        raise Ended(128 + number)
+
+
+class _Watch:
+    """Over the process that works, and all that are below it."""
+
+    def __init__(self, child: int) -> None:
+        self._child = child
+        self._status: int | None = None
+        self._signal: int | None = None
+        self._kill_at = inf
+
+    def exit_code(self) -> int:
+        while self._status is None and (left := self._kill_at - time.monotonic()) > 0:
+            found = signal.sigtimedwait(WATCHED, min(left, ASK_AGAIN))
+            if found and found.si_signo in ENDING:
+                self._hear(found.si_signo)
+            if self._signal is not None and (found is None or found.si_signo in ENDING):
+                os.kill(self._child, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
+            self._any_is_left()
+        self._end_all(LEAVING if self._status is not None else 0)
+        return self._said_code()
+
+    def _hear(self, number: int) -> None:
+        if self._signal is not None:
+            self._kill_at = 0
+            return
+        self._kill_at = time.monotonic() + GRACE
+        self._begin_line(number)
+
+    def _any_is_left(self) -> bool:
+        """Whether any process is left below this one; those that ended are waited for."""
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self._child:
+                    self._status = ended[1]
+            return True
+        return False
+
+    def _end_all(self, patience: float) -> None:
+        """One that Linux itself holds (a disk that does not answer) is left after all."""
+        kill_at = time.monotonic() + patience
+        while self._any_is_left() and time.monotonic() < kill_at + REAPING:
+            if time.monotonic() >= kill_at:
+                _kill_all_below()
+            signal.sigtimedwait({signal.SIGCHLD}, 0.05)
+
+    def _said_code(self) -> int:
+        code = -signal.SIGKILL if self._status is None else os.waitstatus_to_exitcode(self._status)
+        if self._signal is None and code in (RESUMES, 128 + signal.SIGTERM):
+            self._begin_line(signal.SIGTERM)  # it came to the process that works alone
+        if self._signal is not None:
+            kept = "; what was committed is kept, run it again to resume"
+            _say(f"{kept if code == RESUMES else ''}\n")
+            return 128 + self._signal
+        if code < 0:
+            _say(f"evaljudge: killed by {signal.Signals(-code).name}\n")
+        return code if code >= 0 else 128 - code
+
+    def _begin_line(self, number: int) -> None:
+        self._signal = number
+        start = SHOWN_CURSOR if os.isatty(2) else ""
+        _say(f"{start}evaljudge: {ENDING[signal.Signals(number)]}")
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # nobody may be there to read it
+        os.write(2, text.encode())
+
+
+def _kill_all_below() -> None:
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()

@@ -1,0 +1,204 @@
+"""SIGINT and SIGTERM at any moment: one line, exit code 130 or 143, in ten seconds, nothing left.
+
+A chain is one run that is started again and again and is sent a signal each time, until it is let
+through; then it comes to what an undisturbed run comes to. Early moments are so many seconds after
+the start, later ones so many asks after those of the run before, or the last commit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+import evaljudge
+from evaljudge.engines.scripted import ScriptedEngines
+
+SCRIPT = Path(__file__).parent / "supervised_run.py"
+MARK = "EVALJUDGE_TEST_OF_SIGNALS"
+"""A variable of the environment, which a process hands down to all that it starts."""
+WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+CASES, PAUSE, MOST_SECONDS, PATIENCE = 96, 0.2, 10, 90
+EARLY = (0.1, 0.2, 0.4, 0.8)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a signal is sent: after so many seconds, of further asks, or after the last commit."""
+
+    number: signal.Signals
+    seconds: float = 0
+    asks: int = 0
+    is_last: bool = False
+
+    def __str__(self) -> str:
+        asks = f" and {self.asks} asks" if self.asks else ""
+        last = " after the last commit" if self.is_last else ""
+        return f"{self.number.name} {self.seconds:.2f} s{asks}{last}"
+
+
+def drawn(seed: str, until: float, others: int) -> list[Moment]:
+    """Twenty: the early ones, some before the first ask, while asking, and after the last commit."""
+    draw = random.Random(seed)
+    started = [draw.uniform(EARLY[-1], until) for _ in range(others)]
+    moments = [Moment(signal.SIGINT, seconds) for seconds in (*EARLY, *started)]
+    moments += [Moment(signal.SIGINT, asks=draw.randrange(1, 40)) for _ in range(13 - others)]
+    moments += [Moment(signal.SIGINT, draw.uniform(0, 0.5), is_last=True) for _ in range(3)]
+    numbers = [draw.choice(list(WORDS)) for _ in moments]
+    return [
+        Moment(number, one.seconds, one.asks, one.is_last)
+        for number, one in zip(numbers, moments, strict=True)
+    ]
+
+
+class Chain:
+    """A run's folder, and the command that is started on it."""
+
+    def __init__(self, folder: Path, executor: str, e2e: SimpleNamespace) -> None:
+        self._folder, self._log, self._e2e = folder, folder / "asks", e2e
+        self._mark, self.out = uuid.uuid4().hex, folder / "out"
+        self.config = {
+            "corpus": e2e.write_cases(folder / "cases.jsonl", e2e.cases(CASES)),
+            "out": str(self.out),
+            "axes": ["coherence"],
+            "model": "scripted",
+            "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}},
+            "metrics": ["words"],
+            "agreement": {"resamples": 2000, "permutations": 2000},
+            "workers": {"executor": executor},
+        }
+        (folder / "config.json").write_text(json.dumps(self.config))
+
+    def end_by(self, moment: Moment) -> float:
+        """Seconds from the signal to the end."""
+        process, stderr = self._start()
+        try:
+            self._wait_for(moment, process)
+            since = time.monotonic()
+            process.send_signal(moment.number)
+            code = process.wait(PATIENCE)
+            took = time.monotonic() - since
+            assert self._left() == []
+        finally:
+            self._kill_all_left()
+        said = stderr.read_text()
+        assert (code, said.count("\n")) == (128 + moment.number, 1), said
+        assert said.startswith(f"evaljudge: {WORDS[moment.number]}"), said
+        assert took < MOST_SECONDS
+        hidden = [str(path) for path in self.out.rglob(".*")]
+        assert hidden + list(self._folder.glob("*.crash")) == []
+        return took
+
+    def end(self) -> None:
+        process, stderr = self._start()
+        assert process.wait(PATIENCE) == 0, stderr.read_text()
+
+    def _start(self) -> tuple[subprocess.Popen[bytes], Path]:
+        command = [sys.executable, str(SCRIPT), "config.json", str(self._log), str(PAUSE)]
+        stderr = self._folder / "stderr"
+        self._asks = len(self._e2e.asks(self._log))
+        environment = os.environ | {MARK: self._mark}
+        if self.config["workers"]["executor"] == "local":  # a path of Ray's sockets must be short
+            environment["TMPDIR"] = str(self._folder)
+        with stderr.open("wb") as said:
+            process = subprocess.Popen(
+                command, cwd=self._folder, stdout=said, stderr=said, env=environment
+            )
+        return process, stderr
+
+    def _wait_for(self, moment: Moment, process: subprocess.Popen[bytes]) -> None:
+        watching = psutil.Process(process.pid)
+        wait_until(lambda: bool(watching.children()), process)  # before, Python answers a signal
+        if moment.asks:
+            wanted = self._asks + moment.asks
+            wait_until(lambda: len(self._e2e.asks(self._log)) >= wanted, process)
+        if moment.is_last:
+            commits, shards = self.out / "commits/judge", CASES // 32
+            wait_until(lambda: len(list(commits.glob("[!.]*.json"))) == shards, process)
+        time.sleep(moment.seconds)
+        assert process.poll() is None, "the run ended before its moment"
+
+    def _left(self) -> list[str]:
+        return [Path(f"/proc/{pid}/cmdline").read_text() for pid in self._marked()]
+
+    def _kill_all_left(self) -> None:
+        for pid in self._marked():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _marked(self) -> Iterator[int]:
+        for environment in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):  # gone meanwhile
+                if f"{MARK}={self._mark}".encode() in environment.read_bytes().split(b"\0"):
+                    yield int(environment.parent.name)
+
+
+def wait_until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not holds():
+        assert process.poll() is None, "the run ended before its moment"
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def run_chain(moments: list[Moment], chain: Chain, e2e: SimpleNamespace, whole: Path) -> None:
+    for moment in moments:
+        print(f"{moment}: {chain.end_by(moment):.2f} s", flush=True)
+    chain.end()
+    evaljudge.run(
+        chain.config | {"out": str(whole), "workers": {"executor": "local"}},
+        engines=ScriptedEngines(),
+    )
+    assert not e2e.differences(e2e.tables(chain.out), e2e.tables(whole))
+
+
+FEW = {
+    "local": [
+        Moment(signal.SIGINT, 0.1),
+        Moment(signal.SIGTERM, 0.4),
+        Moment(signal.SIGINT, asks=20),
+        Moment(signal.SIGTERM, is_last=True),
+    ],
+    "ray": [Moment(signal.SIGTERM, 1.5), Moment(signal.SIGINT, asks=20)],
+}
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        pytest.param("local", marks=pytest.mark.service),
+        pytest.param("ray", marks=pytest.mark.ray),
+    ],
+)
+def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(
+    executor: str, tmp_path: Path, e2e: SimpleNamespace
+) -> None:
+    chain = Chain(tmp_path, executor, e2e)
+    run_chain(FEW[executor], chain, e2e, tmp_path / "whole")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("executor", "until"),
+    [
+        pytest.param("local", 2, marks=pytest.mark.service),
+        pytest.param("ray", 8, marks=pytest.mark.ray),
+    ],
+)
+def test_twenty_moments(executor: str, until: float, tmp_path: Path, e2e: SimpleNamespace) -> None:
+    chain = Chain(tmp_path, executor, e2e)
+    run_chain(drawn(executor, until, others=6), chain, e2e, tmp_path / "whole")
