@@ -17,7 +17,7 @@ import pytest
 import evaljudge
 from evaljudge.engines.opening import OPERATIONAL, Identity, engine_arguments
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
@@ -138,42 +138,28 @@ def test_what_is_committed_binds_and_resumes(config: dict[str, Any]) -> None:
 def test_nothing_is_said_to_resume_before_anything_is_committed(
     tmp_path: Path, command: str
 ) -> None:
-    os.mkfifo(tmp_path / "c.yaml")  # it is waited for, and the interrupt comes meanwhile
-    code = (
-        "import signal, threading, sys, os, time\n"
-        "from evaljudge.cli import main\n"
-        "threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
-        "main(sys.argv[1:])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, command, str(tmp_path / "c.yaml")],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (130, "evaljudge: interrupted\n")
+    os.mkfifo(file := tmp_path / "c.yaml")
+    line = [sys.executable, "-m", "evaljudge", command, str(file)]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process, file.open("w"):
+        process.send_signal(signal.SIGINT)  # it reads the configuration, and waits for more of it
+        said = process.communicate(timeout=60)[1]
+    assert (process.returncode, said) == (130, "evaljudge: interrupted\n")
 
 
-@pytest.mark.parametrize(("asks", "said"), [(0, []), (20, ["run it again to resume"])])
-def test_a_signal_s_note_says_what_is_kept(
-    config: dict[str, Any], asks: int, said: list[str]
+@pytest.mark.parametrize(("asks", "resumes"), [(0, False), (20, True)])
+def test_a_signal_s_end_says_whether_anything_is_kept(
+    config: dict[str, Any], asks: int, resumes: bool
 ) -> None:
     left = iter(range(asks))
 
     def writes(prompt: Prompt, how: Writing) -> str:
         if next(left, None) is None:
-            os.kill(os.getpid(), signal.SIGINT)
+            raise Ended(130)
         return any_text(prompt, how)
 
-    def ends(*_: object) -> None:
-        sys.exit(130)
-
-    before = signal.signal(signal.SIGINT, ends)
-    try:
-        with pytest.raises(SystemExit) as end:
-            evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    notes = [note.rpartition("; ")[2] for note in getattr(end.value, "__notes__", [])]
-    assert notes == said
+    with pytest.raises(Ended) as end:
+        evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
+    assert end.value.resumes == resumes
 
 
 def _changed_sources(config: dict[str, Any]) -> dict[str, Any]:

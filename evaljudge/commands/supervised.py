@@ -61,7 +61,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _do(work: Callable[[], object]) -> None:
-    """What a signal ends leaves at once: the handlers of libraries at exit may wait for anything."""
+    """What a signal ends leaves at once: libraries' handlers at exit may wait for anything."""
     ending = _Ending()
     for number in ENDING:
         signal.signal(number, ending)

@@ -10,14 +10,17 @@ a note that names a file to which Python writes at a fatal signal:
 It crashed if that file holds anything, if the system has killed processes for lack of memory
 since, or if the note says so, because no other engine could be loaded after one had died. Then the
 next run continues its session, in which deaths are counted (attempts.py). Otherwise counting starts
-again.
+again. An empty file, which a killed process could not remove, is removed by the next run of any
+folder.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import fcntl
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,7 +30,8 @@ from typing import IO, Any
 from evaljudge.errors import ClaimLost, Crashed, StorageLost
 from evaljudge.storage import Output, this_machine
 
-NOTE, PREFIX = "process", "evaljudge-"
+NOTE, PREFIX, SUFFIX = "process", "evaljudge-", ".crash"
+NEW = 60.0
 _MEMORY_EVENTS = Path("/proc/vmstat")
 
 
@@ -39,7 +43,9 @@ def noting_crashes(output: Output) -> Iterator[str]:
     reach or another job's.
     """
     session = _session(output.attempt(NOTE))
-    with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=".crash") as faults:
+    _remove_empty_files()
+    with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=SUFFIX) as faults:
+        fcntl.flock(faults, fcntl.LOCK_EX)
         note: dict[str, Any] = {"session": session, "machine": this_machine()}
         note |= {"faults": faults.name, "out_of_memory": _out_of_memory()}
         output.note_attempt(NOTE, note)
@@ -80,6 +86,17 @@ def _last_words(file: str) -> str:
         path.unlink()
         return written.partition("\n")[0].strip()
     return ""
+
+
+def _remove_empty_files() -> None:
+    """Those of killed processes, whose locks the system has dropped; one that is new may not be
+    locked yet, and one that this user may not open is another's."""
+    for file in Path(tempfile.gettempdir()).glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(OSError), file.open() as faults:
+            fcntl.flock(faults, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            known = file.stat()
+            if not known.st_size and time.time() - known.st_mtime > NEW:
+                file.unlink()
 
 
 @contextmanager

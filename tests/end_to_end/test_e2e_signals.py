@@ -2,7 +2,7 @@
 
 A chain is one run that is started again and again and is sent a signal each time, until it is let
 through; then it comes to what an undisturbed run comes to. Early moments are so many seconds after
-the start, later ones so many asks after those of the run before, or the last commit.
+the start, later ones so many asks after those of the run before, or with the first score.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import psutil
 import pytest
@@ -38,29 +38,29 @@ EARLY = (0.1, 0.2, 0.4, 0.8)
 
 @dataclass(frozen=True)
 class Moment:
-    """When a signal is sent: after so many seconds, of further asks, or after the last commit."""
+    """When a signal is sent: after so many seconds or asks, or when a score is there."""
 
     number: signal.Signals
     seconds: float = 0
     asks: int = 0
-    is_last: bool = False
+    is_reporting: bool = False
 
     def __str__(self) -> str:
         asks = f" and {self.asks} asks" if self.asks else ""
-        last = " after the last commit" if self.is_last else ""
-        return f"{self.number.name} {self.seconds:.2f} s{asks}{last}"
+        reporting = " and a score" if self.is_reporting else ""
+        return f"{self.number.name} after {self.seconds:.2f} s{asks}{reporting}"
 
 
 def drawn(seed: str, until: float, others: int) -> list[Moment]:
-    """Twenty: the early ones, some before the first ask, while asking, and after the last commit."""
+    """Twenty: the early ones, some before the first ask, while asking, while reporting."""
     draw = random.Random(seed)
     started = [draw.uniform(EARLY[-1], until) for _ in range(others)]
     moments = [Moment(signal.SIGINT, seconds) for seconds in (*EARLY, *started)]
     moments += [Moment(signal.SIGINT, asks=draw.randrange(1, 40)) for _ in range(13 - others)]
-    moments += [Moment(signal.SIGINT, draw.uniform(0, 0.5), is_last=True) for _ in range(3)]
+    moments += [Moment(signal.SIGINT, draw.uniform(0, 0.3), is_reporting=True) for _ in range(3)]
     numbers = [draw.choice(list(WORDS)) for _ in moments]
     return [
-        Moment(number, one.seconds, one.asks, one.is_last)
+        Moment(number, one.seconds, one.asks, one.is_reporting)
         for number, one in zip(numbers, moments, strict=True)
     ]
 
@@ -111,6 +111,7 @@ class Chain:
         command = [sys.executable, str(SCRIPT), "config.json", str(self._log), str(PAUSE)]
         stderr = self._folder / "stderr"
         self._asks = len(self._e2e.asks(self._log))
+        shutil.rmtree(self.out / "scores", ignore_errors=True)
         environment = os.environ | {MARK: self._mark}
         if self.config["workers"]["executor"] == "local":  # a path of Ray's sockets must be short
             environment["TMPDIR"] = str(self._folder)
@@ -126,9 +127,8 @@ class Chain:
         if moment.asks:
             wanted = self._asks + moment.asks
             wait_until(lambda: len(self._e2e.asks(self._log)) >= wanted, process)
-        if moment.is_last:
-            commits, shards = self.out / "commits/judge", CASES // 32
-            wait_until(lambda: len(list(commits.glob("[!.]*.json"))) == shards, process)
+        if moment.is_reporting:
+            wait_until(lambda: any((self.out / "scores").glob("[!.]*")), process)
         time.sleep(moment.seconds)
         assert process.poll() is None, "the run ended before its moment"
 
@@ -171,7 +171,7 @@ FEW = {
         Moment(signal.SIGINT, 0.1),
         Moment(signal.SIGTERM, 0.4),
         Moment(signal.SIGINT, asks=20),
-        Moment(signal.SIGTERM, is_last=True),
+        Moment(signal.SIGTERM, is_reporting=True),
     ],
     "ray": [Moment(signal.SIGTERM, 1.5), Moment(signal.SIGINT, asks=20)],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
@@ -439,6 +440,25 @@ def test_a_process_that_was_killed_accuses_no_case(tmp_path: Path) -> None:
     outcome = evaljudge.run(given, engines=ScriptedEngines())
     assert outcome.coverage == 1
     assert notes(tmp_path / "out") == []
+
+
+def test_the_empty_file_of_a_killed_process_is_removed_by_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    kills = Engines(answers=lambda prompt: os.kill(os.getpid(), signal.SIGKILL))
+    in_a_process(lambda: evaljudge.run(config(tmp_path, "killed"), engines=kills))
+    [left] = (tmp_path / "temporary").iterdir()
+    locked, written, new = (left.with_name(f"evaljudge-{n}.crash") for n in range(3))
+    for file, text in ((locked, ""), (written, "Fatal Python error"), (new, "")):
+        file.write_text(text)
+    for file in (left, locked, written):
+        os.utime(file, (0, 0))
+    with locked.open() as used:
+        fcntl.flock(used, fcntl.LOCK_EX)
+        evaljudge.run(config(tmp_path, "another"), engines=ScriptedEngines())
+    assert set((tmp_path / "temporary").iterdir()) == {locked, written, new}
 
 
 def test_where_memory_ran_out_since_it_counts_as_a_crash(

@@ -1,0 +1,131 @@
+"""The process that watches ends the one that works, whatever that one does, and all below it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.service
+SCRIPT = """
+import ctypes, os, subprocess, sys, time
+from evaljudge.commands import supervised
+supervised.GRACE, supervised.ASK_AGAIN, supervised.LEAVING = {grace}, 0.2, 0.1
+
+def work():
+    {work}
+
+def begun():
+    print("begun", flush=True)
+
+supervised.supervised(work)
+"""
+DEAF = "begun(); ctypes.PyDLL(None).sleep(600)"
+"""Python runs no handler meanwhile, nor another thread."""
+LOSING = """
+    try:
+        begun(); time.sleep(600)
+    except BaseException:
+        print("lost", flush=True)
+    time.sleep(600)
+"""
+WAITING = "begun(); time.sleep(600)"
+DETACHED = "subprocess.run('setsid sleep 600 & echo $!', shell=True)"
+"""Its parent is gone, and it has a session of its own."""
+
+
+@contextmanager
+def started(work: str, grace: float = 1.0) -> Iterator[subprocess.Popen[str]]:
+    """A command whose work has begun."""
+    script = SCRIPT.format(work=work, grace=grace)
+    command = [sys.executable, "-c", script]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout
+        if "begun" in work:
+            assert process.stdout.readline() == "begun\n"
+        yield process
+        process.kill()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    return process.wait(20), process.communicate()[1]
+
+
+@pytest.mark.parametrize("work", [DEAF, LOSING, WAITING])
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_ends_any_work(work: str, number: signal.Signals, code: int, said: str) -> None:
+    with started(work) as process:
+        process.send_signal(number)
+        assert ended(process) == (code, f"evaljudge: {said}\n")
+
+
+def test_a_second_signal_ends_it_at_once() -> None:
+    with started(DEAF, grace=600) as process:
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)  # else the system makes one signal of the two
+        process.send_signal(signal.SIGTERM)
+        assert ended(process) == (143, "evaljudge: terminated\n")
+
+
+def test_what_a_rerun_resumes_is_said_in_the_same_line() -> None:
+    resuming = (
+        "from evaljudge.errors import Ended\n"
+        "    try: begun(); time.sleep(600)\n"
+        "    except Ended as end: end.resumes = True; raise"
+    )
+    with started(resuming) as process:
+        process.send_signal(signal.SIGINT)
+        kept = "what was committed is kept, run it again to resume"
+        assert ended(process) == (130, f"evaljudge: interrupted; {kept}\n")
+
+
+@pytest.mark.parametrize(("after", "code"), [("", 0), ("; time.sleep(600)", 143)])
+def test_no_process_below_it_is_left(after: str, code: int) -> None:
+    with started(f"begun(); {DETACHED}{after}") as process:
+        assert process.stdout
+        orphan = int(process.stdout.readline())
+        if code:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == code
+        assert not psutil.pid_exists(orphan)
+
+
+def test_its_exit_code_is_that_of_the_work() -> None:
+    with started("sys.exit('wrong')") as process:
+        assert ended(process) == (1, "wrong\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "said"),
+    [(signal.SIGKILL, 137, "killed by SIGKILL"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_to_the_work_alone_is_said_too(
+    number: signal.Signals, code: int, said: str
+) -> None:
+    with started(WAITING) as process:
+        psutil.Process(process.pid).children()[0].send_signal(number)
+        assert ended(process) == (code, f"evaljudge: {said}\n")
+
+
+def test_the_work_does_not_outlive_the_process_that_watches() -> None:
+    with started(DEAF) as process:
+        [work] = psutil.Process(process.pid).children()
+        process.kill()
+        wait_until(lambda: not work.is_running() or work.status() == psutil.STATUS_ZOMBIE)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
