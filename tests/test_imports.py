@@ -225,3 +225,11 @@ print('loaded:', sorted(loaded & {set(HEAVY)!r}))
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("loaded: []\n")
+
+
+@pytest.mark.service
+def test_the_entry_point_needs_no_package_but_ours() -> None:
+    """So it begins quickly: before that, Python itself answers a signal."""
+    script = f"import sys; sys.path.append({str(PACKAGE.parent)!r}); import evaljudge.__main__"
+    without_packages = ["-I", "-S"]
+    subprocess.run([sys.executable, *without_packages, "-c", script], check=True)

@@ -20,6 +20,8 @@ from typing import Any
 import psutil
 import pytest
 
+from evaljudge.storage import Output
+
 pytestmark = pytest.mark.ray
 
 NONE = {"neighbours": 0, "exchanged": 0}
@@ -80,6 +82,20 @@ class Run:
         """Those that committed something."""
         commits = self._bucket.keys("out/commits/")
         return {json.loads(self._bucket.read(key))["worker"] for key in commits}
+
+    def is_idle(self, node: str) -> bool:
+        """No shard is noted as this node's, and is not so a little later."""
+        if any(self._begun_by(node)):
+            return False
+        time.sleep(3)
+        return not any(self._begun_by(node))
+
+    def _begun_by(self, node: str) -> Iterator[str]:
+        output, start = Output(f"{self._bucket.uri}/out"), "out/attempts/"
+        for key in self._bucket.keys(start):
+            name = key.removeprefix(start).removesuffix(".json")
+            if output.attempt(name).get("node") == node:
+                yield name
 
     def whole(self) -> Row:
         """Its tables; of its files, those of a finished run and no other are there."""
@@ -255,3 +271,36 @@ def test_what_a_lost_node_had_is_done_elsewhere(
     prompts = [ask.prompt for ask in e2e.asks(run.log)]
     assert len(prompts) > len(set(prompts)), "nothing was lost"
     assert run.whole() == undisturbed
+
+
+@pytest.mark.long
+def test_a_node_that_is_to_go_ends_its_shards_and_begins_no_other(
+    cluster: Any,
+    begin: Callable[[str, float, Row], Run],
+    undisturbed: Row,
+    e2e: SimpleNamespace,
+) -> None:
+    """As Kubernetes and a cloud announce it: `ray start --block` and `ray drain-node` drain it."""
+    run = begin(cluster.address, 2, {"min": 1, "max": 2, "cpus": 1})
+    run.command.start()
+    run.wait_for(lambda: len(run.workers) == 1, "a worker on the head")
+    leaving = cluster.add_node(num_cpus=1)
+    run.wait_for(lambda: len(run.workers) == 2, "a worker on the node that joined")
+
+    drain(cluster.address, leaving.node_id)
+    run.wait_for(lambda: run.is_idle(leaving.node_id), "the end of the shards in hand")
+    kill_raylet(leaving)
+    run.command.end()
+
+    prompts = [ask.prompt for ask in e2e.asks(run.log)]
+    assert len(prompts) == len(set(prompts)), "something was lost"
+    assert run.whole() == undisturbed
+
+
+def drain(address: str, node: str, seconds: float = 110) -> None:
+    from ray._raylet import GcsClient
+    from ray.core.generated.autoscaler_pb2 import DrainNodeReason
+
+    reason = DrainNodeReason.Value("DRAIN_NODE_REASON_PREEMPTION")
+    until = int((time.time() + seconds) * 1000)
+    assert GcsClient(address=address).drain_node(node, reason, "the node is to go", until)[0]

@@ -32,7 +32,7 @@ SCRIPT = Path(__file__).parent / "supervised_run.py"
 MARK = "EVALJUDGE_TEST_OF_SIGNALS"
 """A variable of the environment, which a process hands down to all that it starts."""
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
-CASES, PAUSE, MOST_SECONDS, PATIENCE = 96, 0.2, 10, 90
+CASES, PAUSE, MOST_SECONDS, A_MINUTE, PATIENCE = 96, 0.2, 10, 60, 90
 EARLY = (0.1, 0.2, 0.4, 0.8)
 
 
@@ -102,6 +102,20 @@ class Chain:
         hidden = [str(path) for path in self.out.rglob(".*")]
         assert hidden + list(self._folder.glob("*.crash")) == []
         return took
+
+    def kill_while_asking(self) -> float:
+        """Seconds from `kill -9` until no process is left."""
+        process, _ = self._start()
+        try:
+            self._wait_for(Moment(signal.SIGKILL, asks=20), process)
+            process.kill()
+            since = time.monotonic()
+            while self._left() and time.monotonic() - since < A_MINUTE:
+                time.sleep(0.1)
+            assert self._left() == []
+        finally:
+            self._kill_all_left()
+        return time.monotonic() - since
 
     def end(self) -> None:
         process, stderr = self._start()
@@ -202,3 +216,10 @@ def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(
 def test_twenty_moments(executor: str, until: float, tmp_path: Path, e2e: SimpleNamespace) -> None:
     chain = Chain(tmp_path, executor, e2e)
     run_chain(drawn(executor, until, others=6), chain, e2e, tmp_path / "whole")
+
+
+@pytest.mark.ray
+@pytest.mark.long
+def test_after_kill_9_its_ray_ends_within_a_minute(tmp_path: Path, e2e: SimpleNamespace) -> None:
+    chain = Chain(tmp_path, "ray", e2e)
+    print(f"nothing left after {chain.kill_while_asking():.1f} s")

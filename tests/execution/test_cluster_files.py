@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,13 @@ import ray
 import yaml
 from ray.autoscaler._private.commands import _bootstrap_config
 from ray.autoscaler._private.util import prepare_config, validate_config
+from ray.scripts.scripts import cli as ray_commands
 
 from evaljudge.config import load_config
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"
+SPOT_NOTICE = "jobs/spot_notice.sh"
 RAYJOB = CONFIGS / "rayjob.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 RAY_PIN = next(p for p in PROJECT["dependencies"] if p.startswith("ray["))
@@ -184,6 +188,39 @@ def test_only_workers_have_gpus_and_their_number_follows_the_work(job: dict[str,
         assert ("nvidia.com/gpu" in container(pod)["resources"]["limits"]) == (name == "gpu")
     [group] = cluster["workerGroupSpecs"]
     assert group["minReplicas"] == 0 < group["maxReplicas"]
+
+
+def test_a_pod_that_is_to_go_has_time_for_its_shards(job: dict[str, Any]) -> None:
+    worker = pods(job)["gpu"]
+    seconds = int(environment(worker)["RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S"])
+    assert 30 < seconds < worker["terminationGracePeriodSeconds"]
+    assert environment(worker).items() > environment(pods(job)["head"]).items()
+
+
+def test_a_spot_machine_is_drained_at_its_notice(cluster: dict[str, Any], tmp_path: Path) -> None:
+    """The notice comes at the second look; the commands that the script calls are stand-ins."""
+    stand_ins = {
+        "sleep": "echo looked >> log",
+        "curl": """case "$*" in
+  *api/token*) echo the-token;;
+  *the-token*spot/instance-action*) test $(wc -l < log) -eq 2;;
+  *) exit 1;;
+esac""",
+        "ray": 'echo "ray $*" >> log',
+    }
+    for name, does in stand_ins.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    assert any(f"~/evaljudge/{SPOT_NOTICE}" in c for c in cluster["worker_start_ray_commands"])
+    assert cluster["file_mounts"][f"~/evaljudge/{SPOT_NOTICE}"] == SPOT_NOTICE
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["sh", ROOT / SPOT_NOTICE], cwd=tmp_path, env={"PATH": path}, timeout=30, check=True
+    )
+    *looks, drained = (tmp_path / "log").read_text().splitlines()
+    assert looks == ["looked"] * 2
+    _, command, *options = shlex.split(drained)
+    ray_commands.commands[command].make_context(command, options)  # it takes the options
 
 
 def test_pods_may_do_little_and_hold_no_key(manifests: dict[str, Any], job: dict[str, Any]) -> None:
