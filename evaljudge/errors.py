@@ -43,10 +43,8 @@ class EngineDead(Exception):
 
 
 class Ended(SystemExit):
-    """A signal ends this process now, and with it its engine and its part in Ray."""
-
-    resumes = False
-    """Whether the same command, run again, goes on with what was committed."""
+    """A signal ends this process now, and with it its engine. Ray's core may make another
+    SystemExit of it."""
 
 
 def first_words(error: Exception) -> str:

@@ -159,7 +159,7 @@ def test_a_signal_s_end_says_whether_anything_is_kept(
 
     with pytest.raises(Ended) as end:
         evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
-    assert end.value.resumes == resumes
+    assert bool(getattr(end.value, "__notes__", [])) == resumes
 
 
 def _changed_sources(config: dict[str, Any]) -> dict[str, Any]:

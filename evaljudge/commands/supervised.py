@@ -70,8 +70,8 @@ def _do(work: Callable[[], object]) -> None:
         work()
     except BaseException as error:
         if ending.has_begun:
-            resumes = isinstance(error, Ended) and error.resumes
-            os._exit(RESUMES if resumes else 128 + signal.SIGTERM)
+            kept = getattr(error, "__notes__", ())  # notes that something is kept
+            os._exit(RESUMES if kept else 128 + signal.SIGTERM)
         raise
 
 

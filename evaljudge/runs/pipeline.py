@@ -32,7 +32,7 @@ from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
-from evaljudge.errors import ClaimLost, Crashed, Damaged, Ended, GivenUp, StorageLost, UserError
+from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugin
 from evaljudge.judges.collector import Found, all_judges
@@ -195,8 +195,9 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
     output = Output(job.config.out)
     try:
         yield
-    except Ended as end:
-        end.resumes = not output.is_untouched
+    except SystemExit as end:
+        if not output.is_untouched:
+            end.add_note("what was committed is kept, run it again to resume")
         raise
     except (StorageLost, ClaimLost, Crashed):  # out of reach, another job's, or with its own advice
         raise

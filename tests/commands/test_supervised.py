@@ -79,9 +79,8 @@ def test_a_second_signal_ends_it_at_once() -> None:
 
 def test_what_a_rerun_resumes_is_said_in_the_same_line() -> None:
     resuming = (
-        "from evaljudge.errors import Ended\n"
-        "    try: begun(); time.sleep(600)\n"
-        "    except Ended as end: end.resumes = True; raise"
+        "try: begun(); time.sleep(600)\n"
+        "    except SystemExit as end: end.add_note('something is kept'); raise"
     )
     with started(resuming) as process:
         process.send_signal(signal.SIGINT)

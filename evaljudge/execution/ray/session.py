@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import Ended, GivenUp, UserError
+from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution.ray.nodes import ray_cluster
 from evaljudge.execution.ray.placement import Placement, place
 
@@ -63,7 +63,7 @@ def ray_session(workers: WorkersConfig) -> Iterator[None]:
         _connect(workers)
     try:
         yield
-    except Ended:  # with this process a Ray of ours ends, and on a cluster all that we began there
+    except SystemExit:  # with this process ends a Ray of ours, and all that it began on a cluster
         ours = False
         raise
     finally:
