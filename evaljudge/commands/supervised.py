@@ -29,7 +29,7 @@ from evaljudge.errors import Ended
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a command in order; the exit code is 128 more than the signal, as in a shell."""
 WATCHED = {*ENDING, signal.SIGCHLD}
-GRACE, ASK_AGAIN = 6.0, 2.0
+GRACE, ASK_AGAIN = 6.0, 4.0
 """Seconds in which the work may end by itself after a signal; and after which it is asked again,
 since a library may have lost the exception, or may hold it up."""
 LEAVING, REAPING = 0.5, 2.0
