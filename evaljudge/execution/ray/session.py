@@ -149,17 +149,21 @@ def _init(**options: Any) -> None:
     import ray
 
     sys.stderr.flush()
-    kept = os.dup(2)
+    kept, is_ending = os.dup(2), False
     with tempfile.TemporaryFile() as noted:
         os.dup2(noted.fileno(), 2)
         try:
             ray.init(logging_level=logging.ERROR, log_to_driver=False, **options)
-        except BaseException:
+        except SystemExit:  # the process ends, and what Ray notes of that is not for the user
+            is_ending = True
+            raise
+        except Exception:
             noted.seek(0)
             os.write(kept, noted.read())
             raise
         finally:
-            os.dup2(kept, 2)
+            if not is_ending:
+                os.dup2(kept, 2)
             os.close(kept)
 
 
