@@ -1,10 +1,15 @@
-"""The user's mistakes, what had to be given up, and advice on a misspelt name."""
+"""The user's mistakes, what had to be given up, ends by a signal, advice on a misspelt name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from signal import SIGTERM
+from threading import Event
+
+finishing = Event()
+"""Set when a signal has asked this process to end after the shards in hand."""
 
 
 class UserError(Exception):
@@ -40,6 +45,10 @@ class Crashed(GivenUp):
 
 class EngineDead(Exception):
     """The engine itself failed, not a reply: another must do its cases."""
+
+
+TERMINATED = 128 + SIGTERM
+"""The exit code, as in a shell."""
 
 
 class Ended(SystemExit):

@@ -5,10 +5,11 @@
 A signal may come while C++ code runs, or while a library replaces our handlers, and then nothing in
 that process can be relied on. So the process that was started does no work. It waits for signals
 and for the end of its child. At SIGINT or SIGTERM it says one line and asks the child to end; what
-is left after GRACE seconds is killed, and a second signal kills at once. Orphans below it become
-its children (a "subreaper" of Linux), so it finds every process of the run, those of a Ray that the
-run started too. If it is itself killed with -9, Linux kills the child, and Ray's processes end
-when they miss their parents.
+is left after GRACE seconds is killed, and a second signal kills at once. Where the environment
+gives EVALJUDGE_FINISH_SECONDS, SIGTERM leaves a run so long for the shards in hand, before it ends
+it in the same way. Orphans below it become its children (a "subreaper" of Linux), so it finds every
+process of the run, those of a Ray that the run started too. If it is itself killed with -9, Linux
+kills the child, and Ray's processes end when they miss their parents.
 
 This module imports little: until it has begun, a signal is answered by Python.
 """
@@ -24,7 +25,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from math import inf
 
-from evaljudge.errors import Ended
+from evaljudge.errors import Ended, finishing
 
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a command in order; the exit code is 128 more than the signal, as in a shell."""
@@ -32,10 +33,12 @@ WATCHED = {*ENDING, signal.SIGCHLD}
 GRACE, ASK_AGAIN = 6.0, 4.0
 """Seconds in which the work may end by itself after a signal; and after which it is asked again,
 since a library may have lost the exception, or may hold it up."""
+FINISH_SECONDS = "EVALJUDGE_FINISH_SECONDS"
 LEAVING, REAPING = 0.5, 2.0
 """Seconds that the processes below the work have to leave after it; and to be gone when killed."""
 RESUMES = 75
 """The exit code by which the work says that a signal ended it, and that a rerun resumes it."""
+A_DAY = 86400.0
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SHOWN_CURSOR = "\n\x1b[?25h"
 """Ends the line of a progress bar, which had hidden the cursor."""
@@ -63,16 +66,27 @@ def _prctl(option: int, value: int) -> None:
 def _do(work: Callable[[], object]) -> None:
     """What a signal ends leaves at once: libraries' handlers at exit may wait for anything."""
     ending = _Ending()
-    for number in ENDING:
-        signal.signal(number, ending)
+    signal.signal(signal.SIGINT, ending)
+    signal.signal(signal.SIGTERM, _finish if finish_seconds() else ending)
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)  # Ray's jobs begin with SIGINT blocked
         work()
     except BaseException as error:
-        if ending.has_begun:
+        if ending.has_begun or isinstance(error, Ended):
             kept = getattr(error, "__notes__", ())  # notes that something is kept
             os._exit(RESUMES if kept else 128 + signal.SIGTERM)
         raise
+
+
+def finish_seconds() -> float:
+    """What is no number is none: an end by a signal is no time to refuse it."""
+    with suppress(ValueError):
+        return max(0.0, float(os.environ.get(FINISH_SECONDS, 0)))
+    return 0.0
+
+
+def _finish(number: int, _: object) -> None:
+    finishing.set()
 
 
 class _Ending:
@@ -101,15 +115,18 @@ class _Watch:
         self._child = child
         self._status: int | None = None
         self._signal: int | None = None
-        self._kill_at = inf
+        self._said_all = False
+        self._ask_at = self._kill_at = inf
 
     def exit_code(self) -> int:
-        while self._status is None and (left := self._kill_at - time.monotonic()) > 0:
-            found = signal.sigtimedwait(WATCHED, min(left, ASK_AGAIN))
+        while self._status is None and (now := time.monotonic()) < self._kill_at:
+            if now >= self._ask_at:
+                os.kill(self._child, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
+                self._ask_at = now + ASK_AGAIN
+            left = min(self._ask_at, self._kill_at) - now
+            found = signal.sigtimedwait(WATCHED, min(left, A_DAY))
             if found and found.si_signo in ENDING:
                 self._hear(found.si_signo)
-            if self._signal is not None and (found is None or found.si_signo in ENDING):
-                os.kill(self._child, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
             self._any_is_left()
         self._end_all(LEAVING if self._status is not None else 0)
         return self._said_code()
@@ -118,8 +135,12 @@ class _Watch:
         if self._signal is not None:
             self._kill_at = 0
             return
-        self._kill_at = time.monotonic() + GRACE
-        self._begin_line(number)
+        seconds = finish_seconds() if number == signal.SIGTERM else 0
+        self._begin_line(number, seconds)
+        if seconds:
+            os.kill(self._child, signal.SIGTERM)
+        self._ask_at = time.monotonic() + seconds
+        self._kill_at = self._ask_at + GRACE
 
     def _any_is_left(self) -> bool:
         """Whether any process is left below this one; those that ended are waited for."""
@@ -142,18 +163,21 @@ class _Watch:
         code = -signal.SIGKILL if self._status is None else os.waitstatus_to_exitcode(self._status)
         if self._signal is None and code in (RESUMES, 128 + signal.SIGTERM):
             self._begin_line(signal.SIGTERM)  # it came to the process that works alone
-        if self._signal is not None:
+        if self._signal is not None and not self._said_all:
             kept = "; what was committed is kept, run it again to resume"
             _say(f"{kept if code == RESUMES else ''}\n")
+        if self._signal is not None:
             return 128 + self._signal
         if code < 0:
             _say(f"evaljudge: killed by {signal.Signals(-code).name}\n")
         return code if code >= 0 else 128 - code
 
-    def _begin_line(self, number: int) -> None:
-        self._signal = number
+    def _begin_line(self, number: int, seconds: float = 0) -> None:
+        """The line is whole where the work goes on for some seconds: it may say something, too."""
+        self._signal, self._said_all = number, bool(seconds)
         start = SHOWN_CURSOR if os.isatty(2) else ""
-        _say(f"{start}evaljudge: {ENDING[signal.Signals(number)]}")
+        rest = f"; {seconds:g} s are left for the shards in hand, run it again to resume\n"
+        _say(f"{start}evaljudge: {ENDING[signal.Signals(number)]}{rest if seconds else ''}")
 
 
 def _say(text: str) -> None:

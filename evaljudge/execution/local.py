@@ -20,7 +20,16 @@ from typing import Any, TypeVar
 
 from evaljudge.engines import ModelSource
 from evaljudge.engines.opening import CUDA_BUILD, installed_build
-from evaljudge.errors import Crashed, Ended, EngineDead, GivenUp, UserError, first_words
+from evaljudge.errors import (
+    TERMINATED,
+    Crashed,
+    Ended,
+    EngineDead,
+    GivenUp,
+    UserError,
+    finishing,
+    first_words,
+)
 from evaljudge.execution import Watch
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.crashes import noting_crashes
@@ -79,6 +88,8 @@ class _Asking:
         """Engines are opened outside the loop, where an interrupt finds them."""
         dead: EngineDead | None = None
         while self._left:
+            if finishing.is_set():
+                raise Ended(TERMINATED)
             with _crashed_after(dead):
                 work = _open(self._assignment, self._deaths_within)
             try:
@@ -91,7 +102,7 @@ class _Asking:
                 raise
             with _crashed_after(dead):
                 work.close()
-            if dead and self._left:
+            if dead and self._left and not finishing.is_set():
                 said = f"the engine died and is loaded again: {dead}"
                 print(said, file=sys.stderr, flush=True)
 
@@ -100,7 +111,7 @@ class _Asking:
         waiting, dead = iter(list(self._left.values())), list[EngineDead]()
 
         async def take_turns() -> None:
-            while not dead and (order := next(waiting, None)):
+            while not (dead or finishing.is_set()) and (order := next(waiting, None)):
                 try:
                     receipts = await work.do(order)
                 except EngineDead as error:

@@ -77,6 +77,33 @@ def test_a_second_signal_ends_it_at_once() -> None:
         assert ended(process) == (143, "evaljudge: terminated\n")
 
 
+FINISHING = """
+    from evaljudge.errors import finishing
+    begun()
+    finishing.wait(600)
+"""
+
+
+@pytest.mark.parametrize(("work", "least"), [(FINISHING, 0), (WAITING, 0.5)])
+def test_sigterm_leaves_a_run_the_seconds_that_the_environment_gives(
+    work: str, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALJUDGE_FINISH_SECONDS", "0.5")
+    rest = "0.5 s are left for the shards in hand, run it again to resume"
+    with started(work) as process:
+        since = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert ended(process) == (143, f"evaljudge: terminated; {rest}\n")
+        assert least < time.monotonic() - since
+
+
+def test_sigint_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALJUDGE_FINISH_SECONDS", "600")
+    with started(WAITING) as process:
+        process.send_signal(signal.SIGINT)
+        assert ended(process) == (130, "evaljudge: interrupted\n")
+
+
 def test_what_a_rerun_resumes_is_said_in_the_same_line() -> None:
     resuming = (
         "try: begun(); time.sleep(600)\n"

@@ -16,11 +16,11 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import psutil
 import pytest
@@ -103,6 +103,14 @@ class Chain:
         assert hidden + list(self._folder.glob("*.crash")) == []
         return took
 
+    def finish_by(self, moment: Moment) -> None:
+        """With time for the shards in hand."""
+        process, stderr = self._start({"EVALJUDGE_FINISH_SECONDS": str(PATIENCE)})
+        self._wait_for(moment, process)
+        process.send_signal(moment.number)
+        assert process.wait(PATIENCE) == 143, stderr.read_text()
+        assert self._left() == []
+
     def kill_while_asking(self) -> float:
         """Seconds from `kill -9` until no process is left."""
         process, _ = self._start()
@@ -121,12 +129,14 @@ class Chain:
         process, stderr = self._start()
         assert process.wait(PATIENCE) == 0, stderr.read_text()
 
-    def _start(self) -> tuple[subprocess.Popen[bytes], Path]:
+    def _start(
+        self, more: Mapping[str, str] = MappingProxyType({})
+    ) -> tuple[subprocess.Popen[bytes], Path]:
         command = [sys.executable, str(SCRIPT), "config.json", str(self._log), str(PAUSE)]
         stderr = self._folder / "stderr"
         self._asks = len(self._e2e.asks(self._log))
         shutil.rmtree(self.out / "scores", ignore_errors=True)
-        environment = os.environ | {MARK: self._mark}
+        environment = os.environ | {MARK: self._mark} | more
         if self.config["workers"]["executor"] == "local":  # a path of Ray's sockets must be short
             environment["TMPDIR"] = str(self._folder)
         with stderr.open("wb") as said:
@@ -203,6 +213,25 @@ def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(
 ) -> None:
     chain = Chain(tmp_path, executor, e2e)
     run_chain(FEW[executor], chain, e2e, tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    "executor",
+    [
+        pytest.param("local", marks=pytest.mark.service),
+        pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long]),
+    ],
+)
+def test_a_run_that_is_given_time_ends_after_the_shards_in_hand(
+    executor: str, tmp_path: Path, e2e: SimpleNamespace
+) -> None:
+    chain = Chain(tmp_path, executor, e2e)
+    chain.finish_by(Moment(signal.SIGTERM, asks=20))
+    judged = len(list(chain.out.glob("commits/judge/[!.]*")))
+    chain.end()
+    assert 0 < judged < len(list(chain.out.glob("commits/judge/*")))
+    prompts = [ask.prompt for ask in e2e.asks(tmp_path / "asks")]
+    assert len(prompts) == len(set(prompts)), "something was asked again"
 
 
 @pytest.mark.long

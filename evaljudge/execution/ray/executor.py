@@ -13,11 +13,12 @@ import logging
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, contextmanager
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from evaljudge.config import WorkersConfig
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
 from evaljudge.execution import Receipt, Watch
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order, write_order
@@ -29,7 +30,7 @@ from evaljudge.execution.ray.session import (
     placement,
     ray_session,
 )
-from evaljudge.execution.ray.worker import AT_ONCE, Measurer, Worker, ended
+from evaljudge.execution.ray.worker import AT_ONCE, FINISHING, UNBEGUN, Measurer, Worker, ended
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard
 
@@ -69,7 +70,10 @@ class RayExecutor:
             rows = [write_order(order) for order in orders]
             known = (assignment, taking.gpus)
             done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
-            _watch_all(done, watch)
+            with _finishing_noted(assignment):
+                _watch_all(done, watch)
+            if finishing.is_set():
+                raise Ended(TERMINATED)
 
     def measure(
         self, measuring: Measuring, lacking: Mapping[Shard, Sequence[str]], watch: Watch
@@ -153,6 +157,8 @@ def _watch_all(receipts: Receipts, watch: Watch) -> None:
     ending: UserError | GivenUp | None = None
     with closing(receipts):
         for receipt in receipts:
+            if UNBEGUN in receipt:
+                continue
             error = ended(receipt)
             if error is None:
                 watch(receipt)
@@ -162,6 +168,24 @@ def _watch_all(receipts: Receipts, watch: Watch) -> None:
                 raise ending
     if ending:
         raise ending
+
+
+@contextmanager
+def _finishing_noted(assignment: Assignment) -> Iterator[None]:
+    """Where this process is to end after the shards in hand, the workers find a note of it."""
+    output, over = assignment.open_output(), Event()
+
+    def look() -> None:
+        while not over.wait(1):
+            if finishing.is_set():
+                output.note_attempt(FINISHING, {"session": assignment.session})
+                return
+
+    Thread(target=look, name="finishing", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _quiet_ray_data() -> None:

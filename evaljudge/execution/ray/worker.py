@@ -3,11 +3,13 @@
     {"order": '{"shard": {"number": 3, …}, …}'} -> {"receipt": '{"shard": 3, …}'}
     {"order": '[[3, 32, 96], ["rouge1"]]'} -> {"receipt": '{"stage": "measure", …}'}
 
-What ends the run instead is a receipt too: `refused` (the user can correct it) or `given up`.
+What ends the run instead is a receipt too: `refused` (the user can correct it) or `given up`. Where
+the driver ends after the shards in hand, the receipt of any other says `not begun`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -22,6 +24,9 @@ from evaljudge.storage import Shard
 
 DEAD_ENGINE = 70
 REFUSED, GIVEN_UP, AT_ONCE, DAMAGED = "refused", "given up", "at once", "damaged"
+UNBEGUN = "not begun"
+FINISHING = "finishing"
+"""The note by which the driver says that no other shard is to be begun."""
 
 
 class Worker:
@@ -29,6 +34,7 @@ class Worker:
 
     def __init__(self, assignment: Assignment, gpus: float) -> None:
         self._ending: dict[str, Any] = {}
+        self._output, self._session = assignment.open_output(), assignment.session
         try:
             self._work = _begin(assignment, gpus)
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
@@ -39,6 +45,9 @@ class Worker:
             return {"receipt": [json.dumps(self._ending)]}
         receipts: list[dict[str, Any]] = []
         for order in map(read_order, batch["order"]):
+            if await asyncio.to_thread(self._is_finishing):
+                receipts.append({UNBEGUN: True})
+                continue
             try:
                 receipts += await self._work.do(order)
             except EngineDead as error:  # Ray replaces this worker, which has no engine any more
@@ -47,6 +56,9 @@ class Worker:
             except (UserError, GivenUp) as error:
                 receipts.append(_ending(error) | {AT_ONCE: True})
         return {"receipt": [json.dumps(receipt) for receipt in receipts]}
+
+    def _is_finishing(self) -> bool:
+        return bool(self._output.attempt(FINISHING).get("session") == self._session)
 
 
 class Measurer:
