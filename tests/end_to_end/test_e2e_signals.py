@@ -16,11 +16,11 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -105,7 +105,7 @@ class Chain:
 
     def finish_by(self, moment: Moment) -> None:
         """With time for the shards in hand."""
-        process, stderr = self._start({"EVALJUDGE_FINISH_SECONDS": str(PATIENCE)})
+        process, stderr = self._start(EVALJUDGE_FINISH_SECONDS=str(PATIENCE))
         self._wait_for(moment, process)
         process.send_signal(moment.number)
         assert process.wait(PATIENCE) == 143, stderr.read_text()
@@ -129,9 +129,7 @@ class Chain:
         process, stderr = self._start()
         assert process.wait(PATIENCE) == 0, stderr.read_text()
 
-    def _start(
-        self, more: Mapping[str, str] = MappingProxyType({})
-    ) -> tuple[subprocess.Popen[bytes], Path]:
+    def _start(self, **more: str) -> tuple[subprocess.Popen[bytes], Path]:
         command = [sys.executable, str(SCRIPT), "config.json", str(self._log), str(PAUSE)]
         stderr = self._folder / "stderr"
         self._asks = len(self._e2e.asks(self._log))
