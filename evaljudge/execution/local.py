@@ -72,6 +72,8 @@ class LocalExecutor:
         with noting_crashes(Output(measuring.out)) as session:
             work = MeasuringWork(replace(measuring, session=session), _worker_name())
             for shard, names in lacking.items():
+                if finishing.is_set():
+                    raise Ended(TERMINATED)
                 watch(work.measure(shard, names))
 
 

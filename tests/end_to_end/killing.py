@@ -55,9 +55,10 @@ class Command:
             doomed = workers()[:1]
         elif victim == "all":
             doomed += self._driver.children(recursive=True)
+        ending = [] if victim == "worker" else self._driver.children()  # Linux ends them with it
         for process in doomed:
             process.kill()
-        psutil.wait_procs(doomed, timeout=30)
+        psutil.wait_procs([*doomed, *ending], timeout=30)
         if victim != "worker":
             self.wait_until(lambda: not workers(), "the end of every engine")
 
