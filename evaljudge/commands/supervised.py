@@ -9,7 +9,8 @@ is left after GRACE seconds is killed, and a second signal kills at once. Where 
 gives EVALJUDGE_FINISH_SECONDS, SIGTERM leaves a run so long for the shards in hand, before it ends
 it in the same way. Orphans below it become its children (a "subreaper" of Linux), so it finds every
 process of the run, those of a Ray that the run started too. If it is itself killed with -9, Linux
-kills the child, and Ray's processes end when they miss their parents.
+kills the child, and a third process, which only waits for this, kills the others. It knows them by
+a variable of their environment. (Ray's agents would stay for more than a minute.)
 
 This module imports little: until it has begun, a signal is answered by Python.
 """
@@ -24,6 +25,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
+from typing import NoReturn
 
 from evaljudge.errors import Ended, finishing
 
@@ -33,6 +35,8 @@ WATCHED = {*ENDING, signal.SIGCHLD}
 GRACE, ASK_AGAIN = 6.0, 4.0
 """Seconds in which the work may end by itself after a signal; and after which it is asked again,
 since a library may have lost the exception, or may hold it up."""
+MARK = "EVALJUDGE_COMMAND"
+"""The variable by which the processes of one command are known: which command it is."""
 FINISH_SECONDS = "EVALJUDGE_FINISH_SECONDS"
 LEAVING, REAPING = 0.5, 2.0
 """Seconds that the processes below the work have to leave after it; and to be gone when killed."""
@@ -51,12 +55,32 @@ def supervised(work: Callable[[], object]) -> None:
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    watching = os.getpid()
+    watching, held = os.getpid(), os.pipe()
+    os.environ[MARK] = mark = f"{watching} {time.time()}"
+    guard = os.fork()
+    if not guard:
+        _guard(mark, held)
+    os.close(held[0])
     if child := os.fork():
-        sys.exit(_Watch(child).exit_code())
+        sys.exit(_Watch(child, guard).exit_code())
+    os.close(held[1])
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == watching:  # else it died before Linux knew
         _do(work)
+
+
+def _guard(mark: str, held: tuple[int, int]) -> NoReturn:
+    """In a session of its own, so that what kills the others by their group leaves it."""
+    os.setsid()
+    os.close(held[1])
+    os.read(held[0], 1)  # until the process that watches, which holds the other end, is gone
+    import psutil
+
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(MARK) == mark:
+                process.kill()
+    os._exit(0)
 
 
 def _prctl(option: int, value: int) -> None:
@@ -111,8 +135,8 @@ class _Ending:
 class _Watch:
     """Over the process that works, and all that are below it."""
 
-    def __init__(self, child: int) -> None:
-        self._child = child
+    def __init__(self, child: int, guard: int) -> None:
+        self._child, self._guard = child, guard
         self._status: int | None = None
         self._signal: int | None = None
         self._said_all = False
@@ -153,6 +177,7 @@ class _Watch:
 
     def _end_all(self, patience: float) -> None:
         """One that Linux itself holds (a disk that does not answer) is left after all."""
+        os.kill(self._guard, signal.SIGKILL)
         kill_at = time.monotonic() + patience
         while self._any_is_left() and time.monotonic() < kill_at + REAPING:
             if time.monotonic() >= kill_at:

@@ -139,15 +139,23 @@ def test_a_signal_to_the_work_alone_is_said_too(
     number: signal.Signals, code: int, said: str
 ) -> None:
     with started(WAITING) as process:
-        psutil.Process(process.pid).children()[0].send_signal(number)
+        _, work = psutil.Process(process.pid).children()  # the guard is the first
+        work.send_signal(number)
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
-def test_the_work_does_not_outlive_the_process_that_watches() -> None:
-    with started(DEAF) as process:
-        [work] = psutil.Process(process.pid).children()
+def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
+    with started(f"begun(); {DETACHED}; {DEAF}") as process:
+        below = psutil.Process(process.pid).children()
+        assert process.stdout
+        orphan = int(process.stdout.readline())
         process.kill()
-        wait_until(lambda: not work.is_running() or work.status() == psutil.STATUS_ZOMBIE)
+        wait_until(lambda: not psutil.pid_exists(orphan))
+        wait_until(lambda: not any(map(is_alive, below)))
+
+
+def is_alive(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
