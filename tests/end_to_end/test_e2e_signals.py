@@ -120,6 +120,7 @@ class Chain:
         try:
             self._wait_for(Moment(signal.SIGKILL, asks=20), process)
             process.kill()
+            process.wait()
             since = time.monotonic()
             while self._left() and time.monotonic() - since < A_MINUTE:
                 time.sleep(0.1)
