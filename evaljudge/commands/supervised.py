@@ -25,16 +25,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from math import inf
+from threading import Timer
 from typing import NoReturn
 
-from evaljudge.errors import Ended, finishing
+from evaljudge.errors import TERMINATED, Ended, finishing
 
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a command in order; the exit code is 128 more than the signal, as in a shell."""
 WATCHED = {*ENDING, signal.SIGCHLD}
-GRACE, ASK_AGAIN = 6.0, 4.0
-"""Seconds in which the work may end by itself after a signal; and after which it is asked again,
-since a library may have lost the exception, or may hold it up."""
+GRACE, LAST = 6.0, 4.0
+"""Seconds in which the work may end by itself after a signal; and after which a thread ends it, for
+a library may have lost the exception, or may hold it up."""
 MARK = "EVALJUDGE_COMMAND"
 """The variable by which the processes of one command are known: which command it is."""
 FINISH_SECONDS = "EVALJUDGE_FINISH_SECONDS"
@@ -98,7 +99,7 @@ def _do(work: Callable[[], object]) -> None:
     except BaseException as error:
         if ending.has_begun or isinstance(error, Ended):
             kept = getattr(error, "__notes__", ())  # notes that something is kept
-            os._exit(RESUMES if kept else 128 + signal.SIGTERM)
+            os._exit(RESUMES if kept else TERMINATED)
         raise
 
 
@@ -118,18 +119,23 @@ class _Ending:
     say. It is called twice at a Ctrl-C, by the terminal and by the watching process."""
 
     def __init__(self) -> None:
-        self._raised = -inf
-
-    @property
-    def has_begun(self) -> bool:
-        return self._raised > -inf
+        self.has_begun = False
 
     def __call__(self, number: int, _: object) -> None:
-        if time.monotonic() - self._raised < ASK_AGAIN / 2:
-            return
-        self._raised = time.monotonic()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        raise Ended(128 + number)
+        if not self.has_begun:
+            self.has_begun = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            thread = Timer(LAST, _leave)
+            thread.daemon = True
+            thread.start()
+            raise Ended(128 + number)
+
+
+def _leave() -> None:
+    """Releases the claim all the same, in a thread."""
+    claims = sys.modules.get("evaljudge.storage.claim")
+    had_any = claims is not None and claims.release_all()
+    os._exit(RESUMES if had_any else TERMINATED)
 
 
 class _Watch:
@@ -146,7 +152,7 @@ class _Watch:
         while self._status is None and (now := time.monotonic()) < self._kill_at:
             if now >= self._ask_at:
                 os.kill(self._child, signal.SIGINT)  # for SIGTERM Ray has a handler, which waits
-                self._ask_at = now + ASK_AGAIN
+                self._ask_at = inf
             left = min(self._ask_at, self._kill_at) - now
             found = signal.sigtimedwait(WATCHED, min(left, A_DAY))
             if found and found.si_signo in ENDING:
@@ -186,7 +192,7 @@ class _Watch:
 
     def _said_code(self) -> int:
         code = -signal.SIGKILL if self._status is None else os.waitstatus_to_exitcode(self._status)
-        if self._signal is None and code in (RESUMES, 128 + signal.SIGTERM):
+        if self._signal is None and code in (RESUMES, TERMINATED):
             self._begin_line(signal.SIGTERM)  # it came to the process that works alone
         if self._signal is not None and not self._said_all:
             kept = "; what was committed is kept, run it again to resume"

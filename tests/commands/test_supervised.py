@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.service
 SCRIPT = """
 import ctypes, os, subprocess, sys, time
 from evaljudge.commands import supervised
-supervised.GRACE, supervised.ASK_AGAIN, supervised.LEAVING = {grace}, 0.2, 0.1
+supervised.GRACE, supervised.LAST, supervised.LEAVING = {grace}, 0.2, 0.1
 
 def work():
     {work}
@@ -102,6 +103,20 @@ def test_sigint_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with started(WAITING) as process:
         process.send_signal(signal.SIGINT)
         assert ended(process) == (130, "evaljudge: interrupted\n")
+
+
+def test_a_claim_is_released_though_the_work_goes_on(tmp_path: Path) -> None:
+    claimed = f"""
+    from evaljudge.storage import claimed
+    with claimed({str(tmp_path / "out")!r}):
+        {LOSING.strip().replace(chr(10), chr(10) + "    ")}
+"""
+    with started(claimed) as process:
+        assert (tmp_path / "out/.claim").exists()
+        process.send_signal(signal.SIGTERM)
+        kept = "what was committed is kept, run it again to resume"
+        assert ended(process) == (143, f"evaljudge: terminated; {kept}\n")
+        assert not (tmp_path / "out").exists()
 
 
 def test_what_a_rerun_resumes_is_said_in_the_same_line() -> None:
