@@ -44,7 +44,7 @@ def noting_crashes(output: Output) -> Iterator[str]:
     """
     session = _session(output.attempt(NOTE))
     _remove_empty_files()
-    with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=SUFFIX) as faults:
+    with _file_for_faults() as faults:
         fcntl.flock(faults, fcntl.LOCK_EX)
         note: dict[str, Any] = {"session": session, "machine": this_machine()}
         note |= {"faults": faults.name, "out_of_memory": _out_of_memory()}
@@ -86,6 +86,16 @@ def _last_words(file: str) -> str:
         path.unlink()
         return written.partition("\n")[0].strip()
     return ""
+
+
+@contextmanager
+def _file_for_faults() -> Iterator[IO[str]]:
+    """Removed in the end; what cleans the system's folder of temporary files may be earlier."""
+    with tempfile.NamedTemporaryFile("w", prefix=PREFIX, suffix=SUFFIX, delete=False) as faults:
+        try:
+            yield faults
+        finally:
+            Path(faults.name).unlink(missing_ok=True)
 
 
 def _remove_empty_files() -> None:

@@ -461,6 +461,13 @@ def test_the_empty_file_of_a_killed_process_is_removed_by_the_next_run(
     assert set((tmp_path / "temporary").iterdir()) == {locked, written, new}
 
 
+def test_a_run_ends_well_where_its_file_for_faults_was_cleaned_away(tmp_path: Path) -> None:
+    output = Output(str(tmp_path))
+    with noting_crashes(output):
+        Path(output.attempt("process")["faults"]).unlink()
+    assert output.attempt("process") == {}
+
+
 def test_where_memory_ran_out_since_it_counts_as_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
