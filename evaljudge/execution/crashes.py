@@ -27,7 +27,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from evaljudge.errors import ClaimLost, Crashed, StorageLost
+from evaljudge.errors import ClaimLost, Crashed, StorageLost, UserError
 from evaljudge.storage import Output, this_machine
 
 NOTE, PREFIX, SUFFIX = "process", "evaljudge-", ".crash"
@@ -58,7 +58,8 @@ def noting_crashes(output: Output) -> Iterator[str]:
         except (StorageLost, ClaimLost):
             raise
         except BaseException:
-            output.forget_attempts()
+            with suppress(UserError):  # the disk may refuse this, too; the first error says more
+                output.forget_attempts()
             raise
     output.forget_attempts()
 

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import psutil
 
 from evaljudge.errors import ClaimLost, GivenUp, UserError
+from evaljudge.storage.disk import disk_error
 from evaljudge.storage.place import Place
 from evaljudge.storage.s3 import SCHEME, Held, Objects
 
@@ -88,9 +89,13 @@ class _Lock:
             os.close(self._file)
             raise UserError(_held(self._uri, holder)) from None
         except OSError as error:
-            raise UserError(f"{self._uri}: cannot be locked ({error.strerror})") from None
-        os.truncate(self._file, 0)
-        os.write(self._file, _who()["name"].encode())
+            raise disk_error(self._uri, "locked", error) from None
+        try:
+            os.truncate(self._file, 0)
+            os.write(self._file, _who()["name"].encode())
+        except OSError as error:
+            self.release()
+            raise disk_error(self._uri, "locked", error) from None
 
     def holder(self) -> str:
         try:
@@ -115,7 +120,7 @@ class _Lock:
     def check(self) -> None: ...
 
     def release(self) -> None:
-        with suppress(FileNotFoundError):  # gone with its folder
+        with suppress(OSError):  # gone with its folder; or what ended the work says more
             os.unlink(self._path)
         os.close(self._file)
         if self._is_new:  # and nothing came of it: leave no trace

@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from typing import IO
 
 from evaljudge.errors import UserError
+from evaljudge.storage.disk import refusing_disk_errors
 from evaljudge.storage.place import Place
 
 
@@ -68,15 +69,20 @@ def fetch_folder(uri: str) -> str:
     place = Place(uri)
     name = hashlib.sha256(repr((uri, place.files(""))).encode()).hexdigest()[:16]
     kept = os.path.expanduser(f"~/.cache/evaljudge/{name}")
-    os.makedirs(os.path.dirname(kept), exist_ok=True)
-    with open(f"{kept}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.isdir(kept):
-            arriving = f"{kept}.part"
-            shutil.rmtree(arriving, ignore_errors=True)  # of a worker that was killed
-            os.makedirs(arriving)
-            for file, _ in place.files(""):
-                with place.open(file) as source, open(f"{arriving}/{file}", "wb") as copy:
-                    shutil.copyfileobj(source, copy, 8 << 20)
-            os.rename(arriving, kept)
+    with refusing_disk_errors(kept, "written"):
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        with open(f"{kept}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.isdir(kept):
+                _fetch(place, kept)
     return kept
+
+
+def _fetch(place: Place, kept: str) -> None:
+    arriving = f"{kept}.part"
+    shutil.rmtree(arriving, ignore_errors=True)  # of a worker that was killed
+    os.makedirs(arriving)
+    for file, _ in place.files(""):
+        with place.open(file) as source, open(f"{arriving}/{file}", "wb") as copy:
+            shutil.copyfileobj(source, copy, 8 << 20)
+    os.rename(arriving, kept)

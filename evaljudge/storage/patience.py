@@ -18,18 +18,22 @@ from evaljudge.errors import StorageLost, UserError, first_line
 R = TypeVar("R")
 PATIENCE = 300.0
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
+DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
     "NO_SUCH_BUCKET": "there is no such bucket",
-    "ACCESS_DENIED": "access is denied to these credentials",
+    "QUOTA_EXCEEDED|QuotaExceeded": "its quota is used up: free space there, then run it again",
+    "ACCESS_DENIED": DENIED,
     "INVALID_ACCESS_KEY_ID": "the access key is not known there",
     "INVALID_CLIENT_TOKEN_ID": "the access key is not known there",
     "UNRECOGNIZED_CLIENT": "the access key is not known there",
     "SIGNATURE_DOES_NOT_MATCH": "the secret key does not fit the access key",
     "MISSING_AUTHENTICATION_TOKEN": "it wants credentials, and none were found",
-    "EXPIRED_TOKEN": "the credentials have expired",
+    "EXPIRED_TOKEN|ExpiredToken": "the credentials have expired: renew them, then run it again",
+    r"HTTP status 400\) during Head\w+": "refused without a reason: have the credentials expired?",
+    "HTTP status 507": "the storage is full: free space there, then run it again",
     "HTTP status 301": "the bucket is in another region: set AWS_REGION",
     "HTTP status 401": "the credentials are not accepted",
-    "HTTP status 403": "access is denied to these credentials",
+    "HTTP status 403": DENIED,
 }
 
 
@@ -58,7 +62,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
 def refuse(uri: str, message: str) -> None:
     """Raise a UserError if the storage's message is of something that the user can correct."""
     for mark, meaning in _REFUSALS.items():
-        if re.search(rf"\b{mark}\b", message):
+        if re.search(rf"\b({mark})\b", message):
             raise UserError(f"{uri}: {meaning}") from None
 
 

@@ -17,6 +17,7 @@ from itertools import chain, count
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line
+from evaljudge.storage.disk import refusing_disk_errors
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
@@ -165,7 +166,7 @@ class Place:
             self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
             return
         with suppress(FileNotFoundError):
-            self._try(name, lambda: self._system.delete_file(self._path(name)))
+            self._try(name, lambda: self._system.delete_file(self._path(name)), "removed")
 
     def set_aside(self, name: str) -> None:
         """Move a file, or a folder in its place, to `damaged/`, beside what was moved earlier."""
@@ -176,8 +177,9 @@ class Place:
         names = chain([to], (f"{to}.{number}" for number in count(2)))
         free = next(one for one in names if self.kind(one) == "NotFound")
         if self.is_local:
-            os.makedirs(os.path.dirname(self._path(free)), exist_ok=True)
-            os.rename(self._path(name), self._path(free))
+            with refusing_disk_errors(self._path(free), "written"):
+                os.makedirs(os.path.dirname(self._path(free)), exist_ok=True)
+                os.rename(self._path(name), self._path(free))
         else:
             self.write(free, self.read(name))
             self.remove(name)
@@ -187,7 +189,8 @@ class Place:
         if self.is_local:
             for folder, _, files in os.walk(self.path):
                 for name in filter(is_part, files):
-                    os.unlink(f"{folder}/{name}")
+                    with refusing_disk_errors(f"{folder}/{name}", "removed"):
+                        os.unlink(f"{folder}/{name}")
 
     def remove_folder(self, folder: str) -> None:
         """Remove a folder with all that is in it."""
@@ -195,7 +198,7 @@ class Place:
         for info in self._files_in(folder, and_below=True):
             self.remove(f"{folder}/{info.path.removeprefix(f'{path}/')}")
         if self.is_local and os.path.isdir(path):
-            self._system.delete_dir(path)
+            self._try(folder, lambda: self._system.delete_dir(path), "removed")
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before any work is done."""
@@ -209,5 +212,8 @@ class Place:
     def _path(self, name: str) -> str:
         return f"{self.path}/{name}" if name else self.path
 
-    def _try(self, name: str, work: Callable[[], R]) -> R:
-        return work() if self.is_local else patiently(self.at(name), work)
+    def _try(self, name: str, work: Callable[[], R], action: str = "read") -> R:
+        if not self.is_local:
+            return patiently(self.at(name), work)
+        with refusing_disk_errors(self._path(name), action):
+            return work()

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError
+from evaljudge.storage.disk import disk_error, refusing_disk_errors
 from evaljudge.storage.patience import patiently
 
 if TYPE_CHECKING:
@@ -42,20 +43,21 @@ def whole_file(path: str, *, only_new: bool = False, is_synced: bool = True) -> 
     beside = f"{folder}/.{base}.{uuid.uuid4().hex[:8]}{PART}"
     stream = _new(beside, path)
     try:
-        with stream:
-            yield stream
-            if is_synced:
-                stream.flush()
-                os.fsync(stream.fileno())
-        if only_new:
-            with suppress(FileExistsError):
-                os.link(beside, path)
-        else:
-            os.replace(beside, path)
+        with refusing_disk_errors(path, "written"):
+            with stream:
+                yield stream
+                if is_synced:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            if only_new:
+                with suppress(FileExistsError):
+                    os.link(beside, path)
+            else:
+                os.replace(beside, path)
     except IsADirectoryError:
         raise FolderInPlace(f"{path}: a folder lies there: move it away") from None
     finally:
-        with suppress(FileNotFoundError):  # renamed
+        with suppress(OSError):  # renamed, or the disk fails: then a later run removes it
             os.unlink(beside)
 
 
@@ -64,7 +66,7 @@ def _new(beside: str, path: str) -> IO[bytes]:
         os.makedirs(os.path.dirname(beside), exist_ok=True)
         return open(beside, "wb")
     except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror})") from None
+        raise disk_error(path, "written", error) from None
 
 
 @contextmanager
@@ -79,7 +81,8 @@ def whole_upload(
             shutil.copyfileobj(spool, sink, PIECE)
 
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as spool:
-        yield spool
+        with refusing_disk_errors(tempfile.gettempdir(), "written"):
+            yield spool
         if put and spool.tell() <= IN_MEMORY:
             spool.seek(0)
             put(spool.read())

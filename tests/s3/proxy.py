@@ -31,6 +31,9 @@ Kind = Literal[
     "error",  # 500 InternalError, nothing done
     "slow down",  # 503 SlowDown, nothing done
     "denied",  # 403 AccessDenied, nothing done
+    "expired",  # 400 ExpiredToken, nothing done
+    "full",  # 507, as MinIO answers when its disks are full; nothing done
+    "quota",  # 403 QuotaExceeded, as Ceph answers; nothing done
     "reset before",  # the connection is lost with the request
     "reset after",  # it took effect, and its answer is lost
     "torn upload",  # half of the body arrives, then both sides lose the connection
@@ -45,6 +48,9 @@ ANSWERS = {
     "error": (500, "InternalError", "We encountered an internal error. Please try again."),
     "slow down": (503, "SlowDown", "Please reduce your request rate."),
     "denied": (403, "AccessDenied", "Access Denied"),
+    "expired": (400, "ExpiredToken", "The provided token has expired."),
+    "full": (507, "XMinioStorageFull", "Storage backend has reached its minimum free drive space."),
+    "quota": (403, "QuotaExceeded", "Quota exceeded."),
 }
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 

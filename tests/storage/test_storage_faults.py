@@ -119,6 +119,30 @@ def test_denied_is_said_at_once(use: Use, s3: Any, s3_proxy: Any, refused: Any) 
     assert s3_proxy.counts["denied"] and s3.keys() == before
 
 
+@pytest.mark.parametrize("use", [list_it, write_it, write_much, remove_it])
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [("expired", "have expired: renew them"), ("full", "is full: free space"),
+     ("quota", "quota is used up: free space")],
+)  # fmt: skip
+def test_what_only_the_user_can_mend_is_said_at_once(
+    fault: str, said: str, use: Use, s3: Any, s3_proxy: Any, refused: Any
+) -> None:
+    place = Place(f"{s3.uri}/runs/first")
+    furnish(place, s3)
+    rule, before = s3_proxy.add(fault), s3.keys()
+    refused(lambda: use(place), UserError, f"{s3.uri}/runs/first", said, "then run it again")
+    assert rule.applied == 1 and s3.keys() == before and s3.unfinished() == 0
+
+
+def test_a_refusal_without_a_body_is_not_tried_again(s3: Any, s3_proxy: Any, refused: Any) -> None:
+    """A HEAD of S3's has none, so it says no more than 400 where the credentials have expired."""
+    place = Place(f"{s3.uri}/runs/first")
+    rule = s3_proxy.add("expired")
+    refused(lambda: place.kind("a"), UserError, f"{s3.uri}/runs/first", "credentials expired?")
+    assert rule.applied == 1
+
+
 def test_writing_denied_where_reading_is_not(s3: Any, s3_proxy: Any, refused: Any) -> None:
     place = Place(f"{s3.uri}/runs/first")
     furnish(place, s3)

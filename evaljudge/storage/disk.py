@@ -1,0 +1,41 @@
+"""A disk that is full, read-only or failing, as one line: which file, what is wrong, what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+from evaljudge.errors import UserError, first_line
+
+REMEDIES: Mapping[int, str] = MappingProxyType({
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space within the quota",
+    errno.EFBIG: "raise the limit of a file's size (`ulimit -f`)",
+    errno.EROFS: "mount it for writing",
+    errno.EIO: "the disk fails: have it checked",
+    errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
+    errno.ENFILE: "too many files are open on this machine: close other programs",
+    errno.EACCES: "give yourself the permission",
+    errno.EPERM: "give yourself the permission",
+})  # fmt: skip
+
+
+@contextmanager
+def refusing_disk_errors(path: str, action: str) -> Iterator[None]:
+    """Turn errors of the disk in this block into a UserError; others are the caller's to handle."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        raise disk_error(path, action, error) from None
+
+
+def disk_error(path: str, action: str, error: OSError) -> UserError:
+    reason = os.strerror(error.errno) if error.errno else first_line(error)
+    remedy = REMEDIES.get(error.errno or 0)
+    advice = f": {remedy}, then run it again" if remedy else ""
+    return UserError(f"{path}: cannot be {action} ({reason}){advice}")

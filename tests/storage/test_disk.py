@@ -1,0 +1,157 @@
+"""A disk that is full, read-only or failing, a process at its limits: one line, nothing half."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.errors import UserError
+from evaljudge.storage import Place, claimed, index_on_disk
+
+FULL = "cannot be written (No space left on device): free space there, then run it again"
+
+
+@contextmanager
+def limited(kind: int, most: int) -> Iterator[None]:
+    """A real limit of this process."""
+    before = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, before)
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    free = os.dup(0)
+    os.close(free)
+    with limited(resource.RLIMIT_NOFILE, free):
+        yield
+
+
+def failing(number: int) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(str(tmp_path / "run"))
+    place.write("a.json", "before")
+    return place
+
+
+@pytest.mark.parametrize("operation", ["fsync", "replace"])
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EROFS])
+def test_a_file_that_cannot_be_written_stays_as_it_was(
+    number: int, operation: str, place: Place, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, operation, failing(number))
+    said = (f"{place.path}/a.json: cannot be written (", os.strerror(number), "then run it again")
+    refused(lambda: place.write("a.json", "after"), UserError, *said)
+    assert place.read("a.json") == b"before" and place.files("") == [("a.json", 6)]
+
+
+def test_what_a_failing_disk_keeps_is_hidden_and_swept_up_later(
+    place: Place, refused: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as failed:
+        failed.setattr(os, "replace", failing(errno.ENOSPC))
+        failed.setattr(os, "unlink", failing(errno.EROFS))
+        refused(lambda: place.write("a.json", "after"), UserError, FULL)
+    assert len(place.files("")) == 2 and place.names("") == ["a.json"]
+    place.sweep()
+    assert place.files("") == [("a.json", 6)]
+
+
+def test_more_than_a_file_may_hold(place: Place, refused: Any) -> None:
+    with limited(resource.RLIMIT_FSIZE, 1000):
+        refused(lambda: place.write("a.json", "x" * 5000), UserError, "File too large", "ulimit -f")
+    assert place.read("a.json") == b"before" and len(place.files("")) == 1
+
+
+@pytest.mark.parametrize("use", [
+    lambda place: place.read("a.json"), lambda place: place.write("b", b""),
+    lambda place: place.open("a.json"), lambda place: place.names(""),
+])  # fmt: skip
+def test_no_file_more_can_be_opened(use: Any, place: Place, refused: Any) -> None:
+    place.names("")  # what is imported for it would be opened, too
+
+    def hemmed_in() -> None:
+        with no_more_files():
+            use(place)
+
+    refused(hemmed_in, UserError, place.path, "Too many open files", "ulimit -n")
+
+
+def test_a_folder_that_cannot_be_claimed_is_left_as_it_was(tmp_path: Path, refused: Any) -> None:
+    def claim() -> None:
+        with claimed(str(tmp_path / "run")):
+            raise AssertionError("claimed")
+
+    with limited(resource.RLIMIT_FSIZE, 0):
+        refused(claim, UserError, f"{tmp_path}/run: cannot be locked (File too large)")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_claim_is_left_in_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> None:
+        with claimed(str(tmp_path / "run")):
+            monkeypatch.setattr(os, "unlink", failing(errno.EROFS))
+            raise ValueError("the work's own")
+
+    with pytest.raises(ValueError, match="the work's own"):
+        work()
+
+
+def test_an_index_beyond_the_disk(refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill() -> None:
+        with index_on_disk("CREATE TABLE seen (doc_id TEXT);") as index:
+            index.executemany("INSERT INTO seen VALUES (?)", (("x" * 10_000,) for _ in range(999)))
+
+    monkeypatch.delenv("SQLITE_TMPDIR", raising=False)
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    with limited(resource.RLIMIT_FSIZE, 100_000):
+        refused(fill, UserError, "/tmp: a temporary index cannot be kept there", "TMPDIR")
+
+
+def test_a_mistake_of_ours_is_no_error_of_the_disk() -> None:
+    from sqlite3 import OperationalError
+
+    with pytest.raises(OperationalError, match="no such table"), index_on_disk("") as index:
+        index.execute("SELECT * FROM none")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real one, of 64 kilobytes, where this user may mount it."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.service
+def test_a_real_disk_that_is_full_and_read_only(small_disk: Path, refused: Any) -> None:
+    place = Place(str(small_disk / "run"))
+    place.write("a.json", "before")
+    refused(lambda: place.write("a.json", "x" * 100_000), UserError, f"run/a.json: {FULL}")
+    assert place.read("a.json") == b"before" and len(place.files("")) == 1
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    refused(lambda: place.write("a.json", ""), UserError, "Read-only file system", "mount it")
+    refused(lambda: place.remove("a.json"), UserError, "cannot be removed", "mount it")
+    assert place.read("a.json") == b"before"
