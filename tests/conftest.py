@@ -9,6 +9,7 @@ import importlib.util
 import json
 import logging
 import os
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -48,7 +49,7 @@ TOLD_LANES = "EVALJUDGE_TEST_LANES"
 """The variable that names the file of lanes."""
 WANTED_BY = {
     "start_ray": "ray", "local_ray": "ray", "shared_engines": "engine",
-    "s3_server": "service", "s3": "service", "s3_of_module": "service",
+    "small_disk": "service", "s3_server": "service", "s3": "service", "s3_of_module": "service",
 }  # fmt: skip
 """Fixtures, and the mark of a test that asks for one."""
 
@@ -298,6 +299,18 @@ def s3_proxy(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     with _load("s3/proxy").FaultProxy(s3.server.url) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
         yield proxy
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real one, of 64 kilobytes, where this user may mount it."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ class Command:
 
 def workers() -> list[psutil.Process]:
     """The processes of engines: those that hold our Worker, and vLLM's own."""
-    return [p for p in _descendants() if any(mark in _title(p) for mark in ("MapWorker", "VLLM"))]
+    return [p for p in _descendants() if any(mark in title(p) for mark in ("MapWorker", "VLLM"))]
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def adopting() -> Iterator[None]:
     libc, before = ctypes.CDLL(None), set(_descendants())
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     yield
-    left = [p for p in _descendants() if p not in before and SHARED not in _title(p)]
+    left = [p for p in _descendants() if p not in before and SHARED not in title(p)]
     for process in left:
         process.kill()
     psutil.wait_procs(left, timeout=10)
@@ -111,7 +111,7 @@ def _descendants() -> list[psutil.Process]:
     return psutil.Process().children(recursive=True)
 
 
-def _title(process: psutil.Process) -> str:
+def title(process: psutil.Process) -> str:
     try:
         return " ".join(process.cmdline())
     except (psutil.NoSuchProcess, psutil.ZombieProcess):

@@ -1,18 +1,14 @@
-"""What end-to-end tests share: invented corpora, noted asks, and a run's files as plain rows."""
+"""What end-to-end tests and benches/chaos.py share: invented corpora, noted asks, and a run's files
+as plain rows."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
-import pytest
-
-HERE = Path(__file__).parent
 Row = dict[str, Any]
 
 
@@ -21,21 +17,6 @@ class Ask(NamedTuple):
     document: str
     stage: str
     model: str
-
-
-@pytest.fixture(scope="session")
-def e2e() -> SimpleNamespace:
-    """The helpers below, by name: test files cannot import from their conftest."""
-    return SimpleNamespace(
-        cases=cases, write_cases=write_cases, asks=asks, tables=tables,
-        differences=differences, files=files, contract=contract,
-        noting_engines=_load("scripted_run").noting_engines, script=HERE / "scripted_run.py",
-    )  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def killing() -> ModuleType:
-    return _load("killing")
 
 
 def cases(count: int, systems: str = "ABC", axes: tuple[str, ...] = ("coherence",)) -> list[Row]:
@@ -72,7 +53,7 @@ def tables(out: Path, briefs: Path | None = None) -> dict[str, Any]:
     """All that a run came to, in an order of its own: which shard held a row is no matter."""
     import pyarrow.parquet as pq
 
-    folders = {name: out / name for name in ("briefs", "verdicts", "checks", "scores")}
+    folders = {name: out / name for name in ("briefs", "verdicts", "checks", "measures", "scores")}
     folders |= {"briefs": briefs} if briefs else {}
     found: dict[str, Any] = {}
     for name, folder in folders.items():
@@ -132,12 +113,3 @@ def _measured(out: Path, numbers: list[str]) -> Iterator[str]:
             marker = json.loads((out / f"commits/measure/{n}.json").read_text())
             yield f"commits/measure/{n}.json"
             yield from (f"measures/{name}/{n}.parquet" for name in marker["measured"])
-
-
-def _load(name: str) -> ModuleType:
-    """A module that lies beside the tests, which are no package."""
-    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

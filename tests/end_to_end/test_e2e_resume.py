@@ -107,6 +107,13 @@ def test_a_run_that_was_cut_short_is_resumed(desk: Desk, finished: Desk, most: i
     assert desk.state() == "done"
 
 
+def test_a_report_that_was_killed_leaves_nothing_half_written(desk: Desk) -> None:
+    desk.run()
+    (desk.out / "report/.agreement.md.5f76c15a.part").write_text("half")
+    desk.run()
+    assert desk.is_whole()
+
+
 @pytest.mark.ray
 def test_a_corpus_that_was_cut_otherwise_leaves_nothing_behind(desk: Desk, finished: Desk) -> None:
     """Killed while it was cut, for more workers: more shards than there will be."""

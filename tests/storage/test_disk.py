@@ -133,18 +133,6 @@ def test_a_mistake_of_ours_is_no_error_of_the_disk() -> None:
         index.execute("SELECT * FROM none")
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A real one, of 64 kilobytes, where this user may mount it."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("no disk can be mounted here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.mark.service
 def test_a_real_disk_that_is_full_and_read_only(small_disk: Path, refused: Any) -> None:
     place = Place(str(small_disk / "run"))

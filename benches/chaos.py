@@ -1,0 +1,109 @@
+"""Runs that many things befall at once, by seed: do they come to what an undisturbed run comes to?
+
+    python benches/chaos.py --seeds 100 [--first 0] [--executor local] [--only 17]
+
+Each seed draws a world (corpus, judges, workers, executor, storage) and one to four faults: kills
+and signals, errors of the disk, failures of S3, lost workers and nodes. The run is started again
+until it ends, and its tables are compared with those of the same run that nobody harmed. A line for
+each seed, a table by fault at the end, and benches/chaos.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from chaos_run import Outcome, run_seed
+from chaos_stage import staged
+
+KEPT = Path(__file__).with_suffix(".json")
+SUMS = ("lost", "doubled", "unequal", "needless", "processes", "hidden", "tracebacks")
+
+
+def main() -> int:
+    given = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    given.add_argument("--seeds", type=int, default=100)
+    given.add_argument("--first", type=int, default=0)
+    given.add_argument("--only", type=int, help="this seed alone; its folder is kept")
+    given.add_argument("--executor", choices=("local", "ray", "second node"))
+    given.add_argument("--minutes", type=float, default=1e9, help="no seed begins after them")
+    how = given.parse_args()
+    seeds = range(how.first, how.first + how.seeds) if how.only is None else [how.only]
+    until = time.monotonic() + 60 * how.minutes
+    outcomes = list[Outcome]()
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where nothing waits for a disk
+    with staged(Path(tempfile.mkdtemp(prefix="chaos-", dir=memory))) as stage:
+        for seed in seeds:
+            if time.monotonic() > until:
+                break
+            outcomes.append(run_seed(stage, seed, how.executor))
+            print(line(outcomes[-1], how.executor), flush=True)
+    found = summary(outcomes)
+    print(text(found))
+    if how.only is None:
+        KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    return int(not all(outcome.is_well for outcome in outcomes))
+
+
+def line(outcome: Outcome, executor: str | None) -> str:
+    faults = "; ".join(
+        one["at"] if one["struck"] else f"({one['at']}: not reached)" for one in outcome.faults
+    )
+    bad = [f"{name} {value}" for name in SUMS if (value := getattr(outcome, name))]
+    how = "well" if outcome.is_well else f"BAD {', '.join(bad)} {outcome.problems}"
+    command = f"python benches/chaos.py --only {outcome.seed}"
+    command += f" --executor {executor!r}" if executor else ""
+    again = "" if outcome.is_well else f" (again: {command})"
+    said = f"{outcome.world}; {faults}: {how}, {outcome.repeated} asked again"
+    return f"{outcome.seed:4d} {outcome.seconds:5.1f} s  {said}{again}"
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    return {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "date": time.strftime("%Y-%m-%d"),
+        "seeds": len(outcomes),
+        "well": sum(outcome.is_well for outcome in outcomes),
+        "seconds": round(sum(outcome.seconds for outcome in outcomes)),
+        "faults": by_fault(outcomes),
+        "bad": [asdict(outcome) for outcome in outcomes if not outcome.is_well],
+    }
+
+
+def by_fault(outcomes: Sequence[Outcome]) -> dict[str, dict[str, int]]:
+    """Of each fault: how often it struck, and the sums over the seeds in which it did."""
+    found: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(
+        ("struck", "not_reached", "seeds", *SUMS, "most_repeated"), 0))  # fmt: skip
+    for outcome in outcomes:
+        for one in outcome.faults:
+            found[one["fault"]]["struck" if one["struck"] else "not_reached"] += 1
+        for fault in {one["fault"] for one in outcome.faults if one["struck"]}:
+            row = found[fault]
+            row["seeds"] += 1
+            row["most_repeated"] = max(row["most_repeated"], outcome.repeated)
+            for name in SUMS:
+                row[name] += getattr(outcome, name)
+    return dict(sorted(found.items()))
+
+
+def text(found: dict[str, Any]) -> str:
+    names = ("struck", "not_reached", *SUMS, "most_repeated")
+    lines = [f"{'fault':16s}" + "".join(f"{name:>14s}" for name in names)]
+    for fault, row in found["faults"].items():
+        lines.append(f"{fault:16s}" + "".join(f"{row[name]:14d}" for name in names))
+    lines.append(f"{found['well']} of {found['seeds']} seeds well, {found['seconds']} s")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""One seed of benches/chaos.py: its lives one after the other, and what came of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+from chaos_harm import Harm, is_expected, kill, second_node
+from chaos_stage import Run, Stage, Undisturbed, killing, shared
+from chaos_worlds import JUDGES, Life, World, draw_lives, draw_world
+
+LONGEST = 120.0
+"""Seconds in which all processes of a run have to end: Ray's agents need one minute."""
+TABLES = ("briefs", "verdicts", "checks", "measures", "scores")
+ENDED = ("interrupted", "terminated")
+"""What a signal says, which may come at the same time as an error."""
+KEYS = ("doc_id", "judge", "system", "scorer", "axis", "part", "key")
+
+
+@dataclass
+class Outcome:
+    """What came of a seed."""
+
+    seed: int
+    world: str
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    lost: int = 0
+    doubled: int = 0
+    unequal: int = 0
+    repeated: int = 0
+    needless: int = 0
+    """Asks of shards that were committed when a life ended, and were asked again."""
+    processes: int = 0
+    hidden: int = 0
+    tracebacks: int = 0
+    seconds: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def is_well(self) -> bool:
+        bad = self.lost + self.doubled + self.unequal + self.needless + self.processes
+        return not (bad + self.hidden + self.tracebacks or self.problems)
+
+
+def run_seed(stage: Stage, seed: int, executor: str | None = None) -> Outcome:
+    draw = random.Random(f"chaos {seed}")
+    world = draw_world(draw, executor)
+    return survive(stage, world, draw_lives(draw, world), seed)
+
+
+def survive(stage: Stage, world: World, lives: Sequence[Life], seed: int = 0) -> Outcome:
+    """Harm a world's run, life after life, let it end, and compare it with one that was not."""
+    since = time.monotonic()
+    undisturbed = stage.undisturbed(world.undisturbed)
+    outcome, folder = Outcome(seed, str(world)), stage.folder / f"seed-{seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    run = Run(stage, world, folder)
+    with ExitStack() as stack:
+        node = None
+        if world.executor == "second node":
+            node, run.environment["RAY_ADDRESS"] = stack.enter_context(second_node())
+        ended = [_lived(stage, run, undisturbed, life, outcome, node) for life in lives]
+        code = run.once()
+        _note_words(run, code, outcome)
+    if code != undisturbed.code:
+        outcome.problems.append(f"healed, it ended with {code}: {run.complained()[-300:]!r}")
+    else:
+        _compare(run, undisturbed, outcome)
+        outcome.needless = _needless(run, ended)
+    left = _left(stage)
+    outcome.processes = len(left)
+    outcome.problems += [f"process left: {title[:100]}" for title in left]
+    outcome.seconds = round(time.monotonic() - since, 1)
+    if outcome.is_well:
+        shutil.rmtree(folder)
+    if run.bucket:
+        run.bucket.close()
+    return outcome
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What stood when a life had ended."""
+
+    asks: int
+    committed: Mapping[str, set[int]]
+
+
+def _lived(
+    stage: Stage, run: Run, of: Undisturbed, life: Life, outcome: Outcome, node: Any
+) -> Ended:
+    harm, asked = Harm(stage, run, of, life, node), len(run.asks())
+    harm.prepare()
+    process = run.start()
+    harm.strike(process, asked)
+    code = stage.code()
+    harm.heal()
+    _note_words(run, code, outcome)
+    for fault in life:
+        struck = fault in harm.struck
+        outcome.faults.append({"fault": fault.kind, "at": str(fault), "struck": struck})
+    if not is_expected(code, harm.struck, of):
+        kinds = ", ".join(fault.kind for fault in harm.struck) or "nothing"
+        said = run.complained()[-300:]
+        outcome.problems.append(f"after {kinds} it ended with {code}: {said!r}")
+    outcome.problems += [f"half-written: {name}" for name in run.half_written()]
+    return Ended(len(run.asks()), run.committed())
+
+
+def _note_words(run: Run, code: int, outcome: Outcome) -> None:
+    """A life that ended by an error says so in one line of ours, without a traceback."""
+    said = run.complained()
+    outcome.tracebacks += "Traceback" in said
+    lines = [line for line in said.splitlines() if line.startswith("evaljudge: ")]
+    lines = [line for line in lines if line.partition(" ")[2] not in ENDED]
+    is_named = len(lines) == 1 and lines[0].startswith(f"evaljudge: {run.base}/")
+    if code in (1, 2) and run.world.executor == "local" and not is_named:
+        outcome.problems.append(f"{code} with {len(lines)} lines of ours: {said[-500:]!r}")
+
+
+def _compare(run: Run, undisturbed: Undisturbed, outcome: Outcome) -> None:
+    tables, asks = run.tables(), Counter(run.asks())
+    for name in TABLES:
+        ours, wanted = (Counter(map(_key, found[name])) for found in (tables, undisturbed.tables))
+        outcome.lost += sum((wanted - ours).values())
+        outcome.doubled += sum((ours - wanted).values())
+    differences = shared.differences(tables, undisturbed.tables)
+    outcome.unequal = len({line.partition(":")[0] for line in differences})
+    outcome.problems += [f"unequal: {line[:300]}" for line in differences[:3]]
+    outcome.repeated = sum(asks.values()) - sum(undisturbed.asks.values())
+    if set(asks) != set(undisturbed.asks):
+        outcome.problems.append("asked something else than the undisturbed run")
+    files, contract = set(run.files()), run.contract(iter(undisturbed.patterns))
+    extra, gone = sorted(files - contract), sorted(contract - files)
+    extra += run.strays()
+    outcome.hidden = len(extra)
+    outcome.problems += [f"left: {name}" for name in extra[:5]]
+    outcome.problems += [f"missing: {name}" for name in gone[:5]]
+
+
+def _key(row: str) -> tuple[Any, ...]:
+    values = json.loads(row)
+    return tuple(values.get(name) for name in KEYS)
+
+
+def _needless(run: Run, ended: Sequence[Ended]) -> int:
+    """Asks that were repeated although their shard was committed when a life had ended."""
+    import pyarrow.parquet as pq
+
+    files = (file for name, file in run.files().items() if name.startswith("out/cases/"))
+    home = {
+        doc_id.removeprefix("d"): int(file.stem)
+        for file in files
+        for doc_id in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
+    }
+    asks, found = run.asks(), 0
+    for one in ended:
+        before = set(asks[: one.asks])
+        again = (ask for ask in asks[one.asks :] if ask in before and ask.document in home)
+        found += sum(home[ask.document] in one.committed[_stage(run.world, ask)] for ask in again)
+    return found
+
+
+def _stage(world: World, ask: Any) -> str:
+    """Of all judges `direct` alone lets the model write in stage two."""
+    return "judge" if "direct" in JUDGES[world.judges] else str(ask.stage)
+
+
+def _left(stage: Stage) -> list[str]:
+    """Processes that outlive their run; those of Ray need a while to miss their parents."""
+    give_up = time.monotonic() + LONGEST
+    while left := list(_others(stage)):
+        if time.monotonic() > give_up:
+            break
+        time.sleep(0.05)
+    titles = list(map(killing.title, left))
+    kill(left)
+    return titles
+
+
+def _others(stage: Stage) -> Iterator[psutil.Process]:
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if process.status() == psutil.STATUS_ZOMBIE:
+                if process.ppid() == os.getpid():
+                    process.wait(0)
+            elif process.pid not in stage.kept and killing.SHARED not in killing.title(process):
+                yield process

@@ -1,0 +1,112 @@
+"""Runs that are harmed in many ways come to what an undisturbed run comes to (benches/chaos.py).
+
+Each fault is tested alone on a small world, and twelve seeds as they are drawn. The bench has
+hundreds more, and tells how to run a seed alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.service
+
+BENCHES = Path(__file__).parents[2] / "benches"
+SEEDS = range(12)
+SMALL: dict[str, Any] = {
+    "cases": 3, "systems": "AB", "axes": ("coherence",), "oddities": (), "judges": 0,
+    "writer": None, "metrics": ("words",), "selects": True, "briefs_elsewhere": False,
+    "workers": 1, "executor": "local",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chaos() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHES))
+        yield import_module("chaos_run")
+
+
+@pytest.fixture(scope="module")
+def stage(chaos: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with import_module("chaos_stage").staged(tmp_path_factory.mktemp("chaos")) as stage:
+        yield stage
+
+
+def survived(chaos: Any, stage: Any, storage: str, *faults: tuple[str, float, str]) -> Any:
+    """One life with these faults, each of which has to strike."""
+    worlds = import_module("chaos_worlds")
+    life = tuple(worlds.Fault(*fault, 0.2) for fault in faults)
+    outcome = chaos.survive(stage, worlds.World(**SMALL, storage=storage), [life])
+    assert outcome.is_well, outcome
+    assert all(one["struck"] for one in outcome.faults), outcome
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("error", "moment"),
+    [("ENOSPC", 0.6), ("EDQUOT", 0.0), ("EIO", 0.9), ("EROFS", 0.3), ("EMFILE", 0.1),
+     ("EFBIG", 0.4), ("EACCES", 0.7)],
+)  # fmt: skip
+def test_a_disk_that_fails(error: str, moment: float, chaos: Any, stage: Any) -> None:
+    survived(chaos, stage, "disk", (error, moment, "operations"))
+
+
+@pytest.mark.parametrize("refusal", ["denied", "full"])
+def test_a_bucket_that_refuses(refusal: str, chaos: Any, stage: Any) -> None:
+    survived(chaos, stage, "s3", (refusal, 0.4, "operations"))
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [("error", "slow down"), ("reset before", "reset after"), ("torn upload", "torn answer")],
+    ids=" and ".join,
+)
+def test_a_bucket_that_fails_now_and_then(faults: tuple[str, ...], chaos: Any, stage: Any) -> None:
+    outcome = survived(chaos, stage, "s3", *((fault, 0.0, "asks") for fault in faults))
+    assert not outcome.repeated
+
+
+@pytest.mark.parametrize(("outage", "repeats"), [("outage", True), ("short outage", False)])
+def test_a_bucket_out_of_reach(outage: str, repeats: bool, chaos: Any, stage: Any) -> None:
+    outcome = survived(chaos, stage, "s3", (outage, 0.5, "asks"))
+    assert repeats or not outcome.repeated
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_world_that_is_drawn(seed: int, chaos: Any, stage: Any) -> None:
+    outcome = chaos.run_seed(stage, seed, "local")
+    assert outcome.is_well, (
+        f"again: python benches/chaos.py --only {seed} --executor local: {outcome}"
+    )
+
+
+def test_a_real_disk_that_is_full(chaos: Any, stage: Any, small_disk: Path, tmp_path: Path) -> None:
+    world = import_module("chaos_worlds").World(**SMALL | {"cases": 12}, storage="disk")
+    run = import_module("chaos_stage").Run(stage, world, tmp_path / "run")
+    (run.folder / "out").symlink_to(small_disk)
+
+    assert run.once() == 2
+
+    (line,) = run.complained().splitlines()
+    assert line.startswith(f"evaljudge: {run.folder}/out/"), line
+    assert line.endswith("(No space left on device): free space there, then run it again"), line
+    assert not run.half_written()
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_disk)], check=True)
+    assert run.once() == 0
+    undisturbed = stage.undisturbed(world)
+    assert not chaos.shared.differences(run.tables(), undisturbed.tables)
+    assert set(run.files()) == run.contract(iter(undisturbed.patterns))
+
+
+@pytest.mark.long
+@pytest.mark.ray
+@pytest.mark.parametrize("executor", ["ray", "second node"])
+def test_a_world_on_ray(executor: str, chaos: Any, stage: Any) -> None:
+    outcome = chaos.run_seed(stage, 0, executor)
+    assert outcome.is_well, f"again: python benches/chaos.py --only 0 --executor {executor!r}"
