@@ -68,6 +68,7 @@ def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
     synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
     judges = [
         {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},
+        {"judge": "synthetic", **demo["judges"]["synthetic"], "layout": ["ladder"]},
         {"judge": "direct", "steps": False},
     ]
     where = {"out": str(out / "study"), "briefs": str(out / "run" / "briefs")}

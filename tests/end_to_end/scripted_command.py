@@ -20,7 +20,7 @@ from typing import Any
 from scripted_run import noting_engines
 
 NEEDED = (
-    "evaljudge.cli", "evaljudge.runs.pipeline", "evaljudge.runs.progress", "pyarrow.parquet",
+    "evaljudge.__main__", "evaljudge.runs.pipeline", "evaljudge.runs.progress", "pyarrow.parquet",
     "pyarrow.fs", "scipy.stats", "sklearn.linear_model", "sacrebleu", "boto3",
     "evaljudge.judges.synthetic.judge", "evaljudge.judges.direct.judge",
     "evaljudge.judges.geval.judge", "evaljudge.metrics.lexical", "evaljudge.metrics.length",
@@ -41,7 +41,7 @@ def main() -> None:
 
 def work(folder: str, seconds: float, environment: dict[str, str], **more: Any) -> None:
     import evaljudge
-    from evaljudge.cli import main
+    from evaljudge.__main__ import main
 
     os.setsid()
     os.chdir(folder)
