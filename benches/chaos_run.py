@@ -20,6 +20,8 @@ from chaos_worlds import JUDGES, Life, World, draw_lives, draw_world
 
 LONGEST = 120.0
 """Seconds in which all processes of a run have to end: Ray's agents need one minute."""
+SHORT, PATIENT = 3.0, 60.0
+"""Seconds that S3 is tried, where it is to be given up and where it is not."""
 TABLES = ("briefs", "verdicts", "checks", "measures", "scores")
 ENDED = ("interrupted", "terminated")
 """What a signal says, which may come at the same time as an error."""
@@ -99,6 +101,8 @@ def _lived(
     stage: Stage, run: Run, of: Undisturbed, life: Life, outcome: Outcome, node: Any
 ) -> Ended:
     harm, asked = Harm(stage, run, of, life, node), len(run.asks())
+    is_out = any(fault.kind == "outage" for fault in life)
+    run.environment["EVALJUDGE_STORAGE_PATIENCE"] = f"{SHORT if is_out else PATIENT:g}"
     harm.prepare()
     process = run.start()
     harm.strike(process, asked)

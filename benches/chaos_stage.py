@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 from chaos_worlds import JUDGES, World
 
 ROOT = Path(__file__).parents[1]
@@ -56,11 +57,11 @@ class Stage:
             [sys.executable, TESTS / "end_to_end/scripted_command.py"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-        self.kept = {os.getpid(), self._commands.pid}
+        self.kept = {process.pid for process in psutil.Process().children(recursive=True)}
 
     def close(self) -> None:
-        self._commands.kill()
-        self._commands.wait()
+        with self._commands:  # closes its pipes
+            self._commands.kill()
 
     def start(self, folder: Path, seconds: float, environment: Mapping[str, str]) -> int:
         request = {"folder": str(folder), "seconds": seconds, "environment": dict(environment)}

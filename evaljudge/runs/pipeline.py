@@ -296,7 +296,7 @@ def _report(
 ) -> Outcome:  # fmt: skip
     """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
     claim.check()
-    output.place.sweep()  # what a report that was killed has left half-written
+    output.sweep()  # what a report that was killed has left half-written
     shards = output.shards()
     if job.judges:
         judged = output.committed("judge") | {shard.number for shard in damaged}

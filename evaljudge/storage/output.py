@@ -186,7 +186,14 @@ class Output(RunFiles):
     def tidy(self) -> None:
         """Remove what is only needed while a run goes on, or after its process died."""
         self.forget_attempts()
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove what killed processes of this run have left half-written; in a folder of briefs
+        that runs share, others may be writing."""
         self.place.sweep()
+        if self._shared and self.name:
+            self._shared.sweep(f"-{self.name}.")
 
     # a shard's records
 

@@ -184,11 +184,12 @@ class Place:
             self.write(free, self.read(name))
             self.remove(name)
 
-    def sweep(self) -> None:
-        """Remove what killed writers have left half-written, here and below."""
+    def sweep(self, mark: str = "") -> None:
+        """Remove what killed writers have left half-written, here and below; `mark`: only files
+        whose names hold it."""
         if self.is_local:
             for folder, _, files in os.walk(self.path):
-                for name in filter(is_part, files):
+                for name in (file for file in files if is_part(file) and mark in file):
                     with refusing_disk_errors(f"{folder}/{name}", "removed"):
                         os.unlink(f"{folder}/{name}")
 

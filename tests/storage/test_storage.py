@@ -259,3 +259,16 @@ def test_expand(tmp_path: Path) -> None:
         expand(str(tmp_path / "none.csv"))
     with pytest.raises(UserError, match="not a place"):
         expand("nowhere://x/y")
+
+
+def test_of_a_shared_folder_of_briefs_only_the_runs_own_half_written_files_go(
+    tmp_path: Path,
+) -> None:
+    """Another run may be writing there."""
+    shared = tmp_path / "briefs/synthetic"
+    shared.mkdir(parents=True)
+    mine, others = (shared / f".00000-{run}.parquet.1a2b.part" for run in ("s11", "s12"))
+    for file in (mine, others):
+        file.touch()
+    Output(str(tmp_path / "out"), str(tmp_path / "briefs"), "s11").sweep()
+    assert [*shared.iterdir()] == [others]
