@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import sys
 import tempfile
 import time
@@ -42,7 +43,8 @@ def main() -> int:
     until = time.monotonic() + 60 * how.minutes
     outcomes = list[Outcome]()
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None  # where nothing waits for a disk
-    with staged(Path(tempfile.mkdtemp(prefix="chaos-", dir=memory))) as stage:
+    folder = Path(tempfile.mkdtemp(prefix="chaos-", dir=memory))
+    with staged(folder) as stage:
         for seed in seeds:
             if time.monotonic() > until:
                 break
@@ -51,6 +53,7 @@ def main() -> int:
     found = summary(outcomes)
     print(text(found))
     if how.only is None:
+        shutil.rmtree(folder)
         KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     return int(not all(outcome.is_well for outcome in outcomes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 
 import psutil
 from chaos_stage import Run, Stage, Undisturbed, killing, s3_proxy
-from chaos_worlds import DISK, FLEETING, REFUSING, SIGNALS, Fault, Life
+from chaos_worlds import DAMAGES, DISK, FLEETING, REFUSING, SIGNALS, Fault, Life
 
 REQUESTS = 5
 """Of S3, about so many for each file that is written."""
@@ -29,6 +30,23 @@ OF_RAY = ("gcs", "raylet")
 """What ends the Ray of a run, and so the run, in whatever way Ray has it."""
 
 
+def _one_bit_flipped(content: bytes) -> bytes:
+    changed = bytearray(content)
+    changed[len(content) // 3] ^= 1
+    return bytes(changed)
+
+
+DAMAGED: Mapping[str, Callable[[bytes], bytes | None]] = {
+    "emptied": lambda content: b"",
+    "cut in half": lambda content: content[: len(content) // 2],
+    "one bit flipped": _one_bit_flipped,
+    "zeroed": lambda content: bytes(len(content)),
+    "made junk": lambda content: random.Random(len(content)).randbytes(300),
+    "removed": lambda content: None,
+}
+"""What each of `DAMAGES` leaves of a file."""
+
+
 class Harm:
     """Does to one life what was drawn for it."""
 
@@ -38,7 +56,8 @@ class Harm:
         self._rules: dict[Fault, s3_proxy.Rule] = {}
 
     def prepare(self) -> None:
-        """What strikes by itself when its moment has come."""
+        """Files are damaged now; the rest strikes by itself when its moment has come."""
+        self._damage([fault for fault in self._life if fault.kind in DAMAGES])
         plans = [self._plan(fault) for fault in self._life if fault.by == "operations"]
         self._stage.harm_disk([plan for plan in plans if plan])
         for fault in self._life:
@@ -51,6 +70,14 @@ class Harm:
                 self._rules[fault] = self._stage.proxy.add(
                     fault.kind, when=lambda method, path, n=requests, at=at: next(n) >= at
                 )
+
+    def _damage(self, faults: list[Fault]) -> None:
+        for fault in faults:
+            names = self._run.mendable()
+            if names:
+                name = names[int(fault.moment * len(names)) % len(names)]
+                self._run.rewrite(name, DAMAGED[fault.kind])
+                self.struck.add(fault)
 
     def _plan(self, fault: Fault) -> dict[str, Any] | None:
         if fault.kind in REFUSING:
@@ -67,7 +94,8 @@ class Harm:
     def strike(self, process: int, asked: int) -> None:
         """What is done from outside: each in its moment, in the order of the moments."""
         since = time.monotonic()
-        waiting = [f for f in self._life if f.by != "operations" and f.kind not in FLEETING]
+        outside = (f for f in self._life if f.by in ("asks", "seconds"))
+        waiting = [f for f in outside if f.kind not in FLEETING]
         for fault in sorted(waiting, key=lambda fault: fault.moment):
             if not self._wait(process, fault, since, asked):
                 return

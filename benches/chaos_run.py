@@ -157,7 +157,7 @@ def _key(row: str) -> tuple[Any, ...]:
 
 
 def _needless(run: Run, ended: Sequence[Ended]) -> int:
-    """Asks that were repeated although their shard was committed when a life had ended."""
+    """Asks that were repeated although their shard was committed, and never damaged."""
     import pyarrow.parquet as pq
 
     files = (file for name, file in run.files().items() if name.startswith("out/cases/"))
@@ -166,11 +166,13 @@ def _needless(run: Run, ended: Sequence[Ended]) -> int:
         for file in files
         for doc_id in pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist()
     }
+    hurt = {int(name.rpartition("/")[2].partition(".")[0]) for name in run.damaged}
     asks, found = run.asks(), 0
     for one in ended:
         before = set(asks[: one.asks])
         again = (ask for ask in asks[one.asks :] if ask in before and ask.document in home)
-        found += sum(home[ask.document] in one.committed[_stage(run.world, ask)] for ask in again)
+        homes = [(home[ask.document], _stage(run.world, ask)) for ask in again]
+        found += sum(shard in one.committed[of] and shard not in hurt for shard, of in homes)
     return found
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,8 @@ STORAGE_PATIENCE = 3.0
 """Seconds that S3 is tried."""
 PAUSE = {"local": 0.004, "ray": 0.05, "second node": 0.05}
 """Seconds that the scripted model takes for an ask, on average."""
+MENDABLE = re.compile(r"out/(cases|commits|verdicts|checks|measures)/(\w+/)?\d+\.\w+")
+SET_ASIDE = "out/damaged/"
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ class Run:
         shared.write_cases(folder / "cases.jsonl", rows(world))
         (folder / "config.json").write_text(json.dumps(self._configuration()))
         self.environment: dict[str, str] = {}
+        self.damaged: set[str] = set()
+        """The files that were damaged so far, whether or not they have been made again."""
         self._is_fetched = False
 
     def _configuration(self) -> dict[str, Any]:
@@ -196,13 +200,17 @@ class Run:
         return file.read_text(errors="replace") if file.exists() else ""
 
     def files(self) -> dict[str, Path]:
-        """Every file of the run, below the name of its folder, as it is now on this machine."""
+        """Every file of the run, below the name of its folder, as it is now on this machine.
+
+        Without those that it found damaged and has set aside.
+        """
         folder = self.folder
         if self.bucket:
             folder = self.folder / "came"
             self._fetch(folder)
         found = (file for name in ("out", "briefs") for file in (folder / name).rglob("*"))
-        return {str(file.relative_to(folder)): file for file in found if file.is_file()}
+        named = {str(file.relative_to(folder)): file for file in found if file.is_file()}
+        return {name: file for name, file in named.items() if not name.startswith(SET_ASIDE)}
 
     def _fetch(self, folder: Path) -> None:
         """Once for each life."""
@@ -254,9 +262,31 @@ class Run:
     def _names(self) -> list[str]:
         return sorted(self.bucket.keys()) if self.bucket else list(self.files())
 
+    def mendable(self) -> list[str]:
+        """The files that `run` makes again once they are damaged."""
+        files = self.files().items()
+        return sorted(
+            name for name, file in files if MENDABLE.fullmatch(name) and file.stat().st_size
+        )
+
+    def rewrite(self, name: str, change: Callable[[bytes], bytes | None]) -> None:
+        """Damage a file, which is gone where nothing is left of it."""
+        file = self.files()[name]
+        self.damaged.add(name)
+        content = change(file.read_bytes())
+        if content is None:
+            file.unlink()
+        else:
+            file.write_bytes(content)
+        if self.bucket and content is None:
+            self.bucket.remove(name)
+        elif self.bucket and content is not None:
+            self.bucket.put(name, content)
+
     def half_written(self) -> list[str]:
-        """Files that a reader would see and cannot read."""
-        return [name for name, file in self.files().items() if not _is_whole(file)]
+        """Files that a reader would see and cannot read, and that nobody has damaged."""
+        found = {name: file for name, file in self.files().items() if name not in self.damaged}
+        return [name for name, file in found.items() if not _is_whole(file)]
 
 
 def _without_chance(brief: str) -> str:

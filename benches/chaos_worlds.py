@@ -2,7 +2,7 @@
 
 A world is a corpus, judges, workers, an executor and a storage. A life is one start of the command,
 with one or two faults that act at the same time; the next life resumes what it left. Whoever adds a
-kind of fault adds it to `KINDS`, and to `Harm` in chaos_run.py how it is done.
+kind of fault adds it to `KINDS`, and to `Harm` in chaos_harm.py how it is done.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ FLEETING = ("error", "slow down", "reset before", "reset after", "torn upload", 
 """What S3 does now and then; a run goes on."""
 REFUSING = ("denied", "expired", "full", "quota")
 """What S3 answers from some moment on; a run ends."""
+DAMAGES = ("emptied", "cut in half", "one bit flipped", "zeroed", "made junk", "removed")
+"""What becomes of a file of the run between two lives."""
 ANYWHERE = ("SIGKILL", "SIGKILL", "SIGTERM", "SIGINT")
 KINDS: Mapping[str, tuple[str, ...]] = {
     "disk": (*DISK, "SIGKILL before", "SIGKILL after", "SIGKILL before", "SIGKILL after"),
@@ -36,7 +38,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "local": ANYWHERE,
     "ray": (*ANYWHERE, "worker", "worker", "all", "raylet", "gcs"),
     "second node": (*ANYWHERE, "worker", "node", "node"),
-    "damage": (),  # to a run's files between two lives
+    "damage": DAMAGES,
 }
 """By storage and by executor, the faults that are drawn; what is named twice is drawn twice as
 often."""
@@ -74,7 +76,7 @@ class Fault:
     moment: float
     """Between 0 and 1: of all that an undisturbed run asks, writes or takes."""
     by: str
-    """What the moment is a share of: `asks`, `seconds` or `operations` of the storage."""
+    """What the moment is a share of: `asks`, `seconds`, `operations` of the storage, or `files`."""
     share: float = 0.0
     """Of S3's requests, for what happens now and then."""
 
@@ -92,8 +94,11 @@ def draw_world(draw: random.Random, executor: str | None = None) -> World:
     executor = executor or drawn
     storage = _one(draw, *storages)
     judges = draw.randrange(len(JUDGES))
+    cases = (1, 2, 3, 4) if storage == "s3" else (1, 2, 3, 5, 8, 12, 20)
+    if executor != "local":
+        cases = cases[3:]  # else nearly all of its time is Ray's start
     return World(
-        cases=draw.choice((1, 2, 3, 4) if storage == "s3" else (1, 2, 3, 5, 8, 12, 20)),
+        cases=draw.choice(cases),
         systems="ABC"[: draw.randint(1, 3)],
         axes=("coherence", "fluency")[: draw.randint(1, 2)],
         oddities=tuple(odd for odd in ODDITIES if draw.random() < 0.2),
@@ -112,7 +117,7 @@ def draw_lives(draw: random.Random, world: World) -> list[Life]:
     """One to four faults, in as many lives or fewer."""
     lives: list[Life] = []
     for _ in range(draw.randint(1, 4)):
-        families = [name for name in (world.storage, world.executor, "damage") if KINDS[name]]
+        families = [world.storage, world.executor, *(["damage"] if lives else [])]
         fault = _fault(draw, draw.choice(KINDS[draw.choice(families)]))
         if lives and len(lives[-1]) == 1 and draw.random() < 0.4:
             lives[-1] = (*lives[-1], fault)
@@ -124,6 +129,8 @@ def draw_lives(draw: random.Random, world: World) -> list[Life]:
 def _fault(draw: random.Random, kind: str) -> Fault:
     if kind in (*DISK, "SIGKILL before", "SIGKILL after", *REFUSING):
         by = "operations"
+    elif kind in DAMAGES:
+        by = "files"
     else:
         by = draw.choice(("asks", "asks", "seconds"))
     share = draw.uniform(0.01, 0.1) if kind in FLEETING else 0.0
