@@ -19,7 +19,7 @@ TRAINING = {f"bundled.nano.{name}" for name in ("network", "training")}
 JUDGES = {f"judges.{kind}" for kind in kinds()}
 ROOMS = """
     reasons records errors text settings plugins
-    model storage agreement prompts corpora bundled engines sections metrics judges
+    model storage agreement decisions prompts corpora bundled engines sections metrics judges
     config identity analysis report execution runs studies probes commands cli __main__
 """.split()
 """Each imports only rooms before it; of modules at the root, each is a room of its own."""

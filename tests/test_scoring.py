@@ -8,12 +8,15 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evaljudge
+from evaljudge.analysis import tables as tables_module
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.scoring import FILE, Scored, Scoring, fit
 from evaljudge.analysis.statistics import with_statistics
@@ -70,9 +73,63 @@ def test_means_per_system() -> None:
     assert means["judge", "C"] == (9.0, 3)
 
 
-def test_only_rated_candidates_are_kept() -> None:
+def test_rated_candidates_are_counted() -> None:
     tables = filled()
     assert (tables.candidates, tables.rated) == (9, 6)
+
+
+def of_one_system(number: int, rating: float | None = None) -> Tables:
+    tables = Tables([("words", ANY_AXIS)])
+    ratings = {} if rating is None else {"fluency": rating}
+    case = Case(Document(f"d{number}", "s"), (Candidate("A", "a", ratings),))
+    tables.add(case, {("A", "words", ANY_AXIS): score("A", "words", ANY_AXIS, float(number))})
+    return tables
+
+
+def test_a_grid_has_a_row_for_each_document() -> None:
+    grid = filled().as_grid()
+    assert (grid.documents, grid.systems) == (("d0", "d1", "d2"), ("A", "B", "C"))
+    expected = [[1.0, 2.0, 9.0], [1.0, 3.0, 9.0], [nan, 4.0, 9.0]]
+    np.testing.assert_equal(grid.scores["judge", "fluency"], np.array(expected))
+    np.testing.assert_equal(grid.human["relevance"], np.array([[3.0, nan, nan]] * 3))
+    assert list(grid.meeting("fluency")) == [("judge", "fluency"), ("words", ANY_AXIS)]
+    assert not grid.is_sample
+
+
+def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
+    numbers = list(range(40))
+    grids = []
+    for order in (numbers, numbers[::-1]):
+        tables = Tables([("words", ANY_AXIS)])
+        for number in order:
+            tables += of_one_system(number, 3.0 if number == 7 else None)
+        assert (tables.cases, tables.rated, len(tables.as_rated().documents)) == (40, 1, 1)
+        assert tables.systems()[0].mean == pytest.approx(19.5)
+        grids.append(tables.as_grid())
+    one, other = grids
+    assert one.is_sample
+    assert "d7" in one.documents
+    assert len(one.documents) == 6
+    assert one.documents == other.documents
+    values = one.scores["words", ANY_AXIS].ravel()
+    assert [f"d{value:.0f}" for value in values] == list(one.documents)
+    np.testing.assert_equal(values, other.scores["words", ANY_AXIS].ravel())
+
+
+def test_a_column_that_comes_later_is_of_the_same_documents(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables_module, "MOST_KEPT", 5)
+    tables, later = Tables([("words", ANY_AXIS)]), ("later", ANY_AXIS)
+    for number in range(40):
+        tables += of_one_system(number)
+    for number in range(40):
+        case = Case(Document(f"d{number}", "s"), (Candidate("A", "a"),))
+        tables.add_scores(case, {("A", *later): score("A", *later, float(number))}, [later])
+    grid = tables.as_grid()
+    np.testing.assert_equal(grid.scores[later], grid.scores["words", ANY_AXIS])
+    assert tables.columns[later].scored == 40
 
 
 def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:

@@ -136,7 +136,7 @@ def test_other_thresholds_are_the_user_s_choice(scorer: str, least: float) -> No
 def test_a_threshold_that_no_score_reaches_is_warned_of() -> None:
     column = Column()
     for number in (1.5, 4.25):
-        column.add(Score("d", "A", "s", "tone", number), is_rated=False)
+        column.add(Score("d", "A", "s", "tone", number))
     rule = Selection.model_validate(
         {"name": "good", "all": [{"scorer": "s", "axis": "tone", "at_least": 35},
                                  {"scorer": "s", "axis": "tone", "at_most": 1},

@@ -1,8 +1,9 @@
-"""What scoring leaves for the statistics: counts, sums per system, and the rated candidates.
+"""What scoring leaves for the statistics: counts, sums per system, and the scores that are kept.
 
-What stays in memory are the ratings of rated candidates, and one number for each of them and each
-scorer: unrated candidates leave nothing behind. Tables of different shards add up, in the order of
-the shards.
+What stays in memory is one number for each scorer of every rated document's candidates, and of
+those of at most MOST_KEPT unrated candidates. Of more, a random sample of whole documents is kept,
+chosen by a hash of their names, so that it does not depend on their order. Counts and means are of
+all candidates. Tables of different shards add up, in the order of the shards.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from math import inf, nan
 from typing import NamedTuple, Self
 
@@ -19,21 +21,24 @@ from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Ids, Key, Rated
 from evaljudge.analysis.findings import Coverage, SystemMean
+from evaljudge.decisions.grid import Grid
 from evaljudge.records import Case, Score
 
+MOST_KEPT = 100_000
 ByScale = Mapping[tuple[str, str, str], Score]
 """The scores of one document by system, scorer and axis."""
 
 
 @dataclass
 class Column:
-    """The scores of one scorer on one axis: counted, summed per system, kept where rated."""
+    """The scores of one scorer on one axis: counted, summed per system, some of them kept."""
 
     reasons: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     """By system, how many are scored."""
     sums: dict[str, float] = field(default_factory=dict)
-    rated: array[float] = field(default_factory=lambda: array("d"))
+    kept: array[float] = field(default_factory=lambda: array("d"))
+    """Of every candidate that is kept; NaN: unscored."""
     lowest: float = inf
     highest: float = -inf
 
@@ -41,7 +46,7 @@ class Column:
     def scored(self) -> int:
         return self.counts.total()
 
-    def add(self, score: Score, is_rated: bool) -> None:
+    def add(self, score: Score) -> None:
         value, system = score.value, score.system
         if value is None:
             self.reasons[score.reason] += 1
@@ -50,12 +55,10 @@ class Column:
             self.sums[system] = self.sums.get(system, 0.0) + value
             self.lowest = value if value < self.lowest else self.lowest
             self.highest = value if value > self.highest else self.highest
-        if is_rated:
-            self.rated.append(nan if value is None else value)
 
     def __iadd__(self, other: Column) -> Self:
         self.reasons.update(other.reasons)
-        self.rated.extend(other.rated)
+        self.kept.extend(other.kept)
         self.counts.update(other.counts)
         for system, total in other.sums.items():
             self.sums[system] = self.sums.get(system, 0.0) + total
@@ -64,7 +67,9 @@ class Column:
         return self
 
 
-class RatedCandidate(NamedTuple):
+class Kept(NamedTuple):
+    """A candidate whose scores are kept; a document's candidates are kept together."""
+
     doc_id: str
     system: str
     ratings: Mapping[str, float]
@@ -76,12 +81,18 @@ class Tables:
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.columns: dict[Key, Column] = {key: Column() for key in keys}
-        self.cases = self.candidates = 0
-        self.rows: list[RatedCandidate] = []
+        self.cases = self.candidates = self.rated = 0
+        self._kept: list[Kept] = []
+        self._unrated = 0
+        """How many of those kept belong to documents that nobody rated."""
+        self._is_sample = False
+        self._names: frozenset[str] | None = None
+        """Of the documents that are kept, once all are there."""
 
     @property
-    def rated(self) -> int:
-        return len(self.rows)
+    def rows(self) -> list[Kept]:
+        """The rated candidates."""
+        return [one for one in self._kept if one.ratings]
 
     @property
     def documents(self) -> Mapping[str, int]:
@@ -94,23 +105,35 @@ class Tables:
         return np.array([row.doc_id for row in self.rows], dtype=object)
 
     def add(self, case: Case, scores: ByScale) -> None:
+        rated = sum(bool(one.ratings) for one in case.candidates)
         self.cases += 1
         self.candidates += len(case.candidates)
-        self.rows += [
-            RatedCandidate(case.document.doc_id, one.system, one.ratings, one.raters)
+        self.rated += rated
+        self._unrated += 0 if rated else len(case.candidates)
+        self._kept += [
+            Kept(case.document.doc_id, one.system, one.ratings, one.raters)
             for one in case.candidates
-            if one.ratings
         ]
-        self.add_scores(case, scores, self.columns)
+        for key in self.columns:
+            self._add_scores(case, scores, key, is_kept=True)
+        self._keep_few()
 
     def add_scores(self, case: Case, scores: ByScale, keys: Iterable[Key]) -> None:
         """A new key begins a column, which must be given all cases in the same order."""
+        if self._names is None:
+            self._names = frozenset(one.doc_id for one in self._kept)
         for key in keys:
             if key not in self.columns:
                 self.columns[key] = Column()
-            column = self.columns[key]
-            for candidate in case.candidates:
-                column.add(scores[candidate.system, *key], bool(candidate.ratings))
+            self._add_scores(case, scores, key, is_kept=case.document.doc_id in self._names)
+
+    def _add_scores(self, case: Case, scores: ByScale, key: Key, *, is_kept: bool) -> None:
+        column = self.columns[key]
+        for candidate in case.candidates:
+            score = scores[candidate.system, *key]
+            column.add(score)
+            if is_kept:
+                column.kept.append(nan if score.value is None else score.value)
 
     def leave_out(self, cases: int, candidates: int, reason: str) -> None:
         """Count cases that cannot be read: their candidates are unscored by every scorer."""
@@ -125,8 +148,33 @@ class Tables:
             self.columns[key] += column
         self.cases += other.cases
         self.candidates += other.candidates
-        self.rows += other.rows
+        self.rated += other.rated
+        self._kept += other._kept
+        self._unrated += other._unrated
+        self._is_sample |= other._is_sample
+        self._keep_few()
         return self
+
+    def _keep_few(self) -> None:
+        """Now and then, drop the unrated documents with the highest hashes."""
+        if self._unrated <= 2 * MOST_KEPT:
+            return
+        dropped = self._too_many()
+        is_kept = np.array([one.doc_id not in dropped for one in self._kept])
+        self._kept = [one for one in self._kept if one.doc_id not in dropped]
+        for column in self.columns.values():
+            column.kept = array("d", np.array(column.kept)[is_kept].tobytes())
+        self._unrated -= int(np.sum(~is_kept))
+        self._is_sample = True
+
+    def _too_many(self) -> set[str]:
+        """The unrated documents beyond MOST_KEPT candidates, in the order of their hashes."""
+        sizes = Counter(one.doc_id for one in self._kept)
+        for row in self.rows:
+            sizes.pop(row.doc_id, None)
+        ordered = sorted(sizes, key=_hash)
+        sums = np.cumsum([sizes[doc_id] for doc_id in ordered])
+        return set(ordered[int(np.searchsorted(sums, MOST_KEPT, side="right")) :])
 
     def coverage(self) -> list[Coverage]:
         return [
@@ -143,15 +191,49 @@ class Tables:
 
     def as_rated(self) -> Rated:
         """The rated candidates as arrays."""
-        axes = dict.fromkeys(axis for row in self.rows for axis in row.ratings)
-        by_raters = dict.fromkeys(axis for row in self.rows for axis in row.raters)
+        rows, is_rated = self.rows, np.array([bool(one.ratings) for one in self._kept], bool)
+        by_raters = dict.fromkeys(axis for row in rows for axis in row.raters)
         return Rated(
-            documents=_codes([row.doc_id for row in self.rows]),
-            systems=_codes([row.system for row in self.rows]),
-            scores={key: np.array(column.rated) for key, column in self.columns.items()},
-            human={axis: np.array([r.ratings.get(axis, nan) for r in self.rows]) for axis in axes},
-            raters={axis: [r.raters.get(axis, ()) for r in self.rows] for axis in by_raters},
+            documents=_codes([row.doc_id for row in rows]),
+            systems=_codes([row.system for row in rows]),
+            scores={key: np.array(column.kept)[is_rated] for key, column in self.columns.items()},
+            human=_ratings(rows),
+            raters={axis: [r.raters.get(axis, ()) for r in rows] for axis in by_raters},
         )
+
+    def as_grid(self) -> Grid:
+        """All that is kept, a row for each document and a column for each system."""
+        dropped = self._too_many()
+        is_kept = np.array([one.doc_id not in dropped for one in self._kept], bool)
+        rows = [one for one in self._kept if one.doc_id not in dropped]
+        documents, systems = (
+            _numbered(row.doc_id for row in rows),
+            _numbered(r.system for r in rows),
+        )
+        at = [documents[row.doc_id] for row in rows], [systems[row.system] for row in rows]
+
+        def placed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            table = np.full((len(documents), len(systems)), nan)
+            table[at] = values
+            return table
+
+        scores = {key: np.array(column.kept)[is_kept] for key, column in self.columns.items()}
+        return Grid(
+            documents=tuple(documents),
+            systems=tuple(systems),
+            scores={key: placed(values) for key, values in scores.items()},
+            human={axis: placed(values) for axis, values in _ratings(rows).items()},
+            is_sample=self._is_sample or bool(dropped),
+        )
+
+
+def _ratings(rows: Sequence[Kept]) -> dict[str, NDArray[np.float64]]:
+    axes = dict.fromkeys(axis for row in rows for axis in row.ratings)
+    return {axis: np.array([row.ratings.get(axis, nan) for row in rows]) for axis in axes}
+
+
+def _hash(doc_id: str) -> bytes:
+    return blake2b(doc_id.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

@@ -47,10 +47,11 @@ class Columns:
         self._list(judges, metrics, label)
         rated, shards = Tables(()), output.shards()
         for cases, scores in ahead(lambda s: (output.cases(s), list(output.scores(s))), shards):
-            before = rated.rated
             for case in cases:
                 rated.add(case, {})
-            wanted = {(row.doc_id, row.system) for row in rated.rows[before:]}
+            wanted = {
+                (c.document.doc_id, o.system) for c in cases for o in c.candidates if o.ratings
+            }
             for score in scores:
                 if (score.doc_id, score.system) in wanted:
                     self._add(score.scorer + label, score)

@@ -1,0 +1,29 @@
+"""Scores and ratings as tables: a row for each document, a column for each system.
+
+Grid(documents=("d1", "d2"), systems=("A", "B"), scores={("synthetic.level", "fluency"):
+     [[4.2, 3.1], [3.9, nan]]}, human={"fluency": [[4.0, nan], [nan, nan]]})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evaljudge.agreement.rated import Floats, Key
+from evaljudge.records import ANY_AXIS
+
+
+@dataclass(frozen=True)
+class Grid:
+    """NaN: there is no such candidate, or it is unscored or unrated."""
+
+    documents: Sequence[str]
+    systems: Sequence[str]
+    scores: Mapping[Key, Floats]
+    human: Mapping[str, Floats]
+    is_sample: bool = False
+    """Whether unrated documents are missing because there are too many to keep."""
+
+    def meeting(self, human: str) -> dict[Key, Floats]:
+        """The scorers' axes that are compared with this human axis."""
+        return {key: table for key, table in self.scores.items() if key[1] in (human, ANY_AXIS)}
