@@ -89,7 +89,8 @@ class Harm:
             operations = ["rename"]
         at = int(fault.moment * self._of.operations * (2 if len(operations) > 1 else 1))
         rule = {"folder": f"{self._run.folder}/", "operations": operations, "at": at}
-        return rule | {"times": 1 << 40, "fault": fault.kind}
+        times = 1 if fault.kind.startswith("SIGKILL") else 1 << 40  # else no worker ever gets on
+        return rule | {"times": times, "fault": fault.kind}
 
     def strike(self, process: int, asked: int) -> None:
         """What is done from outside: each in its moment, in the order of the moments."""
