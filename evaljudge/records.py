@@ -146,6 +146,9 @@ class Score:
     value: float | None
     reason: str = ""
     signature: str = ""
+    doubt: float | None = None
+    """How undecided the judge was, from 0 (certain) to 1 (every answer equally likely); None: this
+    scorer does not say."""
 
     @property
     def status(self) -> Status:

@@ -89,7 +89,7 @@ class Fit:
             reason = score.reason if score.value is None else NOT_FINITE
             return Score(*known, None, reason, self.signature)
         (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
-        return Score(*known, float(value), "", self.signature)
+        return Score(*known, float(value), "", self.signature, score.doubt)
 
     def as_json(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         return {

@@ -56,7 +56,7 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
         "select": [
             {"name": name, "all": [{"scorer": scorer, "axis": "fluency", **asked}]}
             for name, scorer, asked in (
-                ("best-fifth", "synthetic.level", {"top_fraction": 0.2}),
+                ("best-fifth", "synthetic.ordinal", {"top_fraction": 0.2}),
                 ("mostly-fluent", "synthetic", {"good": 4, "precision": 0.9}),
             )
         ],

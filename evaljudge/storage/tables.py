@@ -35,12 +35,13 @@ def _schemas() -> dict[type, pa.Schema]:
         "candidates": pa.list_(pa.struct([("system", text), ("text", text), *ratings])),
         "tokens": pa.struct([(name, pa.int64()) for name in Tokens.__slots__]),
         "value": number,
+        "doubt": number,
     }
     columns = {
         Case: "doc_id source references context candidates",
         Brief: "doc_id key judge axis part content status reason signature tokens",
         Verdict: "doc_id system judge axis evidence status reason tokens",
-        Score: "doc_id system scorer axis value status reason signature",
+        Score: "doc_id system scorer axis value status reason signature doubt",
     }
     return {
         kind: pa.schema([(name, others.get(name, text)) for name in names.split()])

@@ -103,7 +103,7 @@ def test_the_columns_are_the_contract() -> None:
         ["doc_id", "system", "judge", "axis", "evidence", "status", "reason", "tokens"]
     )
     assert to_table(Score, []).column_names == (
-        ["doc_id", "system", "scorer", "axis", "value", "status", "reason", "signature"]
+        "doc_id system scorer axis value status reason signature doubt".split()
     )
     assert set(to_table(Brief, []).column_names) >= {
         "doc_id",

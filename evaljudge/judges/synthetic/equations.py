@@ -5,8 +5,8 @@ Of one candidate's comparisons, (the reference's rating, p(Better), p(Worse), p(
     1: .90 .02 .08   2: .80 .05 .15   3: .55 .15 .30   4: .30 .40 .30   5: .05 .75 .20
 
 the paper's `weighted_sum` makes -0.32, and `level_of_sum` places that at 3.81 on the scale 1..5;
-`ordinal_level` makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` 0 (within), and
-`entropies` finds 0.54 bits in the first comparison and 1.57 in the fourth.
+`ordinal_level` makes 3.61, `bradley_terry_position` 3.60, `scale_coverage` 0 (within), `entropies`
+finds 0.54 bits in the first comparison and 1.57 in the fourth, and `doubt` is 0.68.
 
 All of it is arithmetic on evidence that a judge has already stored: no judge, and no model. It
 takes many texts at once, since a run has millions.
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, log
+from math import exp, log, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,6 +172,14 @@ def _expected_wins(position: Floats, anchors: Floats, weights: Floats) -> tuple[
     chances = 1 / (1 + np.exp(STRENGTH * (anchors - position[:, None])))
     slopes = STRENGTH * chances * (1 - chances)
     return (weights * chances).sum(axis=1), (weights * slopes).sum(axis=1)
+
+
+def doubt(texts: ComparedTexts) -> Floats:
+    """How undecided each text's comparisons are on average, from 0 to 1: the mean entropy as a
+    share of the greatest, that of UNDECIDED."""
+    found = entropies(texts.p.reshape(-1, texts.p.shape[2])).reshape(texts.p.shape[:2])
+    mean: Floats = found.mean(axis=1) / log2(len(UNDECIDED))
+    return mean
 
 
 def scale_coverage(p: Floats) -> NDArray[np.int64]:

@@ -56,6 +56,7 @@ from evaljudge.judges.synthetic.equations import (
     ComparedTexts,
     Floats,
     bradley_terry_position,
+    doubt,
     level_of_sum,
     ordinal_level,
     stacked,
@@ -302,22 +303,37 @@ class Synthetic(Judge):
                 mine = tuple(level["rating"] for level in verdict.evidence["levels"])
                 alike.setdefault(mine, []).append(at)
         values: list[Mapping[str, float]] = [{}] * len(verdicts)
+        doubts: list[float | None] = [None] * len(verdicts)
         for places in alike.values():
-            read = self._values([verdicts[at].evidence["levels"] for at in places])
-            for row, at in enumerate(places):
-                values[at] = {scorer: column[row] for scorer, column in read.items()}
+            texts = [verdicts[at].evidence["levels"] for at in places]
+            read = self._read(texts)
+            found = self._values(texts, read)
+            for row, (at, undecided) in enumerate(zip(places, doubt(read).tolist(), strict=True)):
+                values[at] = {scorer: column[row] for scorer, column in found.items()}
+                doubts[at] = undecided
         return [
-            Score(one.doc_id, one.system, scorer, one.axis, found.get(scorer), one.reason)
-            for one, found in zip(verdicts, values, strict=True)
+            Score(
+                one.doc_id,
+                one.system,
+                scorer,
+                one.axis,
+                mine.get(scorer),
+                one.reason,
+                doubt=undecided,
+            )
+            for one, mine, undecided in zip(verdicts, values, doubts, strict=True)
             for scorer in self.scorers
         ]
 
-    def _values(self, texts: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[float]]:
-        """By scorer, the value of each of these texts."""
+    def _read(self, texts: Sequence[Sequence[Mapping[str, Any]]]) -> ComparedTexts:
         if self._samples:
-            read = self._drawn(texts, self._settings.samples, 0)
-        else:
-            read = compared_texts(texts)
+            return self._drawn(texts, self._settings.samples, 0)
+        return compared_texts(texts)
+
+    def _values(
+        self, texts: Sequence[Sequence[Mapping[str, Any]]], read: ComparedTexts
+    ) -> dict[str, list[float]]:
+        """By scorer, the value of each of these texts."""
         values = {self.name: weighted_sum(read)}
         values |= {scorer: reading(read) for scorer, reading in self._readings.items()}
         values |= {

@@ -355,3 +355,12 @@ def test_many_texts_are_covered_and_undecided_as_each_of_them(stack: list[list[A
 @given(shares)
 def test_entropy_lies_between_certain_and_undecided(p: Answers) -> None:
     assert 0 <= entropy(p) <= log(3) / log(2) + 1e-12
+
+
+def test_doubt_is_the_mean_entropy_as_a_share_of_the_greatest() -> None:
+    doubt = of_one(equations.doubt)
+    assert doubt([(r, UNDECIDED) for r in RATINGS]) == pytest.approx(1.0)
+    assert doubt([(r, SIMILAR) for r in RATINGS]) == 0.0
+    assert doubt([(1.0, BETTER), (5.0, UNDECIDED)]) == pytest.approx(0.5)
+    bits = [entropy(p) for _, p in SAMPLE]
+    assert doubt(SAMPLE) == pytest.approx(sum(bits) / len(bits) / log2(3))
