@@ -75,13 +75,24 @@ def _guard(mark: str, held: tuple[int, int]) -> NoReturn:
     os.setsid()
     os.close(held[1])
     os.read(held[0], 1)  # until the process that watches, which holds the other end, is gone
+    until = time.monotonic() + REAPING
+    while time.monotonic() < until:
+        if _killed_any(mark):  # and one of them may just have started another
+            until = time.monotonic() + REAPING
+        time.sleep(LEAVING)
+    os._exit(0)
+
+
+def _killed_any(mark: str) -> bool:
     import psutil
 
+    found = False
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get(MARK) == mark:
+            if process.pid != os.getpid() and process.environ().get(MARK) == mark:
                 process.kill()
-    os._exit(0)
+                found = True
+    return found
 
 
 def _prctl(option: int, value: int) -> None:

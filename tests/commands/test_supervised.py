@@ -169,6 +169,23 @@ def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
         wait_until(lambda: not any(map(is_alive, below)))
 
 
+LATE = """while kill -0 $OURS; do sleep 0.01; done
+EVALJUDGE_COMMAND=$MARK sleep 600 &
+echo $!"""
+
+
+def test_what_starts_while_all_are_killed_is_killed_too() -> None:
+    """As Ray starts a killed agent anew; here a process does that is not known as ours."""
+    ours = "ours = subprocess.Popen(['sleep', '600'])"
+    unknown = "{'OURS': str(ours.pid), 'MARK': os.environ[supervised.MARK]}"
+    again = f"subprocess.Popen(['setsid', 'sh', '-c', {LATE!r}], env={unknown})"
+    with started(f"{ours}; {again}; {WAITING}") as process:
+        process.kill()
+        assert process.stdout
+        late = int(process.stdout.readline())
+        wait_until(lambda: not psutil.pid_exists(late))
+
+
 def is_alive(process: psutil.Process) -> bool:
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
