@@ -1,0 +1,151 @@
+"""Draws have the probabilities that they state, and means are corrected for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from evaljudge.agreement.rated import Floats
+from evaljudge.decisions.sampling import (
+    FLOOR,
+    Codes,
+    bands,
+    doubtful,
+    draw,
+    inclusion,
+    near,
+    spread,
+    weighted_mean,
+)
+
+DOCUMENTS = np.repeat(np.arange(6), [1, 2, 3, 4, 5, 6])
+SYSTEMS = np.concatenate([np.arange(n) for n in [1, 2, 3, 4, 5, 6]])
+SCORES = np.random.default_rng(1).normal(size=DOCUMENTS.size)
+STRATA = bands(SYSTEMS % 2, SCORES)
+SIZES: dict[str, Floats] = {
+    "random": np.ones(SCORES.size),
+    "neyman": spread(STRATA, SCORES),
+    "near": near(np.abs(SCORES - 0.3)),
+    "doubtful": doubtful(np.random.default_rng(2).random(SCORES.size)),
+    "some certain": np.where(np.arange(SCORES.size) < 3, 40.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("strata", [None, STRATA], ids=["spread over documents", "stratified"])
+@pytest.mark.parametrize("of", SIZES)
+def test_texts_are_drawn_as_often_as_stated(of: str, strata: Codes | None) -> None:
+    rng, times, draws = np.random.default_rng(3), np.zeros(SCORES.size), 4000
+    probabilities = inclusion(SIZES[of], 8)
+    assert probabilities.sum() == pytest.approx(8)
+    assert (probabilities > 0).all() and (probabilities <= 1).all()
+    for _ in range(draws):
+        drawn = draw(probabilities, DOCUMENTS, rng, strata)
+        assert drawn.size == np.unique(drawn).size == 8
+        times[drawn] += 1
+    errors = np.sqrt(probabilities * (1 - probabilities) / draws)
+    assert (np.abs(times / draws - probabilities) <= 4.2 * errors).all()
+
+
+def test_what_is_too_large_is_certain_and_the_rest_share_what_is_left() -> None:
+    assert inclusion(np.array([8.0, 1, 1, 2]), 2).tolist() == [1, 0.25, 0.25, 0.5]
+    # the second becomes certain only when the first is
+    assert inclusion(np.array([10.0, 4, 1, 1]), 3).tolist() == [1, 1, 0.5, 0.5]
+    assert inclusion(np.array([1.0, 2]), 5).tolist() == [1, 1]
+
+
+def test_a_draw_is_spread_over_documents_and_strata_get_their_share() -> None:
+    documents = np.repeat(np.arange(20), 5)
+    equal = inclusion(np.ones(100), 20)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        assert np.unique(documents[draw(equal, documents, rng)]).size == 20
+        strata = np.arange(100) % 4 // 3  # 75 and 25 texts
+        assert np.bincount(strata[draw(equal, documents, rng, strata)]).tolist() == [15, 5]
+
+
+def test_all_are_drawn_where_as_many_are_wanted() -> None:
+    rng = np.random.default_rng(0)
+    for n in (21, 99):
+        drawn = draw(inclusion(SIZES["near"], n), DOCUMENTS, rng)
+        assert sorted(drawn) == list(range(21))
+        assert drawn.tolist() != sorted(drawn), "in random order"
+
+
+def test_sizes() -> None:
+    nan = np.nan
+    assert near(np.array([0.0, 0.5, 9, nan])) == pytest.approx([1, np.exp(-1), FLOOR, FLOOR])
+    assert doubtful(np.array([0.5, 0.25, 0, nan])) == pytest.approx([1, 0.5, FLOOR, FLOOR])
+    assert doubtful(np.array([0.0, nan])).tolist() == [1, 1]
+    strata, scores = np.array([0, 0, 1, 1, 2]), np.array([1.0, 3, 1, 2, 7])
+    assert spread(strata, scores) == pytest.approx([1, 1, 0.5, 0.5, FLOOR])
+    systems, scores = np.array([0, 0, 0, 0, 1, 1]), np.array([1.0, 2, 3, 4, nan, 4])
+    assert bands(systems, scores).tolist() == [0, 0, 1, 2, 9, 7], "9: unscored"
+    assert (bands(systems, np.full(6, nan)) == systems * 5 + 4).all()
+
+
+def test_a_weighted_mean_by_hand() -> None:
+    found = weighted_mean(
+        np.array([4.0, 2, 1, np.nan]), np.array([0.5, 0.25, 1, 0.1]), np.array([0, 0, 1, 2])
+    )
+    assert found is not None
+    assert found.value == pytest.approx((2 * 4 + 4 * 2 + 1) / 7)
+    assert (found.n, found.documents) == (3, 2)
+    assert found.effective == pytest.approx(49 / 21)
+    assert weighted_mean(np.array([np.nan]), np.array([1.0]), np.array([0])) is None
+    single = weighted_mean(np.array([3.0, 4]), np.array([0.5, 0.5]), np.array([7, 7]))
+    assert single is not None and asdict(single)["low"] is None
+
+
+def test_with_equal_weights_and_one_text_each_it_is_students_interval() -> None:
+    values = np.array([1.0, 2, 4, 5, 5, 7])
+    found = weighted_mean(values, np.full(6, 0.3), np.arange(6))
+    assert found is not None
+    # 2.570582 is the t of five degrees of freedom
+    half = 2.5705818 * values.std(ddof=1) / np.sqrt(6)
+    assert (found.low, found.high) == pytest.approx((4 - half, 4 + half), rel=1e-6)
+
+
+def test_the_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
+    """Beside the matrices of Bell and McCaffrey."""
+    rng = np.random.default_rng(5)
+    documents = np.repeat(np.arange(7), [1, 9, 2, 2, 5, 1, 3])
+    values, probabilities = rng.normal(size=23), rng.uniform(0.1, 1, 23)
+    found = weighted_mean(values, probabilities, documents)
+    assert found is not None and found.high is not None
+    weights = 1 / probabilities
+    h = np.bincount(documents, weights) / weights.sum()
+    m = np.eye(7) - np.outer(np.ones(7), h)
+    means = np.bincount(documents, weights * values) / np.bincount(documents, weights)
+    form = m.T @ np.diag(h**2 / np.diag(m @ m.T)) @ m
+    assert np.trace(form) == pytest.approx(np.sum(h**2)), "unbiased"
+    from scipy.stats import t
+
+    freedom = np.trace(form) ** 2 / np.trace(form @ form)
+    half = t.ppf(0.975, freedom) * np.sqrt(means @ form @ means)
+    assert found.high - found.value == pytest.approx(half)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "bias"),
+    [(lambda judged: near(np.abs(judged - 4)), 0.4), (lambda judged: np.ones(judged.size), 0.0)],
+)
+def test_intervals_keep_their_promise_and_plain_means_do_not(
+    sizes: Callable[[Floats], Floats], bias: float
+) -> None:
+    """Ten documents of six systems, with document effects, and ratings that go with the scores."""
+    kept, plain, worlds = 0, [], 400
+    for world in range(worlds):
+        rng = np.random.default_rng([world, 3])
+        documents = np.repeat(np.arange(10), 6)
+        human = 3 + rng.normal(size=10)[documents] + rng.normal(0, 0.7, 60)
+        probabilities = inclusion(sizes(human + rng.normal(0, 0.5, 60)), 30)
+        drawn = draw(probabilities, documents, rng)
+        found = weighted_mean(human[drawn], probabilities[drawn], documents[drawn])
+        assert found is not None and found.low is not None and found.high is not None
+        kept += found.low <= 3 <= found.high
+        plain.append(human[drawn].mean())
+    assert 0.92 <= kept / worlds <= 0.98
+    assert np.mean(plain) - 3 >= bias - 0.1
