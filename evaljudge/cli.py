@@ -202,6 +202,29 @@ def references(
 
 
 @app.command()
+def label(
+    run: RunFolder,
+    to: Annotated[str, typer.Option(help="The sheet to write: .csv or .jsonl, a path or URI.")],
+    n: Annotated[int, typer.Option(help="How many texts.")] = 200,
+    by: Annotated[str, typer.Option(
+        help="How: random, stratified, neyman, near-threshold or doubt.")] = "random",
+    axis: Annotated[list[str] | None, typer.Option(
+        help="An axis to be rated; may be repeated; else all of the run's task.")] = None,
+    scorer: Annotated[str | None, typer.Option(
+        help="By whose scores there are strata: with stratified and neyman.")] = None,
+    threshold: Annotated[list[str] | None, typer.Option(
+        help="SCORER:AXIS=VALUE, with near-threshold; may be repeated.")] = None,
+    seed: Seed = 0,
+) -> None:  # fmt: skip
+    """A sheet of a run's texts for people to rate, without systems and scores."""
+    from evaljudge.commands.label import LabelOptions
+    from evaljudge.commands.label import label as label_texts
+
+    wanted = LabelOptions(run, to, n, by, axis or (), scorer, threshold or (), seed)
+    print(label_texts(wanted).text, end="", flush=True)
+
+
+@app.command()
 def calibrate(
     cases: RatedCases,
     scores: Annotated[list[str], typer.Option(

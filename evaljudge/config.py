@@ -216,6 +216,8 @@ class Config(Settings):
     """The values of keys that one kind of judge has of its own, by key: see `Plugin.keys`."""
     outliers: PathName | None = None
     """Ratings that further tables leave out."""
+    ratings: PathName | list[PathName] = []
+    """Files of further ratings: sheets of `evaljudge label` that people filled in, or rows."""
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
         """What the keys of this kind of judge say about this judge."""
@@ -250,6 +252,10 @@ class Config(Settings):
     def as_given(self) -> dict[str, Any]:
         """As a configuration's file would have it."""
         return self.model_dump(exclude={"of_judges"}) | self.of_judges
+
+    @property
+    def rating_files(self) -> list[str]:
+        return [self.ratings] if isinstance(self.ratings, str) else self.ratings
 
     @property
     def corpus_name(self) -> str:

@@ -46,7 +46,7 @@ class Rated:
 
     def without_repetitions(self) -> Rated:
         """Without further trials of a scorer and those of fewer draws: `synthetic.n10#2`."""
-        scores = {key: c for key, c in self.scores.items() if not _REPETITION.search(key[0])}
+        scores = {key: c for key, c in self.scores.items() if not is_repetition(key[0])}
         return replace(self, scores=scores)
 
     def against(self, human: str) -> dict[str, Floats]:
@@ -76,6 +76,10 @@ class Rated:
         scores = {key: column[kept] for key, column in self.scores.items()}
         human = {axis: column[kept] for axis, column in self.human.items()}
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
+
+
+def is_repetition(scorer: str) -> bool:
+    return bool(_REPETITION.search(scorer))
 
 
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:

@@ -67,6 +67,21 @@ class WithoutOutliers:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelledMean:
+    """People's mean rating of all texts, or of one system's, from those that were drawn for
+    rating; corrected for how they were drawn."""
+
+    axis: str
+    system: str  # ANY_SYSTEM: all texts
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    documents: int
+    effective: float
+
+
+@dataclass(frozen=True, slots=True)
 class SystemMean:
     scorer: str
     axis: str
@@ -115,6 +130,7 @@ class Findings:
     judged: JudgeFindings = JudgeFindings()
     """What the judges say of the run, each of its own."""
     without_outliers: Sequence[WithoutOutliers] = ()
+    labelled: Sequence[LabelledMean] = ()
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     @property

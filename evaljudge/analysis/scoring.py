@@ -12,11 +12,12 @@ signature of its scores ends with a hash of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from evaljudge.analysis.addressing import Addressing
 from evaljudge.analysis.mixes import Mix, mixed_scores
+from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.identity import short
 from evaljudge.judges.collector import Collector, SeenShard
@@ -66,6 +67,8 @@ class Scoring:
     """By shard, how many of its candidates the page may show; of most shards, none."""
     fitted: Mapping[str, Fitted]
     """By judge, of those whose arithmetic needed the whole run."""
+    ratings: ByText = field(default_factory=dict)
+    """Further ratings, besides those of the corpus."""
 
     def nothing(self) -> Scored:
         """What no shard at all leaves, to add to."""
@@ -76,7 +79,8 @@ class Scoring:
     def __call__(self, shard: Shard) -> Scored:
         """Write the shard's score file, and keep what the report needs."""
         output, scored = Output(self.out, self.briefs, self.run), self.nothing()
-        cases, scores = output.cases(shard), list[Score]()
+        cases = [with_ratings(case, self.ratings) for case in output.cases(shard)]
+        scores = list[Score]()
         for judge in self.judges:
             verdicts = list(output.verdicts(judge.name, shard, with_tokens=False))
             if fitted := self.fitted.get(judge.name):

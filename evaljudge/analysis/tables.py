@@ -88,6 +88,8 @@ class Tables:
         self._is_sample = False
         self._names: frozenset[str] | None = None
         """Of the documents that are kept, once all are there."""
+        self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
+        """By human axis: those of the texts that were drawn for rating (see ratings.py)."""
 
     @property
     def rows(self) -> list[Kept]:
@@ -224,6 +226,10 @@ class Tables:
             scores={key: placed(values) for key, values in scores.items()},
             human={axis: placed(values) for axis, values in _ratings(rows).items()},
             is_sample=self._is_sample or bool(dropped),
+            probabilities={
+                axis: placed(np.array([known.get((r.doc_id, r.system), nan) for r in rows]))
+                for axis, known in self.probabilities.items()
+            },
         )
 
 

@@ -7,7 +7,7 @@ Grid(documents=("d1", "d2"), systems=("A", "B"), scores={("synthetic.level", "fl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evaljudge.agreement.rated import Floats, Key
 from evaljudge.records import ANY_AXIS
@@ -23,6 +23,9 @@ class Grid:
     human: Mapping[str, Floats]
     is_sample: bool = False
     """Whether unrated documents are missing because there are too many to keep."""
+    probabilities: Mapping[str, Floats] = field(default_factory=dict)
+    """By human axis, where texts were drawn for rating: how probable it was that a rated text was
+    drawn and rated; NaN for a text of which this is not known."""
 
     def meeting(self, human: str) -> dict[Key, Floats]:
         """The scorers' axes that are compared with this human axis."""

@@ -37,6 +37,7 @@ def write_report(
         "labels": findings.labels,
         "costs": findings.costs,
         "without_outliers": findings.without_outliers,
+        "labelled": findings.labelled,
         **dict.fromkeys(others, ()),
         **findings.judged.files,
     }

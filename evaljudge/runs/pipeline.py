@@ -25,7 +25,10 @@ from evaljudge.agreement.rated import nearly_met
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
+from evaljudge.analysis.labelled import labelled_means
 from evaljudge.analysis.outliers import read_outliers, with_outliers
+from evaljudge.analysis.ratings import FurtherRatings, read_ratings
+from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, unmet
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
@@ -307,8 +310,12 @@ def _report(
     shards = _whole(output, shards, damaged)
     _measure(job, output, shards, watching, claim)
     watching.entering("scoring and reporting")
-    scoring = fit(_scoring(job, output, shards), output, shards)
+    ratings = _further_ratings(job, output)
+    scoring = fit(_scoring(job, output, shards, ratings), output, shards)
     scored, accounts = _scored(job, scoring, shards, begun), _accounts(output, damaged)
+    scored.tables.probabilities = ratings.probabilities
+    rated = ((row.doc_id, row.system) for row in scored.tables.rows)
+    notes += [*ratings.warnings, *unmet_ratings(ratings.texts, rated)]
     findings = _findings(job, output, shards, scoring, scored, accounts, notes, damaged)
     files = [name for kind in kinds() for name in plugin(kind).files]
     write_report(output.place, findings, "report/", files)
@@ -343,7 +350,11 @@ def _whole(
     return whole
 
 
-def _scoring(job: Job, output: Output, shards: Sequence[Shard]) -> Scoring:
+def _further_ratings(job: Job, output: Output) -> FurtherRatings:
+    return read_ratings(job.config.rating_files, output, [axis.name for axis in job.task.axes])
+
+
+def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: FurtherRatings) -> Scoring:
     before = accumulate((shard.candidates for shard in shards), initial=0)
     left = {shard.number: job.config.view - n for shard, n in zip(shards, before, strict=False)}
     return Scoring(
@@ -358,6 +369,7 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard]) -> Scoring:
         signatures=job.judge_signatures(),
         shown={number: candidates for number, candidates in left.items() if candidates > 0},
         fitted={},
+        ratings=ratings.texts,
     )
 
 
@@ -428,6 +440,7 @@ def _findings(
         costs=_costs(job, tables, accounts),
         judged=all_judges(by_judge),
         **statistics,
+        labelled=labelled_means(tables),
         **with_outliers(job.config, tables),
     )
 
@@ -437,6 +450,7 @@ def _refuse_bad_files(job: Job) -> None:
     job.collecting()
     if job.config.outliers is not None:
         read_outliers(job.config.outliers)
+    _further_ratings(job, Output(job.config.out))
 
 
 def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:

@@ -27,7 +27,7 @@ _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
     rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})/\d{{5,}}\.json|(cases|scores)/{_SHARD}"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
-    r"|briefs/[^/]+/\d{5,}-\w+\.parquet|attempts/[\w.-]+\.json"
+    r"|briefs/[^/]+/\d{5,}-\w+\.parquet|(attempts|labels)/[\w.-]+\.json"
     r"|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
@@ -89,6 +89,8 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     for file in output.common_files():
         _prove(output, found, f"briefs/common/{file}")
     if with_derived:
+        for name in output.label_keys():  # which nothing can make again
+            _prove(output, found, f"labels/{name}.json")
         for name, digest in derived.items():
             _compare(output, found, name, digest)
     return found

@@ -42,6 +42,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType({
     "checks": _BY_RUN,
     "attempts": "a note of a worker, which is ignored",
     "briefs": "remove it, and `evaljudge run` writes it again",
+    "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
     **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
 })  # fmt: skip
 """By the folder, what can be done about a file that is damaged."""
@@ -50,6 +51,7 @@ _KEYS: Mapping[str, set[str]] = MappingProxyType({
     SHARDS: {"corpus", "ratings", "shards"},
     "commits": {"stage", "shard", "worker", "worker_seconds"},
     "briefs": {"text", "finish"},
+    "labels": {"texts", "probabilities"},
 })  # fmt: skip
 """Without a seal, what tells a file of ours from any other JSON."""
 

@@ -3,7 +3,7 @@
     run.json  shards.json  cases/00003.parquet  commits/judge/00003.json
     briefs/synthetic/00003-1f0c9a2b.parquet  verdicts/synthetic/00003.parquet  scores/00003.parquet
     checks/synthetic/00003.parquet  briefs/common/4e1d….json  measures/rouge1/00003.parquet
-    selected/good.jsonl  report/agreement.json  attempts/00003.json
+    selected/good.jsonl  report/agreement.json  attempts/00003.json  labels/sheet.json
 
 Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
 readers see committed shards only. A rerun of a shard overwrites its files under the same names.
@@ -194,6 +194,24 @@ class Output(RunFiles):
         self.place.sweep()
         if self._shared and self.name:
             self._shared.sweep(f"-{self.name}.")
+
+    # the keys of sheets that people fill in
+
+    def label_keys(self) -> list[str]:
+        names = self.place.names("labels")
+        return [name.removesuffix(".json") for name in names if name.endswith(".json")]
+
+    def label_key(self, name: str) -> dict[str, Any]:
+        """Which text each label of a sheet stands for, and how the texts were drawn."""
+        return self._json(f"labels/{name}.json")
+
+    def create_label_key(self, name: str, key: Mapping[str, Any]) -> bool:
+        """False where there is one of this name, which stays."""
+        file = f"labels/{name}.json"
+        return self.place.create(file, sealed_json(key, self._sealed_name(file)))
+
+    def forget_label_key(self, name: str) -> None:
+        self.place.remove(f"labels/{name}.json")
 
     # a shard's records
 

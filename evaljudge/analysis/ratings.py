@@ -1,0 +1,226 @@
+"""Ratings that people gave beside the corpus, in sheets of `evaljudge label` or in plain rows.
+
+    ratings: [anna.csv, more.jsonl]
+    {"label": "bkqvzt", "fluency": 4, "rater": "anna"}                  a sheet's row
+    {"doc_id": "d1", "system": "A", "fluency": 5, "rater": "ben"}       a plain row
+
+    read_ratings(files, output, ["fluency"])
+    -> FurtherRatings({("d1", "A"): RatedText({"fluency": 4.5}, {"fluency": (4.0, 5.0)})},
+                      probabilities={"fluency": {("d1", "A"): 0.125}})
+
+The key in OUT/labels says which text a label stands for, and how probable it was that each text of
+the run was drawn. Where people filled in a part of a sheet, that is multiplied by their share: the
+rows are in random order, so those that were rated are taken for a random part of them. A text may
+have been drawn for several sheets, which are drawn independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from math import isnan, nan, prod
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from evaljudge.corpora.rows import DOTTED, Row, name_in
+from evaljudge.corpora.sheets import LABEL, RATER, rating_in, read_sheet
+from evaljudge.errors import UserError
+from evaljudge.records import Case
+from evaljudge.storage import Output
+from evaljudge.text import shown
+
+Text = tuple[str, str]
+"""Its document and its system."""
+BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
+"""The columns that are no axes."""
+BEGINNING = 60
+
+
+class RatedText(NamedTuple):
+    ratings: Mapping[str, float]
+    """The mean over raters, by axis."""
+    raters: Mapping[str, tuple[float, ...]]
+    """Of axes that several rated: each one's rating, NaN where one gave none."""
+
+
+ByText = Mapping[Text, RatedText]
+
+
+@dataclass(frozen=True)
+class FurtherRatings:
+    texts: ByText = field(default_factory=dict)
+    probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
+    """By axis, how probable it was that a text was drawn and rated; of texts of sheets only."""
+    warnings: Sequence[str] = ()
+
+
+def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> FurtherRatings:
+    """`axes`: those of the run's task; others have columns called `ratings.AXIS`."""
+    given, sheets, warnings = _Given(), _Sheets(output), list[str]()
+    for file in files:
+        rated, unread = 0, dict[str, None]()
+        for row in read_sheet(file):
+            unread |= dict.fromkeys(_unread(row, axes))
+            ratings = list(_ratings(row, axes))
+            if ratings:
+                text = sheets.text(row, [axis for axis, _ in ratings])
+                given.add(text, ratings, row, _rater(row, file))
+                rated += 1
+        if not rated:
+            raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}")
+        warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
+    return FurtherRatings(given.texts(), sheets.probabilities(), warnings)
+
+
+def with_ratings(case: Case, given: ByText) -> Case:
+    """On their axes, further ratings take the place of those that the corpus has of the text."""
+    doc_id = case.document.doc_id
+    if not any((doc_id, one.system) in given for one in case.candidates):
+        return case
+    candidates = []
+    for one in case.candidates:
+        ratings, raters = given.get((doc_id, one.system), RatedText({}, {}))
+        kept = {axis: each for axis, each in one.raters.items() if axis not in ratings}
+        candidates.append(
+            replace(one, ratings={**one.ratings, **ratings}, raters={**kept, **raters})
+        )
+    return Case(case.document, tuple(candidates))
+
+
+def unmet(given: ByText, rated: Iterable[Text]) -> list[str]:
+    """A warning, where texts are rated that the report does not have."""
+    if not (lost := given.keys() - set(rated)):
+        return []
+    doc_id, system = min(lost)
+    one = f"{shown(system)} for document {shown(doc_id)}"
+    return [f"ratings: {len(lost):,} rated texts are not in this report, such as {one}"]
+
+
+def beginning(text: str) -> str:
+    """Its first letters and digits, which spreadsheets leave as they are."""
+    return "".join(c for c in text if c.isascii() and c.isalnum())[:BEGINNING]
+
+
+def _ratings(row: Row, axes: Sequence[str]) -> Iterator[tuple[str, float]]:
+    for column in row.fields:
+        if column in axes or column.startswith(DOTTED):
+            value = rating_in(row, column)
+            if value is not None:
+                yield column.removeprefix(DOTTED), value
+
+
+def _unread(row: Row, axes: Sequence[str]) -> Iterator[str]:
+    for column, value in row.fields.items():
+        is_read = column in BESIDE or column in axes or column.startswith(DOTTED)
+        if not is_read and value not in (None, ""):
+            yield column
+
+
+def _advice(column: str, axes: Sequence[str]) -> str:
+    near = get_close_matches(column, axes, n=1)
+    hint = f": did you mean {near[0]!r}?" if near else ""
+    return f"column {shown(column)} is not read{hint}"
+
+
+def _rater(row: Row, file: str) -> str:
+    """Who left their name out goes by the file's."""
+    return str(row.fields.get(RATER) or "").strip() or file.rpartition("/")[2]
+
+
+@dataclass
+class _Given:
+    """What each rater gave each text on each axis, and where."""
+
+    found: dict[tuple[Text, str], dict[str, tuple[float, str]]] = field(default_factory=dict)
+
+    def add(self, text: Text, ratings: Iterable[tuple[str, float]], row: Row, rater: str) -> None:
+        for axis, value in ratings:
+            by_rater = self.found.setdefault((text, axis), {})
+            known, place = by_rater.setdefault(rater, (value, row.place))
+            if known != value:
+                raise UserError(
+                    f"{row.place}: {shown(rater)} gives {axis} {value:g}, and {known:g} to the "
+                    f"same text at {place}: leave one of them empty"
+                )
+
+    def texts(self) -> dict[Text, RatedText]:
+        ratings: dict[Text, dict[str, float]] = {}
+        several: dict[Text, dict[str, tuple[float, ...]]] = {}
+        raters = self._raters
+        for (text, axis), by_rater in self.found.items():
+            values = [by_rater[rater][0] if rater in by_rater else nan for rater in raters[axis]]
+            mean = fmean(value for value in values if not isnan(value))
+            ratings.setdefault(text, {})[axis] = mean
+            if len(values) > 1:
+                several.setdefault(text, {})[axis] = tuple(values)
+        return {text: RatedText(own, several.get(text, {})) for text, own in ratings.items()}
+
+    @property
+    def _raters(self) -> dict[str, list[str]]:
+        """Those of each axis, in the order of their names."""
+        found: dict[str, set[str]] = {}
+        for (_, axis), by_rater in self.found.items():
+            found.setdefault(axis, set()).update(by_rater)
+        return {axis: sorted(names) for axis, names in found.items()}
+
+
+@dataclass
+class _Sheets:
+    """The keys of a run's sheets, and which of their texts were rated."""
+
+    output: Output
+    rated: dict[tuple[str, str], set[Text]] = field(default_factory=dict)
+    """By sheet and axis."""
+
+    @cached_property
+    def keys(self) -> dict[str, dict[str, Any]]:
+        return {name: self.output.label_key(name) for name in self.output.label_keys()}
+
+    @cached_property
+    def labels(self) -> dict[str, tuple[str, Mapping[str, str]]]:
+        """Of each label, its sheet and its text."""
+        return {
+            label: (name, text)
+            for name, key in self.keys.items()
+            for label, text in key["texts"].items()
+        }
+
+    def text(self, row: Row, axes: Iterable[str]) -> Text:
+        label = str(row.fields.get(LABEL) or "").strip()
+        if not label:
+            if LABEL in row.fields:
+                raise UserError(f"{row.place}: is rated and has no `{LABEL}`")
+            return name_in(row, "doc_id"), name_in(row, "system")
+        if label not in self.labels:
+            keys = self.output.place.at("labels")
+            raise UserError(f"{row.place}: label {shown(label)} is in no sheet of {keys}")
+        name, known = self.labels[label]
+        seen = row.fields.get("text")
+        if seen and beginning(str(seen)) != known["begins"]:
+            raise UserError(
+                f"{row.place}: the text is not that of label {shown(label)}: was a column sorted "
+                "without the others?"
+            )
+        text = known["doc_id"], known["system"]
+        for axis in axes:
+            self.rated.setdefault((name, axis), set()).add(text)
+        return text
+
+    def probabilities(self) -> dict[str, dict[Text, float]]:
+        found: dict[str, dict[Text, float]] = {}
+        for axis in dict.fromkeys(axis for _, axis in self.rated):
+            drawn = {name: rated for (name, of), rated in self.rated.items() if of == axis}
+            found[axis] = {
+                text: 1
+                - prod(1 - self._probability(name, len(drawn[name]), text) for name in drawn)
+                for text in set().union(*drawn.values())
+            }
+        return found
+
+    def _probability(self, name: str, rated: int, text: Text) -> float:
+        """Of being drawn for this sheet, and rated; 0 for a text that joined the run later."""
+        key, (doc_id, system) = self.keys[name], text
+        share = rated / len(key["texts"])
+        return float(key["probabilities"].get(doc_id, {}).get(system, 0.0)) * share

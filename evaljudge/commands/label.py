@@ -1,0 +1,314 @@
+"""`evaljudge label`: a sheet of a run's texts for people to rate, and a key of what they are.
+
+    label(LabelOptions("runs/first", "sheet.csv", n=200, by="near-threshold"))
+
+Raters see neither systems nor scores. The key, OUT/labels/sheet.json, has the document and the
+system of each label, and how probable it was that each text of the run was drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from math import inf, isfinite
+from typing import Any, cast
+
+import numpy as np
+
+from evaljudge.agreement.rated import Floats, Key, is_repetition
+from evaljudge.analysis.labelling import (
+    METHODS,
+    Method,
+    Population,
+    Threshold,
+    read_population,
+    sized,
+)
+from evaljudge.analysis.ratings import beginning
+from evaljudge.corpora.sheets import LABEL, RATER, ending_of, sheet
+from evaljudge.decisions.sampling import Codes, draw, inclusion
+from evaljudge.errors import UserError, unknown
+from evaljudge.records import ANY_AXIS, Candidate, Document
+from evaljudge.storage import Output, Shard, claimed, to_write
+
+LETTERS = "bcdfghjkmnpqrstvwxz"
+"""Of labels. Without vowels they are no words, and no spreadsheet takes them for numbers."""
+LONG = 10
+FORM, FORM_EXAMPLE = "SCORER:AXIS=VALUE", "synthetic:fluency=3.5"
+Text = tuple[Document, Candidate]
+Texts = Mapping[str, Text]
+"""By label."""
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    out: str
+    to: str
+    n: int = 200
+    by: str = "random"
+    axes: Sequence[str] = ()
+    """All of the run's task, where none is named."""
+    scorer: str | None = None
+    """By whose scores there are strata; the run's first, where none is named."""
+    thresholds: Sequence[str] = ()
+    """Those of the run's selections, where none is named."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Labelled:
+    wanted: LabelOptions
+    key: str
+    axes: Sequence[str]
+    drawn: int
+    documents: int
+    texts: int
+    scorer: str
+
+    @property
+    def text(self) -> str:
+        by = f"{self.wanted.by}, by {self.scorer}" if self.scorer else self.wanted.by
+        return (
+            f"sheet      {self.wanted.to}: {self.drawn:,} of {self.texts:,} texts, of "
+            f"{self.documents:,} documents ({by}); to be rated: {', '.join(self.axes)}\n"
+            f"key        {self.key}: who wrote what; keep it from raters\n"
+            "next       1. people fill in the columns of axes and `rater`, in one file or in "
+            "copies; a part is enough\n"
+            f"           2. evaljudge report CONFIG --set 'ratings=[{self.wanted.to}]'\n"
+        )
+
+
+def label(wanted: LabelOptions) -> Labelled:
+    ending, (place, name) = _checked(wanted), to_write(wanted.to)
+    if place.kind(name) != "NotFound":
+        raise UserError(f"{wanted.to}: is there already, and may hold ratings: take another name")
+    output, run = _opened(wanted.out)
+    with claimed(wanted.out):
+        key = _new_key(output, name.removesuffix(ending))
+        axes = _axes(wanted, run)
+        sizes = _sizes(wanted, output, run, axes)
+        texts, content = _drawn(wanted, output, sizes, axes, _rng(wanted.seed, key))
+        output.create_label_key(key, content)
+        try:
+            is_new = place.create(name, sheet(_columns(texts, axes), _rows(texts), ending))
+        except BaseException:
+            output.forget_label_key(key)  # so that the same command can be given again
+            raise
+    if not is_new:
+        raise UserError(f"{wanted.to}: appeared meanwhile: take another name")
+    return Labelled(
+        wanted,
+        output.place.at(f"labels/{key}.json"),
+        axes,
+        len(texts),
+        len({document.doc_id for document, _ in texts.values()}),
+        len(sizes.population.at),
+        sizes.scorer,
+    )
+
+
+# what is asked for
+
+
+def _checked(wanted: LabelOptions) -> str:
+    """The ending of the sheet."""
+    if wanted.by not in METHODS:
+        raise UserError(f"--by: {unknown('method', wanted.by, METHODS)}")
+    if wanted.n < 1:
+        raise UserError(f"--n {wanted.n}: at least one text")
+    if wanted.thresholds and wanted.by != "near-threshold":
+        raise UserError("--threshold goes with --by near-threshold")
+    if wanted.scorer is not None and wanted.by not in ("stratified", "neyman"):
+        raise UserError("--scorer goes with --by stratified and --by neyman")
+    return ending_of(wanted.to)
+
+
+def _opened(out: str) -> tuple[Output, Mapping[str, Any]]:
+    run = Output(out).run()
+    if run is None:
+        raise UserError(f"{out}: no run lies here")
+    return Output(out, run.get("briefs"), run["id"]), run
+
+
+def _new_key(output: Output, name: str) -> str:
+    """The key's name, from that of the sheet."""
+    key = re.sub(r"[^A-Za-z0-9_.-]", "-", name).lstrip(".") or "sheet"
+    if key in output.label_keys():
+        raise UserError(
+            f"{output.place.at(f'labels/{key}.json')}: a sheet of this name was drawn before: give "
+            "this one another name"
+        )
+    return key
+
+
+def _axes(wanted: LabelOptions, run: Mapping[str, Any]) -> list[str]:
+    known = list(run["fingerprint"]["task"]["axes"])
+    for axis in wanted.axes:
+        if axis not in known:
+            raise UserError(f"--axis: {unknown('axis', axis, known)}")
+    return [axis for axis in known if axis in wanted.axes or not wanted.axes]
+
+
+def _rng(seed: int, key: str) -> np.random.Generator:
+    """Sheets of other names are drawn independently, so that several can be put together."""
+    return np.random.default_rng([seed, int.from_bytes(blake2b(key.encode()).digest())])
+
+
+# the sizes
+
+
+@dataclass(frozen=True)
+class _Sized:
+    population: Population
+    sizes: Floats
+    strata: Codes | None
+    scorer: str
+
+
+def _sizes(
+    wanted: LabelOptions, output: Output, run: Mapping[str, Any], axes: Sequence[str]
+) -> _Sized:
+    by, shards = cast("Method", wanted.by), _scored_shards(output)
+    known = _scales(output, shards)
+    meeting = [key for key in known if key[1] in (*axes, ANY_AXIS) and not is_repetition(key[0])]
+    scales, scorer = list[Key](), ""
+    thresholds, judges = list[Threshold](), list[str]()
+    match by:
+        case "stratified" | "neyman":
+            scorer = _scorer(wanted, meeting)
+            scales = [key for key in meeting if key[0] == scorer]
+        case "near-threshold":
+            thresholds = _thresholds(wanted, output, known)
+            scales = [scale for scale, _ in thresholds]
+        case "doubt":
+            judges, scales = list(run["fingerprint"]["judges"]), meeting
+    population = read_population(output, shards, scales, judges, axes)
+    if not population.at:
+        raise UserError(f"{output.uri}: holds no text that people could rate")
+    return _Sized(population, *sized(population, by, thresholds), scorer)
+
+
+def _scored_shards(output: Output) -> list[Shard]:
+    """All of the run's: texts of others could not be drawn, and nothing would be known of them."""
+    shards, there = output.shards(), set(output.place.names("scores"))
+    if missing := sum(shard.file not in there for shard in shards):
+        raise UserError(
+            f"{output.uri}: {missing} of {len(shards)} shards have no scores: finish the run with "
+            "`evaljudge run` first"
+        )
+    return shards
+
+
+def _scales(output: Output, shards: Sequence[Shard]) -> list[Key]:
+    """Every scorer of the run with its axes, the first judge's headline first."""
+    for shard in shards:
+        if found := dict.fromkeys((row.scorer, row.axis) for row in output.scores(shard)):
+            return list(found)
+    return []
+
+
+def _scorer(wanted: LabelOptions, meeting: Sequence[Key]) -> str:
+    known = list(dict.fromkeys(scorer for scorer, _ in meeting))
+    if not known:
+        raise UserError(f"--by {wanted.by}: the run has no scores on these axes: take --by random")
+    if wanted.scorer is not None and wanted.scorer not in known:
+        raise UserError(f"--scorer: {unknown('scorer', wanted.scorer, known)}")
+    return wanted.scorer or known[0]
+
+
+def _thresholds(wanted: LabelOptions, output: Output, known: Sequence[Key]) -> list[Threshold]:
+    given = [_threshold(text, known) for text in wanted.thresholds]
+    found = given or [one for one in _selected(output) if one[0] in known]
+    if not found:
+        raise UserError(
+            f"--by near-threshold: the run selects by no threshold: give --threshold {FORM}"
+        )
+    return found
+
+
+def _threshold(text: str, known: Sequence[Key]) -> Threshold:
+    where, _, number = text.rpartition("=")
+    scorer, colon, axis = where.rpartition(":")
+    try:
+        value = float(number)
+    except ValueError:
+        value = inf
+    if not colon or not isfinite(value):
+        raise UserError(f"--threshold {text}: write it as {FORM}, such as {FORM_EXAMPLE}")
+    if (scorer, axis) not in known:
+        scales = [f"{scorer}:{axis}" for scorer, axis in known]
+        raise UserError(f"--threshold: {unknown('scorer and axis', where, scales)}")
+    return (scorer, axis), value
+
+
+def _selected(output: Output) -> Iterator[Threshold]:
+    """The thresholds by which the run selects, and those that its rules came to."""
+    for name in output.place.names("selected"):
+        if name.endswith(".json"):
+            rule = json.loads(output.place.read(f"selected/{name}"))
+            for one in [*rule["rule"]["all"], *rule["thresholds"]]:
+                for key in ("at_least", "at_most", "value"):
+                    if one.get(key) is not None:
+                        yield (one["scorer"], one["axis"]), float(one[key])
+
+
+# what is drawn
+
+
+def _drawn(
+    wanted: LabelOptions, output: Output, sized: _Sized, axes: Sequence[str],
+    rng: np.random.Generator,
+) -> tuple[Texts, dict[str, Any]]:  # fmt: skip
+    """The texts by label, in the order of the sheet, and the content of the key."""
+    population, probabilities = sized.population, inclusion(sized.sizes, wanted.n)
+    drawn = draw(probabilities, population.documents, rng, sized.strata).tolist()
+    texts = dict(zip(_labels(len(drawn)), _texts(output, population, drawn), strict=True))
+    known = {
+        label: {
+            "doc_id": document.doc_id,
+            "system": candidate.system,
+            "begins": beginning(candidate.text),
+        }
+        for label, (document, candidate) in texts.items()
+    }
+    about = {"by": wanted.by, "scorer": sized.scorer, "seed": wanted.seed, "axes": list(axes)}
+    by_document: dict[str, dict[str, float]] = {}
+    for (doc_id, system), probability in zip(population.at, probabilities.tolist(), strict=True):
+        by_document.setdefault(doc_id, {})[system] = probability
+    return texts, {**about, "texts": known, "probabilities": by_document}
+
+
+def _texts(output: Output, population: Population, drawn: Sequence[int]) -> list[Text]:
+    wanted = {population.at[place] for place in drawn}
+    shards = dict.fromkeys(population.shards[place] for place in sorted(drawn))
+    found = {
+        (case.document.doc_id, one.system): (case.document, one)
+        for cases in output.ahead(output.cases, shards)
+        for case in cases
+        for one in case.candidates
+        if (case.document.doc_id, one.system) in wanted
+    }
+    return [found[population.at[place]] for place in drawn]
+
+
+def _labels(number: int) -> list[str]:
+    """Drawn without the seed: nobody can tell from a label which text it is of."""
+    found: dict[str, None] = {}
+    while len(found) < number:
+        found["".join(secrets.choice(LETTERS) for _ in range(LONG))] = None
+    return list(found)
+
+
+def _columns(texts: Texts, axes: Sequence[str]) -> list[str]:
+    has_context = any(document.context for document, _ in texts.values())
+    return [LABEL, "source", *(["context"] if has_context else []), "text", *axes, RATER]
+
+
+def _rows(texts: Texts) -> Iterator[dict[str, str | None]]:
+    for label, (document, candidate) in texts.items():
+        shown = {"source": document.source, "context": document.context, "text": candidate.text}
+        yield {LABEL: label, **shown}

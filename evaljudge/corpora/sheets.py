@@ -1,0 +1,154 @@
+"""Sheets that people fill in with ratings: CSV or JSON lines, written for them and read again.
+
+    label,source,text,fluency,relevance,rater
+    bkqvzt,The river …,'- A flood came.,,,
+
+Texts are data. A spreadsheet takes a cell that begins with = + - @ or a tab for a formula, so an
+apostrophe is put before such a text, and before a text that begins with an apostrophe: who reads
+the texts from the sheet removes one. JSON lines hold them as they are.
+
+Spreadsheets change what they save. Columns may have moved, commas may have become semicolons or
+tabs, 4.5 may be 4,5; empty rows and a byte order mark are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from evaljudge.corpora.files import rows_of
+from evaljudge.corpora.readers import LONGEST_CELL
+from evaljudge.corpora.rows import DOTTED, Row, is_number, kind, refuse_other_forms
+from evaljudge.errors import UserError, first_line
+from evaljudge.storage import open_to_read
+from evaljudge.text import shown
+
+LABEL, RATER = "label", "rater"
+CSV, JSONL = ".csv", ".jsonl"
+FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
+"""Beginnings of cells, some of them full-width, that an apostrophe is put before."""
+SEPARATORS = ",;\t"
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*|,\d{1,2})?", re.ASCII)
+Fields = Mapping[str, Any]
+
+
+def ending_of(file: str) -> str:
+    found = next((end for end in (CSV, JSONL) if file.lower().endswith(end)), None)
+    if found is None:
+        raise UserError(f"{file}: unknown ending; a sheet ends in {CSV} or {JSONL}")
+    return found
+
+
+def sheet(columns: Sequence[str], rows: Iterable[Fields], ending: str) -> bytes:
+    """The content of a file; what a row lacks is left empty."""
+    if ending == JSONL:
+        lines = [json.dumps({c: row.get(c) for c in columns}, ensure_ascii=False) for row in rows]
+        return "".join(f"{line}\n" for line in lines).encode()
+    written = io.StringIO()
+    writer = csv.writer(written)
+    writer.writerow(columns)
+    writer.writerows([harmless_cell(row.get(c) or "") for c in columns] for row in rows)
+    return written.getvalue().encode("utf-8-sig")  # by its mark spreadsheets know that it is UTF-8
+
+
+def harmless_cell(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULAS) else text
+
+
+def read_sheet(file: str) -> Iterator[Row]:
+    """Its rows; a CSV's cells are texts, and those it lacks are empty."""
+    rows = _csv_rows(file) if ending_of(file) == CSV else rows_of(file)
+    for row in rows:
+        if not isinstance(ratings := row.fields.get("ratings"), Mapping):
+            yield row
+        else:  # JSON of the generic form
+            dotted = {f"{DOTTED}{axis}": rating for axis, rating in ratings.items()}
+            yield Row(row.place, {k: v for k, v in row.fields.items() if k != "ratings"} | dotted)
+
+
+def rating_in(row: Row, column: str) -> float | None:
+    """None where the cell is empty."""
+    value = row.fields.get(column)
+    if isinstance(value, str):
+        value = value.strip()
+        if _NUMBER.fullmatch(value):
+            value = float(value.replace(",", "."))
+    if value is None or value == "":
+        return None
+    number = _finite(value)
+    if number is None:
+        said = shown(value) if isinstance(value, str) else kind(value)
+        raise UserError(
+            f"{row.place}: {column} is {said}: write a number (4 or 4.5), or leave it empty"
+        )
+    return number
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value) if is_number(value) else float("nan")
+    except OverflowError:
+        return None
+    return number + 0.0 if isfinite(number) else None
+
+
+def _csv_rows(file: str) -> Iterator[Row]:
+    try:
+        with open_to_read(file) as stream:
+            content = stream.read()
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
+    refuse_other_forms(file, content)
+    csv.field_size_limit(LONGEST_CELL)
+    # texts may be of another encoding: they are not read
+    text = content.decode("utf-8-sig", "surrogateescape").lstrip("\r\n")
+    first = content[: len(content) - len(content.lstrip(b"\xef\xbb\xbf\r\n"))].count(b"\n")
+    separator = _separator(text, file)
+    header: list[str] = []
+    for line, cells in _records(text, separator, file):
+        if header:
+            yield _row(f"{file}:{first + line}", header, cells)
+        else:
+            header = [cell.strip() for cell in cells]
+            _refuse_odd_header(header, file)
+
+
+def _separator(text: str, file: str) -> str:
+    for separator in SEPARATORS:
+        header = next(csv.reader(text.splitlines()[:1], delimiter=separator), [])
+        if {LABEL, "doc_id"} & {cell.strip() for cell in header}:
+            return separator
+    raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
+
+
+def _records(text: str, separator: str, file: str) -> Iterator[tuple[int, list[str]]]:
+    """Each record that is not empty, and the line that it begins on."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise UserError(f"{file}:{line}: not valid CSV ({error})") from None
+        if any(cell and not cell.isspace() for cell in cells):
+            yield line, cells
+
+
+def _refuse_odd_header(header: Sequence[str], file: str) -> None:
+    for name in filter(None, header):
+        if header.count(name) > 1:
+            raise UserError(f"{file}: two columns are called {shown(name)}")
+
+
+def _row(place: str, header: Sequence[str], cells: Sequence[str]) -> Row:
+    if any(cell.strip() for cell in cells[len(header) :]):
+        raise UserError(f"{place}: {len(cells)} cells under a header of {len(header)}")
+    fields = dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
+    return Row(place, fields)

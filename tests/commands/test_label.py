@@ -1,0 +1,510 @@
+"""From a run to a sheet, from people to a report: nothing is asked of a model on the way."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.analysis.labelling import METHODS, entropies
+from evaljudge.cli import main
+from evaljudge.commands.check import check_run
+from evaljudge.commands.label import Labelled, LabelOptions, label
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.records import ANY_SYSTEM
+from evaljudge.runs.pipeline import Outcome
+from evaljudge.storage import Output
+
+SYSTEMS = "ABC"
+DOCUMENTS = 8
+TEXTS = DOCUMENTS * len(SYSTEMS)
+AXES = ["coherence", "fluency"]
+HOSTILE = '=HYPERLINK("http://x")\n; "quoted", -1'
+Row = dict[str, Any]
+
+
+class Loop:
+    """A run, and what is drawn from it and rated."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, str(folder / "run")
+        rows = [{"doc_id": f"d{n}", "source": f"source {n}", "candidates": [
+            {"system": s, "text": f"{HOSTILE} text {n} of some writer, {hash_of(n, s)}"}
+            for s in SYSTEMS]} for n in range(DOCUMENTS)]  # fmt: skip
+        rows[0]["candidates"].append({"system": "mute", "text": " \n"})  # type: ignore[attr-defined]
+        (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        self.texts = {(r["doc_id"], c["system"]): c["text"] for r in rows for c in r["candidates"]}  # type: ignore[index,union-attr]
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": self.out, "model": "m",
+                 "axes": AXES, "judges": {"geval": {}}, "metrics": ["words"],
+                 "workers": {"executor": "local"}, "coverage_floor": 0,
+                 "agreement": {"resamples": 0, "permutations": 0},
+                 "select": [{"name": "some", "all": [
+                     {"scorer": "geval", "axis": "fluency", "top_fraction": 0.3}]}]}  # fmt: skip
+        return usual | changes
+
+    def run(self, **changes: Any) -> Outcome:
+        return evaljudge.run(self.config(**changes), engines=ScriptedEngines())
+
+    def report(self, *files: str, **changes: Any) -> Outcome:
+        """With engines that cannot be opened: nothing is asked."""
+        given = [str(self.folder / file) for file in files]
+        config = self.config(ratings=given, **changes)
+        return evaljudge.make_report(config, engines=ScriptedEngines(refuse_to_open))
+
+    def label(self, to: str = "sheet.csv", **wanted: Any) -> Labelled:
+        return label(LabelOptions(self.out, str(self.folder / to), **wanted))
+
+    def sheet(self, name: str = "sheet.csv") -> list[Row]:
+        content = (self.folder / name).read_text(encoding="utf-8-sig")
+        if name.endswith(".jsonl"):
+            return [json.loads(line) for line in content.splitlines()]
+        return list(csv.DictReader(io.StringIO(content, newline="")))
+
+    def key(self, name: str = "sheet") -> dict[str, Any]:
+        return json.loads((Path(self.out) / f"labels/{name}.json").read_text())
+
+    def fill(self, rows: Sequence[Row], to: str = "filled.csv") -> str:
+        written = io.StringIO()
+        writer = csv.DictWriter(written, dict.fromkeys(name for row in rows for name in row))
+        writer.writeheader()
+        writer.writerows(rows)
+        (self.folder / to).write_text(written.getvalue(), encoding="utf-8-sig", newline="")
+        return to
+
+    def at(self, row: Row) -> tuple[str, str]:
+        known = self.key()["texts"][row["label"]]
+        return known["doc_id"], known["system"]
+
+
+def hash_of(number: int, system: str) -> int:
+    return random.Random(f"{number}{system}").randrange(10**6)
+
+
+def refuse_to_open() -> Any:
+    raise AssertionError("a model is asked")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Loop:
+    made = Loop(tmp_path_factory.mktemp("label"))
+    made.run()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+@pytest.fixture
+def loop(whole: Loop) -> Loop:
+    """The run, without what an earlier test drew from it."""
+    for file in [*whole.folder.glob("*.csv"), *whole.folder.glob("run/labels/*")]:
+        file.unlink()
+    for file in whole.folder.glob("sheet*.jsonl"):
+        file.unlink()
+    return whole
+
+
+def test_a_whole_round(loop: Loop) -> None:
+    made = loop.label(n=12, by="near-threshold")
+    rows = loop.sheet()
+    assert len(rows) == 12
+    # anna rates half of it twice over, in two files; ben all but one; each skips an axis at times
+    marks = {row["label"]: 1 + number % 5 for number, row in enumerate(rows)}
+    anna = [row | {"fluency": marks[row["label"]], "rater": "anna"} for row in rows[:6]]
+    again = [row | {"fluency": "", "coherence": "2,5", "rater": " anna "} for row in rows[:3]]
+    ben = [row | {"fluency": f"{marks[row['label']] + 1}.0"} for row in rows[1:]]
+    files = loop.fill([*anna, anna[0]], "anna.csv"), loop.fill(again, "again.csv")
+    outcome = loop.report(*files, loop.fill(ben, "ben.csv"))
+    findings = outcome.findings
+    assert not findings.warnings, findings.warnings
+    assert findings.rated == 12
+
+    by_text = {loop.at(row): marks[row["label"]] for row in rows}
+    means = {at: mark + 0.5 for at, mark in by_text.items()}
+    means |= {loop.at(rows[0]): marks[rows[0]["label"]]}  # rated by anna alone
+    means |= {loop.at(row): marks[row["label"]] + 1 for row in rows[6:]}  # by ben alone
+    weights = {at: 1 / loop.key()["probabilities"][at[0]][at[1]] for at in means}
+    expected = sum(weights[at] * means[at] for at in means) / sum(weights.values())
+    (of_all,) = [
+        row for row in findings.labelled if (row.system, row.axis) == (ANY_SYSTEM, "fluency")
+    ]
+    assert of_all.value == pytest.approx(expected)
+    assert of_all.n == 12
+    assert of_all.low is not None and of_all.low < of_all.value
+    (coherence,) = [r for r in findings.labelled if (r.system, r.axis) == ("*", "coherence")]
+    assert (coherence.value, coherence.n) == (pytest.approx(2.5), 3)
+    report = Path(loop.out) / "report"
+    assert json.loads((report / "labelled.json").read_text())[0]["axis"] == "coherence"
+    assert "People's ratings of drawn texts" in (report / "agreement.md").read_text()
+    # anna's and ben's agreement with each other
+    assert {(row.axis, row.raters) for row in findings.ceilings} == {("fluency", 2)}
+    assert {row.n for row in findings.labels if row.of == "human"} == {5}
+    assert made.text.startswith(f"sheet      {made.wanted.to}: 12 of 24 texts, of ")
+    # without the files, all is as before
+    assert loop.report().findings.rated == 0
+    assert not (report / "labelled.json").exists()
+
+
+def test_run_reads_them_too_and_they_bind_nothing(loop: Loop) -> None:
+    loop.label(n=5)
+    filled = loop.fill([row | {"fluency": 3} for row in loop.sheet()])
+    engines = ScriptedEngines(refuse_to_open)
+    for given in (str(loop.folder / filled), [str(loop.folder / filled)]):
+        outcome = evaljudge.run(loop.config(ratings=given), engines=engines)
+        assert outcome.findings.rated == 5
+
+
+def test_a_bad_file_of_ratings_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    loop = Loop(tmp_path)
+    bad = loop.fill([{"label": "x", "fluency": 3}])
+    config = loop.config(ratings=str(tmp_path / bad))
+    with pytest.raises(UserError, match=r"filled.csv:2: label 'x' is in no sheet of .*run/labels"):
+        evaljudge.run(config, engines=ScriptedEngines(refuse_to_open))
+    assert not Path(loop.out).exists()
+
+
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.jsonl"])
+def test_a_sheet_is_blind(loop: Loop, name: str) -> None:
+    loop.label(name, n=TEXTS)
+    rows, content = loop.sheet(name), (loop.folder / name).read_text()
+    assert list(rows[0]) == ["label", "source", "text", *AXES, "rater"]
+    assert [(row["fluency"], row["rater"]) for row in rows] == [
+        (("", "") if name.endswith("csv") else (None, None))
+    ] * TEXTS
+    shown = [row["text"].removeprefix("'") for row in rows]
+    assert Counter(shown) == Counter(t for at, t in loop.texts.items() if at[1] != "mute")
+    assert [row["source"] for row in rows] != sorted(row["source"] for row in rows), "shuffled"
+    labels = [row["label"] for row in rows]
+    assert len(set(labels)) == TEXTS and all(one.isalpha() for one in labels)
+    assert "geval" not in content
+    assert not any(f'"{s}"' in content or f",{s}," in content for s in SYSTEMS)
+
+
+def test_no_cell_of_a_csv_is_a_formula(loop: Loop) -> None:
+    loop.label(n=3)
+    for row in loop.sheet():
+        assert row["text"].startswith("'=")
+        assert not any(cell.startswith(tuple("=+-@\t\r")) for cell in row.values())
+
+
+@pytest.mark.parametrize("by", METHODS)
+def test_every_text_could_have_been_drawn(loop: Loop, by: str) -> None:
+    made = loop.label(n=7, by=by)
+    key = loop.key()
+    found = [p for systems in key["probabilities"].values() for p in systems.values()]
+    assert len(found) == made.texts == TEXTS
+    assert sum(found) == pytest.approx(7)
+    assert min(found) > 0
+    assert len(key["texts"]) == len(loop.sheet()) == made.drawn == 7
+    assert (len(set(found)) == 1) == (by in ("random", "stratified"))
+    assert key["scorer"] == ("geval" if by in ("stratified", "neyman") else "")
+
+
+def test_near_a_threshold_texts_are_drawn_more(loop: Loop) -> None:
+    value = json.loads((Path(loop.out) / "selected/some.json").read_text())["thresholds"][0][
+        "value"
+    ]
+    loop.label(n=4, by="near-threshold")
+    loop.label("other.csv", n=4, by="near-threshold", thresholds=["words:*=9"])
+    found = loop.key()["probabilities"]
+    assert loop.key("other")["probabilities"] != found
+    output = Output(loop.out)
+    far = {
+        (one.doc_id, one.system): abs(one.value - value)
+        for shard in output.shards()
+        for one in output.scores(shard)
+        if (one.scorer, one.axis) == ("geval", "fluency") and one.value is not None
+    }
+    ordered = [found[doc_id][system] for doc_id, system in sorted(far, key=far.__getitem__)]
+    assert ordered == sorted(ordered, reverse=True)
+
+
+def test_doubt_is_entropy_or_where_scorers_disagree(tmp_path: Path) -> None:
+    def even(n: int) -> list[float]:
+        return list(
+            entropies({"levels": [{"rating": 1, "logprobs": dict.fromkeys("abc"[:n], -1.0)}]})
+        )
+
+    assert even(3) == pytest.approx([1])
+    assert even(1) == []
+    assert list(entropies({"p": {"yes": 1.0, "no": 0.0}, "votes": [{"p": 0.5}]})) == [0]
+    assert list(entropies({"p": {"a": 0.9, "b": 0.1}})) == pytest.approx([0.4689956])
+    loop = Loop(tmp_path)
+    loop.run(judges={}, model=None, metrics=["words"], select=[])
+    with pytest.raises(UserError, match="no judge keeps probabilities and no axis has two scorers"):
+        loop.label(by="doubt")
+    loop.run(
+        judges={}, model=None, metrics={"words": {}, "characters": {"metric": "words"}}, select=[]
+    )
+    loop.label(n=4, by="doubt")
+
+
+def test_draws_are_repeatable_and_independent(loop: Loop) -> None:
+    loop.label("a.csv", n=6)
+    loop.label("b.csv", n=6)
+    loop.label("c.csv", n=6, seed=1)
+    drawn = [[tuple(t.values()) for t in loop.key(name)["texts"].values()] for name in "abc"]
+    assert drawn[0] != drawn[1]
+    Path(loop.out, "labels/a.json").unlink()
+    (loop.folder / "a.csv").unlink()
+    before = set(loop.key("b")["texts"])
+    loop.label("a.csv", n=6)
+    assert [tuple(t.values()) for t in loop.key("a")["texts"].values()] == drawn[0]
+    assert not before & set(loop.key("a")["texts"])
+    # put together, a text could have been drawn for either; of b one in three was rated
+    a, b = loop.sheet("a.csv"), loop.sheet("b.csv")
+    files = [loop.fill([r | {"fluency": 4} for r in a], "fa.csv"),
+             loop.fill([r | {"fluency": 2} for r in b[:2]], "fb.csv")]  # fmt: skip
+    findings = loop.report(*files).findings
+    (of_all,) = [row for row in findings.labelled if row.system == ANY_SYSTEM]
+    assert of_all.effective == pytest.approx(of_all.n), "all as probable"
+
+
+def test_probabilities_are_of_texts_drawn_and_rated(loop: Loop) -> None:
+    from evaljudge.analysis.ratings import read_ratings
+
+    loop.label("a.csv", n=12)
+    loop.label("b.csv", n=6, by="neyman")
+    a, b = loop.sheet("a.csv"), loop.sheet("b.csv")
+    files = [loop.fill([r | {"fluency": 4} for r in a], "fa.csv"),
+             loop.fill([r | {"fluency": 4, "rater": "x"} for r in b[:2]], "fb.csv")]  # fmt: skip
+    output = Output(loop.out)
+    given = read_ratings([str(loop.folder / f) for f in files], output, AXES)
+    neyman = loop.key("b")["probabilities"]
+    assert given.probabilities == {
+        "fluency": {
+            (d, s): pytest.approx(1 - (1 - 0.5) * (1 - neyman[d][s] / 3)) for d, s in given.texts
+        }
+    }
+    plain = loop.fill([{"doc_id": "d1", "system": "A", "fluency": 2}], "plain.csv")
+    given = read_ratings([str(loop.folder / plain)], output, AXES)
+    assert given.texts["d1", "A"].ratings == {"fluency": 2}
+    assert given.probabilities == {}
+
+
+def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Path) -> None:
+    loop = Loop(tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    for row in rows:
+        for one in row["candidates"]:
+            one["ratings"] = {"fluency": [1, 2], "coherence": 5}
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    loop.run()
+    plain = [{"doc_id": "d1", "system": "A", "ratings": {"fluency": 4.5}, "rater": "x"},
+             {"doc_id": "d1", "system": "nobody", "ratings.fluency": 3},
+             {"doc_id": "d2", "system": "A", "fluencey": 3, "note": "see me", "coherence": None,
+              "ratings.tone": 2}]  # fmt: skip
+    (tmp_path / "more.jsonl").write_text("\n".join(map(json.dumps, plain)))
+    findings = loop.report("more.jsonl").findings
+    assert findings.labelled == []
+    assert any(
+        "1 rated texts are not in this report, such as 'nobody'" in w for w in findings.warnings
+    )
+    assert any("more.jsonl: column 'fluencey' is not read: did you mean 'fluency'?" in w
+               for w in findings.warnings)  # fmt: skip
+    assert any("column 'note' is not read" in w for w in findings.warnings)
+    given = json.loads((tmp_path / "run/report/labels.json").read_text())
+    assert {row["n"] for row in given if row["of"] == "human"} == {TEXTS}, (
+        "d1's A has one rater now"
+    )
+
+
+def test_check_knows_the_keys(loop: Loop) -> None:
+    loop.label(n=3)
+    checked = check_run(loop.out)
+    assert (checked.exit_code, checked.found.ignored) == (0, [])
+    filled = loop.fill([row | {"fluency": 3} for row in loop.sheet()])
+    file = Path(loop.out, "labels/sheet.json")
+    file.write_text(file.read_text().replace("0.125", "0.625"))
+    (problem,) = check_run(loop.out).problems
+    said = (
+        "labels/sheet.json: is not as it was written (its content does not match its sha256): put"
+    )
+    assert said in problem
+    with pytest.raises(UserError, match="put it back from a copy"):
+        loop.report(filled)
+    with pytest.raises(UserError, match="put it back from a copy"):
+        loop.run(ratings=[str(loop.folder / filled)])
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"to": "sheet.xlsx"}, "sheet.xlsx: unknown ending; a sheet ends in .csv or .jsonl"),
+        ({"by": "randm"}, "--by: unknown method 'randm': did you mean 'random'?"),
+        ({"n": 0}, "--n 0: at least one text"),
+        ({"axes": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
+        ({"scorer": "geval"}, "--scorer goes with --by stratified and --by neyman"),
+        ({"by": "neyman", "scorer": "gval"}, "unknown scorer 'gval': did you mean 'geval'?"),
+        ({"thresholds": ["geval:fluency=3"]}, "--threshold goes with --by near-threshold"),
+        ({"by": "near-threshold", "thresholds": ["geval=3"]}, "write it as SCORER:AXIS=VALUE"),
+        ({"by": "near-threshold", "thresholds": ["geval:fluency=inf"]}, "write it as"),
+        ({"by": "near-threshold", "thresholds": ["geval:tone=3"]}, "unknown scorer and axis"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(loop: Loop, wanted: Row, said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        loop.label(**wanted)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+    assert not Path(loop.out, "labels").exists() or not list(Path(loop.out, "labels").iterdir())
+
+
+def test_nothing_that_is_there_is_overwritten(loop: Loop, tmp_path: Path) -> None:
+    loop.label(n=3)
+    before = (loop.folder / "sheet.csv").read_bytes(), loop.key()
+    with pytest.raises(UserError, match=r"sheet.csv: is there already, and may hold ratings"):
+        loop.label(n=3)
+    with pytest.raises(
+        UserError, match=r"labels/sheet.json: a sheet of this name was drawn before"
+    ):
+        loop.label(str(tmp_path / "sheet.csv"))
+    assert before == ((loop.folder / "sheet.csv").read_bytes(), loop.key())
+    with pytest.raises(UserError, match="no run lies here"):
+        label(replace(LabelOptions(str(tmp_path), str(tmp_path / "x.csv")), n=3))
+    (tmp_path / "no folder").write_text("")
+    with pytest.raises(UserError):
+        loop.label(str(tmp_path / "no folder/new.csv"))
+    assert [file.name for file in Path(loop.out, "labels").iterdir()] == ["sheet.json"]
+
+
+def test_a_run_must_be_finished(tmp_path: Path) -> None:
+    loop = Loop(tmp_path)
+    loop.run()
+    Path(loop.out, "scores/00000.parquet").unlink()
+    with pytest.raises(UserError, match=r"1 of \d+ shards have no scores: finish the run"):
+        loop.label()
+    loop.run(select=[])
+    with pytest.raises(UserError, match="the run selects by no threshold: give --threshold"):
+        loop.label(by="near-threshold")
+
+
+def test_the_command(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
+    to = str(loop.folder / "sheet 1.jsonl")
+    with pytest.raises(SystemExit) as left:
+        main(["label", loop.out, "--n", "99", "--to", to, "--axis", "fluency"])
+    assert left.value.code == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        f"sheet      {to}: 24 of 24 texts, of 8 documents (random); to be rated: fluency",
+        f"key        {loop.out}/labels/sheet-1.json: who wrote what; keep it from raters",
+        "next       1. people fill in the columns of axes and `rater`, in one file or in copies; "
+        "a part is enough",
+        f"           2. evaljudge report CONFIG --set 'ratings=[{to}]'",
+    ]
+
+
+ODD: dict[str, tuple[Callable[[str], bytes], str]] = {
+    # how a saved sheet is changed, and what is said of it; empty: nothing
+    "semicolons": (lambda text: resaved(text, ";"), ""),
+    "tabs": (lambda text: resaved(text, "\t"), ""),
+    "no byte order mark": (lambda text: text.encode(), ""),
+    "another encoding": (lambda text: resaved(text).decode().encode("cp1252"), ""),
+    "old line ends": (lambda text: resaved(text, end="\r"), ""),
+    "other columns first": (lambda text: reordered(text), ""),
+    "empty rows": (lambda text: ("\n\n" + text + ",,,,,\n\n;\n"[:-2]).encode(), ""),
+    "a column of notes": (lambda text: text.replace("rater", "rater,note").encode(), ""),
+    "UTF-16": (lambda text: text.encode("utf-16"), "not UTF-8"),
+    "a spreadsheet": (lambda text: b"PK\x03\x04" + text.encode(), "save it as CSV"),
+    "no header": (lambda text: text.partition("\n")[2].encode(), "names neither `label`"),
+    "nothing": (lambda text: b"", "names neither `label` nor `doc_id`"),
+    "only a header": (lambda text: text.partition("\n")[0].encode(), "holds no rating"),
+    "an open quote": (lambda text: text.encode() + b'"', "not valid CSV"),
+    "a column twice": (lambda text: text.replace("rater", "fluency", 1).encode(), "'fluency'"),
+    "a cell too many": (lambda text: (text + "a,b,c,d,e,f,g,h\n").encode(), "8 cells under"),
+}
+
+
+def resaved(text: str, separator: str = ",", end: str = "\r\n") -> bytes:
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=separator, lineterminator=end)
+    writer.writerows(csv.reader(io.StringIO(text, newline="")))
+    return written.getvalue().encode("utf-8")
+
+
+def reordered(text: str) -> bytes:
+    rows = [row[::-1] for row in csv.reader(io.StringIO(text, newline=""))]
+    written = io.StringIO()
+    csv.writer(written).writerows(rows)
+    return written.getvalue().encode("utf-8-sig")
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_sheets_that_came_back_from_a_spreadsheet(loop: Loop, odd: str) -> None:
+    change, said = ODD[odd]
+    loop.label(n=4)
+    loop.fill([row | {"fluency": "3.5", "source": "é"} for row in loop.sheet()])
+    text = (loop.folder / "filled.csv").read_text(encoding="utf-8-sig")
+    (loop.folder / "filled.csv").write_bytes(change(text))
+    if not said:
+        assert loop.report("filled.csv").findings.rated == 4
+        return
+    with pytest.raises(UserError) as refused:
+        loop.report("filled.csv")
+    assert said in str(refused.value) and "filled.csv" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"fluency": "good"}, "3: fluency is 'good': write a number (4 or 4.5), or leave it empty"),
+        ({"fluency": "n/a"}, "3: fluency is 'n/a': write a number"),
+        ({"fluency": "nan"}, "3: fluency is 'nan'"),
+        ({"fluency": "1e999"}, "3: fluency is '1e999'"),
+        ({"fluency": "1,000"}, "3: fluency is '1,000'"),
+        ({"fluency": "04. May"}, "3: fluency is '04. May'"),
+        ({"fluency": "٤"}, "3: fluency is '٤'"),
+        ({"label": "unknown", "fluency": "3"}, "3: label 'unknown' is in no sheet of "),
+        ({"label": "", "fluency": "3"}, "3: is rated and has no `label`"),
+        ({"text": "another text", "fluency": "3"}, "3: the text is not that of label"),
+    ],
+)
+def test_cells_that_are_no_ratings(loop: Loop, cells: Row, said: str) -> None:
+    loop.label(n=4)
+    first, second, *others = [row | {"text": "", "fluency": "4"} for row in loop.sheet()]
+    loop.fill([first, second | cells, *others])
+    with pytest.raises(UserError) as refused:
+        loop.report("filled.csv")
+    assert f"filled.csv:{said}" in str(refused.value) and "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "rating"),
+    [("4", 4), (" 4 ", 4), ("4,5", 4.5), ("4.", 4), ("-1.25", -1.25), ("+2", 2)],
+)
+def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> None:
+    loop.label(n=4)
+    loop.fill([row | {"fluency": value} for row in loop.sheet()])
+    (row,) = [r for r in loop.report("filled.csv").findings.labelled if r.system == ANY_SYSTEM]
+    assert row.value == pytest.approx(rating)
+
+
+def test_one_rater_with_two_minds_is_refused(loop: Loop) -> None:
+    loop.label(n=4)
+    rows = [row | {"fluency": 4, "text": "", "rater": "anna"} for row in loop.sheet()]
+    one = loop.fill(rows, "one.csv")
+    two = loop.fill([rows[1] | {"fluency": 5}], "two.csv")
+    with pytest.raises(UserError) as refused:
+        loop.report(one, two)
+    folder = loop.folder
+    assert str(refused.value) == (
+        f"{folder}/two.csv:2: 'anna' gives fluency 5, and 4 to the same text at "
+        f"{folder}/one.csv:3: leave one of them empty"
+    )
+    assert loop.report(one, one).findings.rated == 4
