@@ -28,6 +28,8 @@ FLOOR = 0.1
 """The least size of a text as a share of the largest: no weight is more than ten times another."""
 BANDS = 4
 LEVEL = 0.95
+FEWEST = 6
+"""Documents behind an interval: of fewer, unequal weights leave too little to estimate it from."""
 Codes = NDArray[np.int64]
 
 
@@ -125,7 +127,7 @@ def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> We
     The interval treats documents as clusters. Squared residuals of document means are corrected
     for the weight of each document, and Student's t has the degrees of freedom of Satterthwaite
     (Bell and McCaffrey 2002): with few documents, or some that weigh much, a normal interval would
-    be too narrow. A single document has no interval.
+    be too narrow. Fewer than FEWEST documents have none.
     """
     there = np.isfinite(values) & (probabilities > 0)
     if not there.any():
@@ -135,7 +137,7 @@ def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> We
     value = float(np.average(values, weights=weights))
     effective = float(weights.sum() ** 2 / np.sum(weights**2))
     low = high = None
-    if found.size > 1:
+    if found.size >= FEWEST:
         shares = np.bincount(inverse, weights) / weights.sum()
         sums = np.bincount(inverse, weights * (values - value)) / weights.sum()
         low, high = _interval(value, shares, sums)

@@ -495,6 +495,23 @@ def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> 
     assert row.value == pytest.approx(rating)
 
 
+@pytest.mark.service
+def test_there_and_back_on_object_storage(tmp_path: Path, s3: Any) -> None:
+    loop = Loop(tmp_path)
+    loop.out = f"{s3.uri}/run"
+    loop.run()
+    to = f"{s3.uri}/sheets/sheet.csv"
+    made = label(LabelOptions(loop.out, to, n=6, by="doubt"))
+    assert made.key == f"{loop.out}/labels/sheet.json"
+    with pytest.raises(UserError, match="is there already"):
+        label(LabelOptions(loop.out, to, n=6))
+    filled = s3.read("sheets/sheet.csv").replace(b",,\r\n", b",4,anna\r\n")
+    s3.put("sheets/sheet.csv", filled)
+    config = loop.config(ratings=to)
+    outcome = evaljudge.make_report(config, engines=ScriptedEngines(refuse_to_open))
+    assert outcome.findings.rated == 6
+
+
 def test_one_rater_with_two_minds_is_refused(loop: Loop) -> None:
     loop.label(n=4)
     rows = [row | {"fluency": 4, "text": "", "rater": "anna"} for row in loop.sheet()]

@@ -95,8 +95,9 @@ def test_a_weighted_mean_by_hand() -> None:
     assert (found.n, found.documents) == (3, 2)
     assert found.effective == pytest.approx(49 / 21)
     assert weighted_mean(np.array([np.nan]), np.array([1.0]), np.array([0])) is None
-    single = weighted_mean(np.array([3.0, 4]), np.array([0.5, 0.5]), np.array([7, 7]))
-    assert single is not None and asdict(single)["low"] is None
+    for documents in (5, 6):
+        few = weighted_mean(np.arange(12.0), np.full(12, 0.5), np.arange(12) % documents)
+        assert few is not None and (asdict(few)["low"] is None) == (documents == 5)
 
 
 def test_with_equal_weights_and_one_text_each_it_is_students_interval() -> None:
