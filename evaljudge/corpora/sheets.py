@@ -105,8 +105,7 @@ def _csv_rows(file: str) -> Iterator[Row]:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
     refuse_other_forms(file, content)
     csv.field_size_limit(LONGEST_CELL)
-    # texts may be of another encoding: they are not read
-    text = content.decode("utf-8-sig", "surrogateescape").lstrip("\r\n")
+    text = _decoded(content).lstrip("\r\n")
     first = content[: len(content) - len(content.lstrip(b"\xef\xbb\xbf\r\n"))].count(b"\n")
     separator = _separator(text, file)
     header: list[str] = []
@@ -116,6 +115,14 @@ def _csv_rows(file: str) -> Iterator[Row]:
         else:
             header = [cell.strip() for cell in cells]
             _refuse_odd_header(header, file)
+
+
+def _decoded(content: bytes) -> str:
+    """Where it is not UTF-8, as Windows' spreadsheets write CSV in the west."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
 
 
 def _separator(text: str, file: str) -> str:

@@ -35,6 +35,5 @@ def labelled(findings: Findings, in_short: bool = False) -> Section:
         for row in rows
     ]
     heads = ["axis", "system", "mean", "texts", "documents", "worth"]
-    return Section(
-        TITLE, [IN_SHORT if in_short else ABOUT], [Table("", heads, cells, "llrrrr", lead=2)]
-    )
+    about, title = (IN_SHORT, "") if in_short else (ABOUT, "Mean ratings")
+    return Section(TITLE, [about], [Table(title, heads, cells, "llrrrr", lead=2)])
