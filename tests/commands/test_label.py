@@ -495,6 +495,16 @@ def test_numbers_as_people_write_them(loop: Loop, value: str, rating: float) -> 
     assert row.value == pytest.approx(rating)
 
 
+def test_a_rater_is_the_same_in_another_encoding(loop: Loop) -> None:
+    loop.label(n=4)
+    rows = [row | {"fluency": 4, "text": "", "rater": "Jörg"} for row in loop.sheet()]
+    one, two = loop.fill(rows, "one.csv"), loop.folder / "two.csv"
+    content = (loop.folder / one).read_text(encoding="utf-8-sig")
+    two.write_bytes(content.encode("cp1252"))
+    findings = loop.report(one, "two.csv").findings
+    assert (findings.rated, findings.ceilings, findings.labels) == (4, [], [])
+
+
 @pytest.mark.service
 def test_there_and_back_on_object_storage(tmp_path: Path, s3: Any) -> None:
     loop = Loop(tmp_path)
