@@ -190,7 +190,7 @@ class _Sheets:
     def text(self, row: Row, axes: Iterable[str]) -> Text:
         label = str(row.fields.get(LABEL) or "").strip()
         if not label:
-            if LABEL in row.fields:
+            if LABEL in row.fields and not row.fields.get("doc_id"):
                 raise UserError(f"{row.place}: is rated and has no `{LABEL}`")
             return name_in(row, "doc_id"), name_in(row, "system")
         if label not in self.labels:

@@ -38,6 +38,7 @@ from evaljudge.storage import Output, Shard, claimed, to_write
 LETTERS = "bcdfghjkmnpqrstvwxz"
 """Of labels. Without vowels they are no words, and no spreadsheet takes them for numbers."""
 LONG = 10
+THERE = "is there already, and may hold ratings: take another name"
 FORM, FORM_EXAMPLE = "SCORER:AXIS=VALUE", "synthetic:fluency=3.5"
 Text = tuple[Document, Candidate]
 Texts = Mapping[str, Text]
@@ -85,7 +86,7 @@ class Labelled:
 def label(wanted: LabelOptions) -> Labelled:
     ending, (place, name) = _checked(wanted), to_write(wanted.to)
     if place.kind(name) != "NotFound":
-        raise UserError(f"{wanted.to}: is there already, and may hold ratings: take another name")
+        raise UserError(f"{wanted.to}: {THERE}")
     output, run = _opened(wanted.out)
     with claimed(wanted.out):
         key = _new_key(output, name.removesuffix(ending))
@@ -94,12 +95,11 @@ def label(wanted: LabelOptions) -> Labelled:
         texts, content = _drawn(wanted, output, sizes, axes, _rng(wanted.seed, key))
         output.create_label_key(key, content)
         try:
-            is_new = place.create(name, sheet(_columns(texts, axes), _rows(texts), ending))
+            if not place.create(name, sheet(_columns(texts, axes), _rows(texts), ending)):
+                raise UserError(f"{wanted.to}: {THERE}")
         except BaseException:
             output.forget_label_key(key)  # so that the same command can be given again
             raise
-    if not is_new:
-        raise UserError(f"{wanted.to}: appeared meanwhile: take another name")
     return Labelled(
         wanted,
         output.place.at(f"labels/{key}.json"),

@@ -24,7 +24,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM
 from evaljudge.runs.pipeline import Outcome
-from evaljudge.storage import Output
+from evaljudge.storage import Output, Place
 
 SYSTEMS = "ABC"
 DOCUMENTS = 8
@@ -365,7 +365,9 @@ def test_what_cannot_be_drawn_is_refused(loop: Loop, wanted: Row, said: str) -> 
     assert not Path(loop.out, "labels").exists() or not list(Path(loop.out, "labels").iterdir())
 
 
-def test_nothing_that_is_there_is_overwritten(loop: Loop, tmp_path: Path) -> None:
+def test_nothing_that_is_there_is_overwritten(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loop.label(n=3)
     before = (loop.folder / "sheet.csv").read_bytes(), loop.key()
     with pytest.raises(UserError, match=r"sheet.csv: is there already, and may hold ratings"):
@@ -380,6 +382,11 @@ def test_nothing_that_is_there_is_overwritten(loop: Loop, tmp_path: Path) -> Non
     (tmp_path / "no folder").write_text("")
     with pytest.raises(UserError):
         loop.label(str(tmp_path / "no folder/new.csv"))
+    monkeypatch.setattr(Place, "kind", lambda place, name: "NotFound")  # before it appears
+    (tmp_path / "now.csv").write_text("mine")
+    with pytest.raises(UserError, match=r"now.csv: is there already"):
+        loop.label(str(tmp_path / "now.csv"))
+    assert (tmp_path / "now.csv").read_text() == "mine"
     assert [file.name for file in Path(loop.out, "labels").iterdir()] == ["sheet.json"]
 
 
