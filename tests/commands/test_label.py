@@ -291,7 +291,8 @@ def test_probabilities_are_of_texts_drawn_and_rated(loop: Loop) -> None:
             (d, s): pytest.approx(1 - (1 - 0.5) * (1 - neyman[d][s] / 3)) for d, s in given.texts
         }
     }
-    plain = loop.fill([{"doc_id": "d1", "system": "A", "fluency": 2}], "plain.csv")
+    row = {"label": "", "doc_id": "d1", "system": "A", "fluency": 2}
+    plain = loop.fill([row], "plain.csv")
     given = read_ratings([str(loop.folder / plain)], output, AXES)
     assert given.texts["d1", "A"].ratings == {"fluency": 2}
     assert given.probabilities == {}
