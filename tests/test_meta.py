@@ -185,7 +185,8 @@ def test_mixes_with_weights_and_of_scorers_with_axes(cases: str, tmp_path: Path)
     mixed = covered["0.2*mine-10*words", "fluency"]
     assert (mixed.scored, mixed.reasons) == (5, {"mine: no score given": 1})
     assert "mix 0.2*mine - 10*words" in findings.signatures["0.2*mine-10*words"]
-    means = {row.system: row.mean for row in findings.systems if row.scorer == mixed.scorer}
+    (ranking,) = [row for row in findings.rankings if row.scorer == mixed.scorer]
+    means = {one.system: one.mean for one in ranking.systems}
     assert means == pytest.approx(
         {"A": 0.2 * 0.3 - 10, "B": 0.2 * 10.05 - 10, "C": 0.2 * 15.1 - 10}
     )

@@ -168,7 +168,7 @@ def test_a_file_of_no_rows(tmp_path: Path) -> None:
 
 
 def made(one: WithoutOutliers) -> Findings:
-    nothing: dict[str, Any] = dict.fromkeys(("coverage", "systems", "selections", "tokens"), ())
+    nothing: dict[str, Any] = dict.fromkeys(("coverage", "selections", "tokens"), ())
     return Findings(
         run="r", task="summary", corpus="c", model="m", writer="m", cases=2, candidates=6, rated=6,
         coverage_floor=0.9, agreement=(), signatures={}, warnings=(), without_outliers=[one],

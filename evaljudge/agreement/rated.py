@@ -27,6 +27,11 @@ Ids = NDArray[np.object_]
 """A doc_id for each row."""
 
 
+def is_repetition(scorer: str) -> bool:
+    """Whether it is a further trial of a scorer, or one of fewer draws."""
+    return bool(_REPETITION.search(scorer))
+
+
 @dataclass(frozen=True)
 class Rated:
     """A row for each rated candidate; NaN: unscored, or unrated on this axis."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaljudge.agreement import Agreement, AxisPair, Ceiling, LabelAgreement, Standing
+from evaljudge.decisions.systems import SystemRanking
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.text import means_selfsame
 
@@ -117,7 +118,6 @@ class Findings:
     coverage: Sequence[Coverage]
     coverage_floor: float
     agreement: Sequence[Agreement]
-    systems: Sequence[SystemMean]
     selections: Sequence[Selected]
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
@@ -126,6 +126,7 @@ class Findings:
     axes: Sequence[AxisPair] = ()
     ceilings: Sequence[Ceiling] = ()
     labels: Sequence[LabelAgreement] = ()
+    rankings: Sequence[SystemRanking] = ()
     costs: Sequence[CostRow] = ()
     judged: JudgeFindings = JudgeFindings()
     """What the judges say of the run, each of its own."""

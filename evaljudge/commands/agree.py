@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
+from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown
@@ -87,7 +88,9 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         for metric in metrics
         for kind in [wanted.metrics[metric.name].get("metric", metric.name)]
     }
-    looked_at = rated.on(wanted.axes) if wanted.axes else rated
+    looked_at, grid = rated, tables.as_grid()
+    if wanted.axes:
+        looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)
     return Findings(
         run="given scores",
         task="",
@@ -99,7 +102,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         rated=tables.rated,
         coverage=tables.coverage(),
         coverage_floor=0.0,
-        systems=tables.systems(),
+        rankings=rankings(grid, tables.systems(), wanted.seed),
         selections=(),
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),

@@ -32,6 +32,7 @@ def write_report(
     """
     files: dict[str, Sequence[Any]] = {
         "significance": findings.standings,
+        "systems": findings.rankings,
         "axes": findings.axes,
         "ceiling": findings.ceilings,
         "labels": findings.labels,

@@ -8,13 +8,13 @@ Names and texts of a corpus come from outside. The template (page.html.j2) escap
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.analysis.findings import Findings, SystemMean
+from evaljudge.analysis.findings import Findings
 from evaljudge.report import levels, lines
 from evaljudge.report.sections import sections
 from evaljudge.sections import View, figures
@@ -34,7 +34,6 @@ def page(findings: Findings) -> str:
         findings=findings,
         levels=levels.levels(findings),
         sections=sections(findings),
-        means=means_by_scorer(findings.systems),
         words=levels,
         lines=lines,
         figures=figures,
@@ -76,21 +75,6 @@ def _about(shown: int, view: View) -> Iterator[str]:
         yield "Fewer than that are shown here: more would make the page too large."
 
 
-def means_by_scorer(
-    systems: Sequence[SystemMean],
-) -> Mapping[str, Mapping[str, Mapping[str, SystemMean]]]:
-    """scorer -> system -> axis -> mean, each in its first order."""
-    found: dict[str, dict[str, dict[str, SystemMean]]] = {}
-    for mean in systems:
-        found.setdefault(mean.scorer, {}).setdefault(mean.system, {})[mean.axis] = mean
-    return found
-
-
-def axes_of(systems: Mapping[str, Mapping[str, SystemMean]]) -> list[str]:
-    """Every axis that any system has a mean on."""
-    return list(dict.fromkeys(axis for means in systems.values() for axis in means))
-
-
 @cache
 def template() -> Template:
     from jinja2 import Environment, StrictUndefined
@@ -101,7 +85,6 @@ def template() -> Template:
     environment.filters |= {
         "line": one_line,
         "long_line": lambda text: one_line(text, LONG),
-        "axes": axes_of,
         "count": figures.count,
     }
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))

@@ -13,6 +13,7 @@ from evaljudge.report.cost import cost
 from evaljudge.report.labelled import labelled
 from evaljudge.report.levels import level_table, levels, sampled_note, spearman_table
 from evaljudge.report.people import axes, people, scorers_labels
+from evaljudge.report.systems import systems
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import count
 
@@ -26,6 +27,7 @@ OUTLIERS = (
 def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     made = [
         *(without_outliers(findings, in_short), best(findings, in_short)),
+        systems(findings, in_short),
         *findings.judged.sections,
         labelled(findings, in_short),
         *(axes(findings, in_short), people(findings), scorers_labels(findings), cost(findings)),

@@ -27,6 +27,7 @@ from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.analysis.labelled import labelled_means
 from evaljudge.analysis.outliers import read_outliers, with_outliers
+from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.ratings import FurtherRatings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
@@ -430,7 +431,7 @@ def _findings(
         rated=tables.rated,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
-        systems=tables.systems(),
+        rankings=rankings(tables.as_grid(), tables.systems(), job.config.seed),
         selections=select(output, shards, job.config.select, aims),
         signatures=job.signatures(corpus_digest(output))
         | dict(scoring.signatures)

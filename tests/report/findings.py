@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from evaljudge.agreement import Agreement, AxisPair, Ceiling, LabelAgreement, Rival, Standing
-from evaljudge.analysis.findings import Coverage, Findings, Selected, SystemMean
+from evaljudge.analysis.findings import Coverage, Findings, Selected
 
 HOSTILE = {
     "script": "<script>alert(1)</script>",
@@ -64,11 +64,6 @@ def made(**more: Any) -> Findings:
             agreement("summary", "spearman", 0.401, n=1597, sampled=True),
             agreement("summary", "kendall", 0.3, n=1597, sampled=True),
             agreement("summary", "pearson", -0.001, n=1597, sampled=True),
-        ],
-        "systems": [
-            SystemMean("synthetic", "fluency", "BART", 3.917, 100),
-            SystemMean("synthetic", "fluency", "LEAD-3", 3.2, 99),
-            SystemMean("synthetic", "coherence", "BART", 4.1, 100),
         ],
         "selections": [
             Selected(
@@ -205,7 +200,6 @@ def made_hostile() -> Findings:
         agreement=[
             agreement("sample", "spearman", 0.4, scorer=word, axis=everything) for word in words
         ],
-        systems=[SystemMean(word, everything, word, 1.0, 1) for word in words],
         selections=[Selected("a.b", {"name": "a.b", "all": [condition]}, 2, 1, 1)],
         signatures=dict.fromkeys(words, everything),
         tokens=[dict(made().tokens[0]) | {"stage": everything, "judge": everything}],

@@ -71,7 +71,6 @@ def test_headings_in_order_coverage_first(findings: Findings) -> None:
         "Coverage",
         "Warnings",
         "Agreement with human ratings",
-        "Mean score of each system",
         "Selections",
         "What was asked",
         "How the numbers were made",
@@ -96,11 +95,6 @@ def test_tables_hold_the_findings(findings: Findings) -> None:
             *("-0.001 [-0.131, 0.109]†", "–", "–", "1,597", "2"),
         ],
     ]
-    assert tables["synthetic"] == [
-        ["system", "fluency", "coherence"],
-        ["BART", "3.92 n 100", "4.10 n 100"],
-        ["LEAD-3", "3.20 n 99", "–"],
-    ]
     rule = "synthetic.level on fluency: at least 3.5;"
     top = "rouge1 on *: at most 0.9, in the top 10% (at least 0.41);"
     assert tables["Selected candidates"][1] == ["good", rule + top, "1,600", "154", "9.6%", "3"]
@@ -120,12 +114,11 @@ def test_tables_hold_the_findings(findings: Findings) -> None:
 def test_sections_of_the_statistics_stand_after_the_agreement(with_statistics: Findings) -> None:
     headings = Reader(page(with_statistics)).headings
     first = headings.index("Agreement with human ratings")
-    assert headings[first + 1 : first + 6] == [
+    assert headings[first + 1 : first + 5] == [
         "Who is best",
         "Axes among themselves",
         "How far people agree",
         "Agreement in labels",
-        "Mean score of each system",
     ]
 
 
@@ -197,7 +190,7 @@ def test_nothing_is_loaded_and_nothing_runs(findings: Findings) -> None:
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
 
 
-@pytest.mark.parametrize(("named", "tables"), [("findings", 8), ("with_statistics", 8 + 9)])
+@pytest.mark.parametrize(("named", "tables"), [("findings", 7), ("with_statistics", 7 + 9)])
 def test_the_page_can_be_read_aloud(
     named: str, tables: int, request: pytest.FixtureRequest
 ) -> None:
@@ -211,12 +204,11 @@ def test_the_page_can_be_read_aloud(
 
 def test_empty_findings_say_what_is_not_there(findings: Findings) -> None:
     nothing: dict[str, Any] = dict.fromkeys(
-        ("coverage", "agreement", "systems", "selections", "tokens", "warnings"), ()
+        ("coverage", "agreement", "selections", "tokens", "warnings"), ()
     )
     text = page(replace(findings, **nothing, signatures={}, rated=0))
     assert "100.0% scored" in text
     assert "There are no human ratings: nothing to agree with." in text
-    assert "No system has a score." in text
     assert "The configuration selects nothing." in text
     assert "No model was asked." in text
     assert "<table" not in text and "Warnings" not in text

@@ -1,0 +1,285 @@
+"""Which system is better: means with intervals, and every two systems compared.
+
+    rank_systems(["A", "B", "C"], [table])[0]
+    -> SystemRanking(systems=(RankedSystem("B", mean=4.1, low=3.9, high=4.3, n=100, letters="a"),…),
+                     pairs=(SystemPair("B", "A", difference=0.2, …, p_holm=0.03, …), …),
+                     test="permutation", detectable=0.18, detectable_among_all=0.29, …)
+
+A mean's interval, and that of two systems' difference on the documents that both have, is Student's
+t with documents as units. With ten documents it holds what it promises, unless nearly all scores
+are equal or a few are far from the rest.
+
+p: a sign-flip permutation test of the paired differences: if two systems were alike, a document's
+difference could as well have the other sign. Every choice of signs is tried where there are at most
+MOST_ENUMERATED documents. Otherwise PERMUTATIONS are drawn, the same for all pairs and tables, and
+p is (1 + times) / (1 + permutations). Sums that are equal but for rounding count as equal. A t
+statistic would order the choices as the sum does, since signs do not change squared differences.
+
+So many permutations can tell MOST_PAIRS pairs apart after Holm's correction. Of more pairs, or with
+more documents times pairs than MOST_FLIPPED, p is the paired t-test's: with many documents they are
+nearly the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import ceil, isfinite, log2
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from evaljudge.agreement.bootstrap import on_one_thread
+from evaljudge.agreement.pairs import Floats
+from evaljudge.agreement.significance import holm
+
+from .letters import letters
+from .power import ALPHA, POWER, detectable, documents_needed
+
+Test = Literal["exact", "permutation", "t"]
+PERMUTATIONS = 20_000
+MOST_ENUMERATED = 15  # documents: half of their signs are fewer than PERMUTATIONS
+MOST_PAIRS = 500  # 2 / PERMUTATIONS is still below ALPHA after Holm's correction
+MOST_FLIPPED = 25_000  # documents times pairs of one table: 16 systems with 208 documents
+EQUAL = 1e-9  # sums that differ by less, relative to their terms, do so by rounding
+_BLOCK = 256  # permutations at a time: their sums fit in a processor's cache
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSystem:
+    system: str
+    mean: float
+    low: float | None  # 95% t interval over documents; None with a single one
+    high: float | None
+    n: int  # documents
+    letters: str  # two systems share one exactly where they are not told apart
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPair:
+    """Two systems on the documents that both have; `first` has the higher mean of its own."""
+
+    first: str
+    second: str
+    difference: float | None  # first - second; None where no document has both
+    low: float | None  # 95% t interval; this one and p: None under two documents
+    high: float | None
+    p: float | None  # two-sided
+    p_holm: float | None  # adjusted for all pairs of the table
+    n: int  # documents that have both
+    documents_needed: int | None  # to show such a difference alone; None: none observed
+    documents_needed_among_all: int | None  # after a correction for all pairs
+
+    @property
+    def told_apart(self) -> bool:
+        return self.p_holm is not None and self.p_holm < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRanking:
+    """One scorer's systems on one axis, the highest mean first."""
+
+    scorer: str = field(default="", kw_only=True)  # both empty until the caller names them
+    axis: str = field(default="", kw_only=True)
+    systems: Sequence[RankedSystem]
+    pairs: Sequence[SystemPair]
+    documents: int  # that have two systems or more
+    test: Test
+    told_apart: int  # pairs whose adjusted p is under alpha
+    spread: float | None  # of a difference over documents, its standard deviation: median of pairs
+    detectable: float | None  # by a pair tested alone: the median of pairs
+    detectable_among_all: float | None  # at alpha / pairs; None if so few documents show none
+    alpha: float
+    power: float
+    sampled: bool = field(default=False, kw_only=True)  # from a seeded sample of documents
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Column by column of a table with gaps; NaN where undefined."""
+
+    n: Floats
+    mean: Floats
+    spread: Floats
+
+    @property
+    def error(self) -> Floats:
+        error: Floats = self.spread / np.sqrt(np.maximum(self.n, 1))
+        return error
+
+    def interval(self) -> tuple[Floats, Floats]:
+        reach = special.stdtrit(np.maximum(self.n - 1, 1), 1 - ALPHA / 2) * self.error
+        return self.mean - reach, self.mean + reach
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The systems of one table that have a score, in their order, and their differences."""
+
+    names: Sequence[str]
+    means: _Estimate
+    places: Sequence[tuple[int, int]]
+    gaps: Floats  # (documents, pairs)
+    documents: int  # that have two systems or more
+
+    @property
+    def test(self) -> Test:
+        if self.documents <= MOST_ENUMERATED:
+            return "exact"
+        pairs = len(self.places)
+        is_too_much = pairs > MOST_PAIRS or self.documents * pairs > MOST_FLIPPED
+        return "t" if is_too_much else "permutation"
+
+
+@on_one_thread
+def rank_systems(
+    systems: Sequence[str], tables: Sequence[ArrayLike], seed: int = 0
+) -> list[SystemRanking | None]:
+    """Of each table (documents, systems): NaN where there is no score. None where there is none.
+
+    All tables have the same documents and systems.
+    """
+    compared = [_compared(systems, np.asarray(table, dtype=np.float64)) for table in tables]
+    drawn = [one.gaps for one in compared if one and one.test == "permutation"]
+    permuted = iter(_permutation_ps(drawn, seed) if drawn else ())
+    of_test: dict[Test, Callable[[Floats], Floats]] = {
+        "exact": _exact_ps, "t": _t_ps, "permutation": lambda _: next(permuted)
+    }  # fmt: skip
+    return [_ranking(one, of_test[one.test](one.gaps)) if one else None for one in compared]
+
+
+def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
+    means = _estimate(table)
+    order = [int(i) for i in np.argsort(-means.mean, kind="stable") if means.n[i]]
+    if not order:
+        return None
+    places = list(combinations(range(len(order)), 2))
+    ones, others = ([order[place[side]] for place in places] for side in (0, 1))
+    own = _Estimate(means.n[order], means.mean[order], means.spread[order])
+    documents = int(np.sum(np.isfinite(table).sum(axis=1) > 1))
+    gaps = table[:, ones] - table[:, others]
+    return _Compared([systems[i] for i in order], own, places, gaps, documents)
+
+
+def _estimate(table: Floats) -> _Estimate:
+    present = np.isfinite(table)
+    n = present.sum(axis=0).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(present, table, 0.0).sum(axis=0) / n
+        squares = np.where(present, table - mean, 0.0) ** 2
+        spread = np.sqrt(squares.sum(axis=0) / np.where(n > 1, n - 1, np.nan))
+    return _Estimate(n, mean, spread)
+
+
+def _t_ps(gaps: Floats) -> Floats:
+    found = _estimate(gaps)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(found.mean == 0, 0.0, found.mean / found.error)
+    p: Floats = 2 * special.stdtr(found.n - 1, -np.abs(t))
+    return p
+
+
+def _exact_ps(gaps: Floats) -> Floats:
+    """The first document keeps its sign: the other half of the choices mirrors these."""
+    shown = _present(gaps)
+    bits = np.arange(max(len(shown) - 1, 0))
+    choices = np.arange(2**bits.size)
+
+    def signs() -> Iterator[Floats]:
+        for some in np.array_split(choices, -(-choices.size // _BLOCK)):
+            flipped = 1.0 - 2.0 * (some[:, None] >> bits & 1)
+            yield np.hstack([np.ones((some.size, len(shown) - bits.size)), flipped])
+
+    return _times(shown, signs()) / choices.size
+
+
+def _permutation_ps(gaps: Sequence[Floats], seed: int) -> list[Floats]:
+    """All see the same signs."""
+    shown = _present(np.concatenate(gaps, axis=1))
+    stream, both = np.random.default_rng(seed), np.array([-1.0, 1.0])
+    sizes = [min(_BLOCK, PERMUTATIONS - start) for start in range(0, PERMUTATIONS, _BLOCK)]
+    times = _times(shown, (stream.choice(both, size=(size, len(shown))) for size in sizes))
+    ps = (1 + times) / (1 + PERMUTATIONS)
+    return np.split(ps, np.cumsum([one.shape[1] for one in gaps])[:-1])
+
+
+def _present(gaps: Floats) -> Floats:
+    """Without documents that have no pair; where one pair is missing, its difference is nothing."""
+    return np.nan_to_num(gaps[np.isfinite(gaps).any(axis=1)])
+
+
+def _times(gaps: Floats, signs: Iterator[Floats]) -> Floats:
+    """How often each column's sum is at least as far from nothing as with its own signs."""
+    least = np.abs(gaps.sum(axis=0)) - EQUAL * np.abs(gaps).sum(axis=0)
+    times = np.zeros(gaps.shape[1])
+    for some in signs:
+        sums = some @ gaps
+        times += (np.abs(sums, out=sums) >= least).sum(axis=0)
+    return times
+
+
+def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
+    gaps, count = _estimate(compared.gaps), len(compared.names)
+    is_tested = gaps.n > 1
+    tested = max(int(is_tested.sum()), 1)
+    adjusted = np.full(ps.shape, np.nan)
+    adjusted[is_tested] = holm(ps[is_tested].tolist())
+    apart = np.zeros((count, count), dtype=bool)
+    for (one, other), p in zip(compared.places, adjusted, strict=True):
+        apart[one, other] = apart[other, one] = p < ALPHA
+    rows = zip(
+        compared.names, *_columns(compared.means.mean, *compared.means.interval()),
+        map(int, compared.means.n), letters(apart), strict=True,
+    )  # fmt: skip
+    return SystemRanking(
+        systems=tuple(RankedSystem(*row) for row in rows),
+        pairs=_pairs(compared, gaps, np.where(is_tested, ps, np.nan), adjusted, tested),
+        documents=compared.documents,
+        test=compared.test,
+        told_apart=int(np.triu(apart).sum()),
+        spread=_median(gaps.spread),
+        detectable=_median(_detectable(gaps, ALPHA)),
+        detectable_among_all=_median(_detectable(gaps, ALPHA / tested)),
+        alpha=ALPHA,
+        power=POWER,
+    )
+
+
+def _pairs(
+    compared: _Compared, gaps: _Estimate, ps: Floats, adjusted: Floats, tested: int
+) -> tuple[SystemPair, ...]:
+    named = ((compared.names[one], compared.names[other]) for one, other in compared.places)
+    figures = _columns(gaps.mean, *gaps.interval(), ps, adjusted)
+    needed = (_counts(_needed(gaps, alpha)) for alpha in (ALPHA, ALPHA / tested))
+    rows = zip(named, *figures, map(int, gaps.n), *needed, strict=True)
+    return tuple(SystemPair(*names, *others) for names, *others in rows)
+
+
+def _fewest(alpha: float) -> int:
+    """Of fewer documents, even those that all agree in sign do so by chance."""
+    return ceil(1 - log2(alpha))
+
+
+def _detectable(gaps: _Estimate, alpha: float) -> Floats:
+    return np.where(gaps.n >= _fewest(alpha), detectable(gaps.spread, gaps.n, alpha), np.nan)
+
+
+def _needed(gaps: _Estimate, alpha: float) -> Floats:
+    found: Floats = np.maximum(documents_needed(gaps.mean, gaps.spread, alpha), _fewest(alpha))
+    return found
+
+
+def _median(values: Floats) -> float | None:
+    defined = values[np.isfinite(values)]
+    return float(np.median(defined)) if defined.size else None
+
+
+def _columns(*columns: Floats) -> list[list[float | None]]:
+    return [[v if isfinite(v) else None for v in column.tolist()] for column in columns]
+
+
+def _counts(values: Floats) -> list[int | None]:
+    return [int(v) if isfinite(v) else None for v in values.tolist()]
