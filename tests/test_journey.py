@@ -387,6 +387,9 @@ def test_a_corpus_without_ratings(bench: Bench) -> None:
     bench.asked()
     assert list(bench.came.agreement) == []
     assert "no human ratings" in (bench.out / "report/agreement.md").read_text()
+    compared = json.loads((bench.out / "report/systems.json").read_text())
+    assert [pair["n"] for row in compared for pair in row["pairs"]] == [2] * len(compared)
+    assert "## Systems" in (bench.out / "report/agreement.md").read_text()
     assert bench.came.exit_code == 0
 
 

@@ -44,7 +44,8 @@ PERMUTATIONS = 20_000
 MOST_ENUMERATED = 15  # documents: half of their signs are fewer than PERMUTATIONS
 MOST_PAIRS = 500  # 2 / PERMUTATIONS is still below ALPHA after Holm's correction
 MOST_FLIPPED = 25_000  # documents times pairs of one table: 16 systems with 208 documents
-EQUAL = 1e-9  # sums that differ by less, relative to their terms, do so by rounding
+EQUAL = 1e-9  # what differs by less, relative to its terms, does so by rounding
+LEAST_CHOICES = 8  # of signs that reach alpha: of fewer, the test shows much less than a t-test
 _BLOCK = 256  # permutations at a time: their sums fit in a processor's cache
 
 
@@ -52,7 +53,7 @@ _BLOCK = 256  # permutations at a time: their sums fit in a processor's cache
 class RankedSystem:
     system: str
     mean: float
-    low: float | None  # 95% t interval over documents; None with a single one
+    low: float | None  # 95% t interval over documents; None where they are equal, or a single one
     high: float | None
     n: int  # documents
     letters: str  # two systems share one exactly where they are not told apart
@@ -65,9 +66,9 @@ class SystemPair:
     first: str
     second: str
     difference: float | None  # first - second; None where no document has both
-    low: float | None  # 95% t interval; this one and p: None under two documents
+    low: float | None  # 95% t interval, likewise
     high: float | None
-    p: float | None  # two-sided
+    p: float | None  # two-sided; None under two documents
     p_holm: float | None  # adjusted for all pairs of the table
     n: int  # documents that have both
     documents_needed: int | None  # to show such a difference alone; None: none observed
@@ -111,7 +112,9 @@ class _Estimate:
         return error
 
     def interval(self) -> tuple[Floats, Floats]:
+        """None where all values are equal: how far others would be from them is not known."""
         reach = special.stdtrit(np.maximum(self.n - 1, 1), 1 - ALPHA / 2) * self.error
+        reach = np.where(reach > 0, reach, np.nan)
         return self.mean - reach, self.mean + reach
 
 
@@ -171,6 +174,7 @@ def _estimate(table: Floats) -> _Estimate:
         mean = np.where(present, table, 0.0).sum(axis=0) / n
         squares = np.where(present, table - mean, 0.0) ** 2
         spread = np.sqrt(squares.sum(axis=0) / np.where(n > 1, n - 1, np.nan))
+    spread = np.where(spread <= EQUAL * np.abs(mean), 0.0, spread)
     return _Estimate(n, mean, spread)
 
 
@@ -259,12 +263,16 @@ def _pairs(
 
 
 def _fewest(alpha: float) -> int:
-    """Of fewer documents, even those that all agree in sign do so by chance."""
-    return ceil(1 - log2(alpha))
+    """The documents of which LEAST_CHOICES are so few of all, either sign."""
+    return ceil(1 + log2(LEAST_CHOICES / alpha))
 
 
 def _detectable(gaps: _Estimate, alpha: float) -> Floats:
-    return np.where(gaps.n >= _fewest(alpha), detectable(gaps.spread, gaps.n, alpha), np.nan)
+    """At the level that choices of signs attain: with few documents, below alpha."""
+    choices = 2 ** np.clip(gaps.n - 1, 0, 52)
+    attained = np.maximum(np.floor(alpha * choices), 1) / choices
+    shown = detectable(gaps.spread, gaps.n, attained)
+    return np.where(gaps.n >= _fewest(alpha), shown, np.nan)
 
 
 def _needed(gaps: _Estimate, alpha: float) -> Floats:

@@ -56,7 +56,9 @@ def systems(findings: Findings, in_short: bool = False) -> Section:
     notes = [f"{SAMPLED} {SAMPLED_PAIRS}"] if any(row.sampled for row in rows) else []
     if in_short:
         shown = [row for axis in _axes(rows) for row in _headlines(_on(rows, axis))]
-        where = f"All {count(len(rows))} rows are in agreement.md, and all pairs in systems.json."
+        where = (
+            f"+2: so many more. All {count(len(rows))} rows are in agreement.md and systems.json."
+        )
         return Section(TITLE, [], [_first(shown)], [IN_SHORT, *notes, where])
     tables = [_means(axis, _on(rows, axis)) for axis in _axes(rows)]
     return Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, _tested(rows), *notes])

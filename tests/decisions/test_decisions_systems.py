@@ -181,16 +181,28 @@ def test_the_smallest_difference_is_that_of_the_typical_pair() -> None:
     assert found.detectable_among_all == pytest.approx(0.46297726 * np.median(spreads), rel=1e-5)
 
 
-def test_too_few_documents_can_show_no_difference() -> None:
-    """Five alike signs come by chance once in 16 times; eight once in 128, not in 6 pairs' 120."""
-    assert ranked(made(5)).detectable is None
-    seven = ranked(made(7, spread=9.0))
-    assert seven.detectable is not None and seven.detectable_among_all is None
-    assert seven.told_apart == 0
-    eight = ranked(made(8, spread=9.0))
-    assert eight.detectable_among_all is not None
-    assert eight.told_apart == 6
-    assert (eight.pairs[0].documents_needed, eight.pairs[0].documents_needed_among_all) == (6, 8)
+def test_too_few_documents_tell_no_two_apart() -> None:
+    """Seven signs are all alike by chance once in 64 times, eight once in 128; 6 pairs need 120."""
+    assert ranked(made(7, spread=9.0)).told_apart == 0
+    assert ranked(made(8, spread=9.0)).told_apart == 6
+
+
+def test_too_few_documents_say_nothing_of_what_they_can_show() -> None:
+    """Eight choices of signs among 2 ** 8 are under 5%, and among 2 ** 10 under 5% / 6."""
+    assert [ranked(made(n)).detectable is None for n in (8, 9)] == [True, False]
+    assert [ranked(made(n)).detectable_among_all is None for n in (10, 11)] == [True, False]
+    pair = ranked(made(8, spread=9.0)).pairs[0]
+    assert (pair.documents_needed, pair.documents_needed_among_all) == (9, 11)
+
+
+def test_equal_scores_have_no_interval() -> None:
+    """Of 0.1 as of 5: their mean is rounded."""
+    table = np.stack([np.full(7, 5.0), np.full(7, 0.1), np.arange(7.0)], axis=1)
+    found = {one.system: one for one in ranked(table).systems}
+    assert (found["A"].low, found["B"].low, found["B"].high) == (None, None, None)
+    assert found["C"].low is not None
+    pair = next(pair for pair in ranked(table).pairs if {pair.first, pair.second} == {"A", "B"})
+    assert (pair.low, pair.high, pair.p) == (None, None, 2 / 2**7)
 
 
 def test_what_is_not_there_is_none() -> None:

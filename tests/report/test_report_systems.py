@@ -65,7 +65,7 @@ fluency  synthetic  BART (4.100)  T5                      0.250 (–)
 Told apart: compared document by document, at 5% after Holm's correction for all pairs. Smallest
 difference: what these documents show in 80% of cases, of a typical pair alone (among all pairs).
 † Systems are compared on a seeded sample of documents; means are exact.
-All 4 rows are in agreement.md, and all pairs in systems.json.
++2: so many more. All 4 rows are in agreement.md and systems.json.
 """
     )
 
