@@ -125,8 +125,19 @@ class _Compared:
     names: Sequence[str]
     means: _Estimate
     places: Sequence[tuple[int, int]]
-    gaps: Floats  # (documents, pairs)
-    documents: int  # that have two systems or more
+    table: Floats  # (documents, systems)
+
+    @property
+    def gaps(self) -> Floats:
+        """(documents, pairs); not kept, since those of many documents are large."""
+        ones, others = ([place[side] for place in self.places] for side in (0, 1))
+        found: Floats = self.table[:, ones] - self.table[:, others]
+        return found
+
+    @property
+    def documents(self) -> int:
+        """That have two systems or more."""
+        return int(np.sum(np.isfinite(self.table).sum(axis=1) > 1))
 
     @property
     def test(self) -> Test:
@@ -159,12 +170,9 @@ def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
     order = [int(i) for i in np.argsort(-means.mean, kind="stable") if means.n[i]]
     if not order:
         return None
-    places = list(combinations(range(len(order)), 2))
-    ones, others = ([order[place[side]] for place in places] for side in (0, 1))
     own = _Estimate(means.n[order], means.mean[order], means.spread[order])
-    documents = int(np.sum(np.isfinite(table).sum(axis=1) > 1))
-    gaps = table[:, ones] - table[:, others]
-    return _Compared([systems[i] for i in order], own, places, gaps, documents)
+    places = list(combinations(range(len(order)), 2))
+    return _Compared([systems[i] for i in order], own, places, table[:, order])
 
 
 def _estimate(table: Floats) -> _Estimate:

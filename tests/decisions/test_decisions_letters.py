@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -64,11 +66,16 @@ def test_neighbours_in_a_row_share_as_few_letters_as_can_be(
 
 
 def test_a_letter_that_others_make_superfluous_is_dropped() -> None:
-    """Greedily, 0-1 with 2, 1-3, 2-4 and last 3-4 with neither: no clique is inside the others."""
-    apart = np.ones((5, 5), dtype=bool)
-    for one, other in [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (1, 4), (2, 4)]:
-        apart[one, other] = apart[other, one] = False
-    assert letters(apart) == ["a", "abc", "abc", "b", "c"]
+    """1, 2 and 4 are joined, but each two of them are also with 0, 3 or 5."""
+    apart = np.ones((6, 6), dtype=bool)
+    for joined in (
+        combinations([0, 1, 4], 2),
+        combinations([1, 2, 5], 2),
+        combinations([2, 3, 4], 2),
+    ):
+        for one, other in joined:
+            apart[one, other] = apart[other, one] = False
+    assert letters(apart) == ["a", "ab", "bc", "c", "ac", "b"]
 
 
 def test_after_z_comes_a2() -> None:
