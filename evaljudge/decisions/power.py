@@ -23,7 +23,7 @@ is exact to less than one document (Guenther, 1981)."""
 
 
 def detectable(
-    spread: ArrayLike, documents: ArrayLike, alpha: ArrayLike = ALPHA, power: float = POWER
+    spread: ArrayLike, documents: ArrayLike, alpha: float = ALPHA, power: float = POWER
 ) -> Floats:
     """The smallest true difference that a two-sided test at alpha shows with this power.
 
@@ -59,9 +59,9 @@ def _shown(alpha: float, power: float) -> Floats:
     return _standardised(np.arange(_FEWEST, _MOST + 1, dtype=np.float64), alpha, power)
 
 
-def _standardised(documents: Floats, alpha: ArrayLike, power: float) -> Floats:
+def _standardised(documents: Floats, alpha: float, power: float) -> Floats:
     """From the noncentral t distribution; the tail on the other side is less than rounding."""
     freedom = documents - 1
-    critical = special.stdtrit(freedom, 1 - np.asarray(alpha) / 2)
+    critical = special.stdtrit(freedom, 1 - alpha / 2)
     found: Floats = special.nctdtrinc(freedom, 1 - power, critical) / np.sqrt(documents)
     return found

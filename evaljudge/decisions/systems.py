@@ -276,11 +276,7 @@ def _fewest(alpha: float) -> int:
 
 
 def _detectable(gaps: _Estimate, alpha: float) -> Floats:
-    """At the level that choices of signs attain: with few documents, below alpha."""
-    choices = 2 ** np.clip(gaps.n - 1, 0, 52)
-    attained = np.maximum(np.floor(alpha * choices), 1) / choices
-    shown = detectable(gaps.spread, gaps.n, attained)
-    return np.where(gaps.n >= _fewest(alpha), shown, np.nan)
+    return np.where(gaps.n >= _fewest(alpha), detectable(gaps.spread, gaps.n, alpha), np.nan)
 
 
 def _needed(gaps: _Estimate, alpha: float) -> Floats:
