@@ -83,10 +83,6 @@ class Rated:
         return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
 
 
-def is_repetition(scorer: str) -> bool:
-    return bool(_REPETITION.search(scorer))
-
-
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:
     """Axes that nobody rated while people rated one of nearly that name: a slip of spelling."""
     known = {axis.casefold(): axis for axis in sorted(rated)}
