@@ -39,8 +39,8 @@ def test_the_section(findings: Findings) -> None:
 
 
 def test_names_of_strangers_are_shown_as_text(findings: Findings, hostile: Findings) -> None:
-    names = [one.system for row in hostile.rankings for one in row.systems]
-    names += [row.scorer for row in hostile.rankings]
+    names = [row.scorer for row in hostile.coverage]
+    assert names
     rows = [LabelledMean(name, name, 1.0, None, None, 1, 1, 1.0) for name in names]
     said = agreement_markdown(replace(findings, labelled=rows))
     assert "<script" not in page(replace(findings, labelled=rows)).casefold()
