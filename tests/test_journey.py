@@ -18,6 +18,7 @@ from evaljudge.engines import Identity, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
+from evaljudge.storage import Output
 
 AXES = ["fluency", "relevance"]
 
@@ -191,6 +192,13 @@ def test_a_rerun_leaves_the_list_of_shards_alone(bench: Bench) -> None:
     before = (bench.out / "shards.json").stat().st_mtime_ns
     assert bench.asked() == {}
     assert (bench.out / "shards.json").stat().st_mtime_ns == before
+
+
+def test_a_rerun_removes_the_notes_of_a_run_that_was_killed_at_its_end(bench: Bench) -> None:
+    bench.asked()
+    Output(str(bench.out)).note_attempt("process", {"session": "killed"})
+    assert bench.asked() == {}
+    assert not (bench.out / "attempts").exists()
 
 
 def test_ratings_of_nearly_an_axis_name_are_pointed_out(bench: Bench) -> None:

@@ -160,6 +160,7 @@ def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:
     with _one_session(job, output) as begun:
         _ask(job, output, BOTH, watching, claim)
         _measure(job, output, output.shards(), watching, claim)
+        output.tidy()  # a run that was killed after its last shard left notes, too
         return _report(job, output, watching, claim, begun)
 
 
