@@ -1,0 +1,142 @@
+"""How often certified thresholds keep their promise, the plug-in rule's failures beside them.
+
+    {"promise": "precision of a certified threshold", "world": "20 documents, 6 candidates each",
+     "nominal": 0.95, "kept": 1000, "worlds": 1000, "certified": 402, "coverage": 0.31,
+     "plug_in_kept": 548, "plug_in_selected": 1000, "plug_in_coverage": 0.74}
+
+The candidates of a document share an effect of it in their quality, and another in their scores.
+A promise is kept where nothing is selected or the selected share of good candidates in the
+population is at least the target. The plug-in rule takes the lowest threshold that has the target
+precision among the rated candidates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from evaljudge.agreement.pairs import Floats
+from evaljudge.agreement.precision import lowest_threshold
+from evaljudge.decisions.certified import certified
+
+CONFIDENCE = 0.95
+POPULATION = 20_000
+"""Documents that a world's true precision is counted on."""
+
+
+@dataclass(frozen=True)
+class World:
+    name: str
+    documents: int
+    candidates: int = 6
+    target: float = 0.7
+    base: float = 0.5
+    """The share of good candidates."""
+    judge: float = 0.6
+    """The correlation of scores with quality."""
+    within: float = 0.4
+    """The correlation of two candidates of a document, in quality and in the scores' errors."""
+    step: float = 0.0
+    """What scores are rounded to."""
+    rated: float = 1.0
+    """The share of candidates that people rated."""
+    rare: float = 0.0
+    """The share of documents whose candidates all have the highest score, and are all bad."""
+
+    def drawn(self, documents: int, seed: int | tuple[int, ...]) -> tuple[Floats, Floats]:
+        """Scores and quality: good above 0."""
+        stream, shape = np.random.default_rng(seed), (documents, self.candidates)
+
+        def clustered() -> Floats:
+            shared, own = stream.normal(size=(documents, 1)), stream.normal(size=shape)
+            both: Floats = np.sqrt(self.within) * shared + np.sqrt(1 - self.within) * own
+            return both
+
+        quality = clustered()
+        scores = self.judge * quality + np.sqrt(1 - self.judge**2) * clustered()
+        if self.step:
+            scores = np.round(scores / self.step) * self.step
+        quality += norm.ppf(self.base)
+        odd = stream.random(documents) < self.rare
+        scores[odd], quality[odd] = 9.0, -9.0
+        return scores, quality
+
+
+WORLDS = (
+    World("100 documents, 6 candidates each", 100),
+    World("300 documents, 1 candidate each", 300, candidates=1),
+    World("300 documents, 16 candidates each, target 0.9", 300, 16, 0.9, base=0.8, judge=0.8),
+    World("20 documents, 6 candidates each", 20, base=0.7),
+    World("10 documents, 6 candidates each", 10, base=0.7),
+    World("10 documents, 6 candidates each, target 0.5", 10, base=0.6, judge=0.8, target=0.5),
+    World("60 documents, strong document effects", 60, within=0.8, base=0.6),
+    World("60 documents, scores of 5 levels", 60, step=1.0),
+    World("60 documents, scores of 2 levels", 60, step=3.0, base=0.65),
+    World("60 documents, a third of the candidates rated", 60, rated=0.33, base=0.65),
+    World("60 documents, a useless judge just under the target", 60, judge=0.0, base=0.695),
+    World("200 documents, 1 candidate each, a useless judge just under the target", 200, 1,
+          judge=0.0, base=0.695),
+    World("20 documents, a useless judge just under the target", 20, judge=0.0, base=0.695),
+    World("60 documents, an inverted judge", 60, judge=-0.6, base=0.695),
+    World("40 documents, 5% of them all selected and all bad", 40, 6, 0.9, base=0.93, rare=0.05),
+)  # fmt: skip
+
+
+def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
+    for number, world in enumerate(WORLDS):
+        true = _true_precision(world, seed)
+        kept, plug_in_kept = [], []
+        coverages, plug_in_coverages = [], []
+        for one in range(worlds):
+            scores, quality = world.drawn(world.documents, (seed, number, one))
+            is_rated = np.random.default_rng((seed, number, one, 1)).random(scores.shape)
+            ratings = np.where(is_rated < world.rated, quality, np.nan)
+            documents = np.repeat(np.arange(world.documents), world.candidates)
+            columns = documents, scores.ravel(), ratings.ravel()
+            found = certified(
+                *columns, good=0, target=world.target, confidence=CONFIDENCE, seed=one
+            )
+            threshold = None if found is None else found.threshold
+            pairs = np.isfinite(columns[2])
+            plug_in = lowest_threshold(columns[1][pairs], columns[2][pairs] >= 0, world.target)
+            for value, outcomes, shares in (
+                (threshold, kept, coverages),
+                (plug_in, plug_in_kept, plug_in_coverages),
+            ):
+                outcomes.append(value is None or true(value) >= world.target)
+                shares.append(0.0 if value is None else float(np.mean(scores >= value)))
+        yield {
+            "promise": "precision of a certified threshold",
+            "world": world.name,
+            "nominal": CONFIDENCE,
+            "kept": sum(kept),
+            "worlds": worlds,
+            "certified": sum(share > 0 for share in coverages),
+            "coverage": round(float(np.mean(coverages)), 3),
+            "plug_in_kept": sum(plug_in_kept),
+            "plug_in_selected": sum(share > 0 for share in plug_in_coverages),
+            "plug_in_coverage": round(float(np.mean(plug_in_coverages)), 3),
+        }
+
+
+class _true_precision:
+    """Of a threshold, in a large sample of a world."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        scores, quality = (part.ravel() for part in world.drawn(POPULATION, (seed, 10**6)))
+        order = np.argsort(scores)
+        self.scores = scores[order]
+        self.good = np.append((quality[order] >= 0)[::-1].cumsum()[::-1], 0)
+
+    def __call__(self, threshold: float) -> float:
+        below = int(np.searchsorted(self.scores, threshold))
+        return float(self.good[below] / max(1, self.scores.size - below))
+
+
+if __name__ == "__main__":
+    for row in rows(1000):
+        print(json.dumps(row))
