@@ -236,6 +236,9 @@ def calibrate(
         help="A candidate is good where people rate it so, or more.")] = None,
     precision: Annotated[float | None, typer.Option(
         help="The share of good ones that a selection is to have.")] = None,
+    confidence: Annotated[float | None, typer.Option(
+        help="Certify that it has them on new documents, or select nothing; 0.95, for example.")
+    ] = None,
     folds: Annotated[int, typer.Option(help="Of documents, each mapped by the others.")] = 5,
     form: Format = "generic", sources: Sources = None, column: Column = None,
     skip_bad_rows: SkipBadRows = False,
@@ -251,8 +254,8 @@ def calibrate(
 
     source = source_by_options(cases, form, sources, column)
     wanted = CalibrateOptions(
-        source, scores, scorer or (), axis or (), good, precision, folds, resamples, seed,
-        "skip" if skip_bad_rows else "fail",
+        source, scores, scorer or (), axis or (), good, precision, confidence, folds, resamples,
+        seed, "skip" if skip_bad_rows else "fail",
     )  # fmt: skip
     print(calibrate_with(wanted, out, as_json), end="")
 

@@ -152,6 +152,7 @@ class Condition(Settings):
     top_fraction: Fraction | None = None
     precision: Fraction | None = None
     good: float | None = None
+    confidence: Annotated[float, Field(gt=0, lt=1)] | None = None
 
     @model_validator(mode="after")
     def _asks_something(self) -> Condition:
@@ -159,6 +160,8 @@ class Condition(Settings):
             asked, needed = ("precision", "good") if self.good is None else ("good", "precision")
             raise ValueError(f"`{asked}` needs `{needed}`: from which rating on a candidate is "
                              "good, and what share of the selected shall be")  # fmt: skip
+        if self.confidence is not None and self.precision in (None, 1):
+            raise ValueError("`confidence` needs a `precision` below 1: no sample certifies 1")
         asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)
         if all(one is None for one in asked_for):
             raise ValueError("needs `at_least`, `at_most`, `top_fraction` or `precision`")

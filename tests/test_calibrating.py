@@ -115,6 +115,36 @@ def test_why_there_is_no_threshold_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "selected" / "mine-fluency.jsonl").exists()
 
 
+@pytest.mark.parametrize("documents", [20, 60])
+def test_a_certified_threshold_selects_or_says_what_would_do(
+    tmp_path: Path, documents: int
+) -> None:
+    """The lower half of the scores is bad; 20 good ones cannot certify 0.9."""
+    names = [f"d{n:02}" for n in range(documents)]
+    cases = [
+        {"doc_id": name, "source": "s", "candidates": [
+            {"system": "A", "text": name, "ratings": {"fluency": 5 if n % 2 else 1}}]}
+        for n, name in enumerate(names)
+    ]  # fmt: skip
+    scores = [SCORES[0] | {"doc_id": name, "value": n % 2} for n, name in enumerate(names)]
+    asked = {"good": 4, "precision": 0.9, "confidence": 0.95}
+    wanted = small(tmp_path, cases, scores, **asked)
+    said = " ".join(calibrate_with(wanted, str(tmp_path / "out"), False).split())
+    assert "Selected for a precision of 0.9 with 95% confidence, where a rating of 4" in said
+    (row,) = found(wanted)
+    if documents == 60:
+        assert "mine fluency 0.500 1 0.500 1.000 1.000 With this confidence" in said
+        assert (row["selection"]["threshold"], row["selection"]["candidates"]) == (1, 30)
+        assert len(lines(tmp_path / "out/selected/mine-fluency.jsonl")) == 30
+    else:
+        assert (
+            "mine on fluency: no threshold is certified to reach 0.9 with 95% confidence; about 59 "
+            "rated documents would do (now 20)."
+        ) in said
+        assert row["selection"]["threshold"] is None
+        assert not (tmp_path / "out/selected").exists()
+
+
 def test_good_that_an_axis_knows_nothing_of(tmp_path: Path) -> None:
     low = [
         case | {"candidates": [c | {"ratings": c["ratings"] | {"ease": 1}} for c in candidates]}
@@ -229,6 +259,8 @@ def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> N
         ({"scores": [SCORES[0] | {"doc_id": "x"}]}, "no score belongs to a candidate"),
         ({"scores": [row | {"axis": "flow"} for row in SCORES]}, "mine: no rating to calibrate to"),
         ({"cases": CASES[:1]}, "mine on fluency: fewer than 2 documents have both"),
+        ({"good": 4, "precision": 0.9, "confidence": 1.0}, "--confidence 1.0: a share above 0"),
+        ({"good": 4, "precision": 1, "confidence": 0.9}, "--confidence needs a --precision below"),
     ],
 )
 def test_nothing_to_calibrate_is_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:

@@ -103,6 +103,9 @@ def test_changes_are_laid_over() -> None:
         ({"select": [{"name": "x", "all": [
             {"scorer": "s", "axis": "a", "precision": 0.9, "good": float("nan")}]}]},
          "select.0.all.0.good"),
+        ({"select": [{"name": "x", "all": [
+            {"scorer": "s", "axis": "a", "precision": 1, "good": 4, "confidence": 0.9}]}]},
+         "`confidence` needs a `precision` below 1"),
         ({"layout": "ladder"}, "layout: `ladder` is a layout of one judge: `judges: {synthetic:"),
         ({"calibrate": "synthetic"}, "calibrate: should be a list"),
         ({"calibrate": ["a", "b", "a"]}, "calibrate: 'a' is named twice"),

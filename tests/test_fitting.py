@@ -346,7 +346,7 @@ def test_a_precision_is_selected_by_and_its_worth_told(tmp_path: Path) -> None:
     shares = threshold.pop("cross_fitted")
     assert threshold == {
         "scorer": "direct", "axis": "fluency", "precision": 0.9, "good": 3, "value": 2,
-        "best": 1, "documents": 2,
+        "best": 1, "documents": 2, "kind": "estimate",
     }  # fmt: skip
     assert shares["precision"] == {"value": 1, "low": 1, "high": 1, "n": 1}
     assert shares["recall"] == {"value": 0.5, "low": 0, "high": 1, "n": 2}
@@ -373,6 +373,16 @@ def test_without_a_threshold_nothing_is_selected_and_why_is_said(
     assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
     assert selected.thresholds[0]["value"] is None
     assert chosen(tmp_path) == []
+
+
+def test_what_is_not_certified_selects_nothing(tmp_path: Path) -> None:
+    asked = select(precision=0.9, good=3, confidence=0.9)
+    found = reported(judged(tmp_path), **asked).findings
+    said = "no threshold is certified to reach 0.9 with 90% confidence; about"
+    assert any(w.startswith(f"select.good: direct on fluency: {said}") for w in found.warnings)
+    assert chosen(tmp_path) == []
+    (threshold,) = json.loads((tmp_path / "out/selected/good.json").read_text())["thresholds"]
+    assert (threshold["kind"], threshold["value"], threshold["documents"]) == ("certified", None, 2)
 
 
 def test_calibrated_scores_are_selected_by(tmp_path: Path) -> None:
@@ -408,6 +418,8 @@ def test_an_axis_without_a_calibration_selects_nothing(
         (select("words", "*", precision=0.9, good=4),
          "words has no axis, so `precision` is of no ratings: calibrate words, and name "
          "words.calibrated on an axis"),
+        (select("direct.calibrated", precision=0.9, good=4, confidence=0.9),
+         "direct.calibrated is made of the ratings, which cannot certify it too"),
     ],
 )  # fmt: skip
 def test_conditions_that_are_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:

@@ -18,7 +18,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain
+from itertools import count as counting
 from math import isfinite
 from typing import Any
 
@@ -27,7 +28,9 @@ import numpy as np
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise
 from evaljudge.agreement.rated import Floats, Ids, Key
+from evaljudge.decisions.certified import Certified
 from evaljudge.records import Score
+from evaljudge.sections.figures import count, short
 from evaljudge.storage import Place
 
 VERSION = 2
@@ -44,6 +47,16 @@ FLAT = (
 
 def calibrated_name(scorer: str) -> str:
     return f"{scorer}{SUFFIX}"
+
+
+def uncertified(found: Certified) -> str:
+    """Why there is no threshold, and what would help."""
+    sure = f"{short(found.confidence * 100)}% confidence"
+    why = f"no threshold is certified to reach {short(found.target)} with {sure}"
+    now = f"now {count(found.documents)}"
+    if found.needed is None:
+        return f"{why}; more rated documents are unlikely to help ({now})"
+    return f"{why}; about {count(found.needed)} rated documents would do ({now})"
 
 
 @dataclass(frozen=True)
@@ -138,7 +151,7 @@ class CalibratedRow:
     scores: Floats
     """Of each candidate; NaN where unscored."""
     calibration: Calibration
-    selection: Precise | None
+    selection: Precise | Certified | None
 
     @property
     def name(self) -> str:
@@ -217,7 +230,7 @@ def _files(rows: Sequence[CalibratedRow]) -> list[str]:
     for row in rows:
         name = f"{row.fit.scorer}-{row.fit.axis}"
         plain = re.sub(r"[^\w.+-]+", "_", name).lstrip(".")[:LONGEST_NAME]
-        numbered = (f"{plain}-{number}" for number in count(2))
+        numbered = (f"{plain}-{number}" for number in counting(2))
         free = next(one for one in chain([plain], numbered) if one.casefold() not in taken)
         taken[free.casefold()] = free
     return [f"selected/{name}.jsonl" for name in taken.values()]

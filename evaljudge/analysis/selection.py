@@ -20,7 +20,8 @@ nothing where no score has it or too little is rated to tell; a warning then say
     synthetic  4.1  3.0  2.3  1.2      from the top, the share rated 4 or higher: 1/1 2/2 2/3 3/4
     rated        5    4    2    4      so: at least 3.0
 
-agreement/precision.py says how it is chosen, and how it is tested on other documents.
+agreement/precision.py says how it is chosen, and how it is tested on other documents: this is an
+estimate. With `confidence` the threshold is certified, or there is none (decisions/certified.py).
 
 Shards are read one at a time: first, where a rule has a top_fraction, to find the thresholds, then
 to write. The values that a threshold is found among lie in an index on disk: memory does not grow
@@ -37,14 +38,17 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
+
+import numpy as np
 
 from evaljudge.agreement import Precise, precise
-from evaljudge.agreement.rated import Ids, Rated
-from evaljudge.analysis.calibrated import FEW
+from evaljudge.agreement.rated import Rated
+from evaljudge.analysis.calibrated import FEW, uncertified
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.tables import Column
+from evaljudge.analysis.tables import Column, Tables
 from evaljudge.config import Condition, Selection
+from evaljudge.decisions.certified import Certified, certified
 from evaljudge.sections.figures import short
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.index import Index, index_on_disk
@@ -52,9 +56,19 @@ from evaljudge.storage.tables import Scale
 
 Candidate = tuple[str, str, str]
 """Its document, its system and its text."""
-Target = tuple[Scale, float, float]
-"""A precision on a scale, and from which rating on a candidate is good."""
-Found = Mapping[Target, Precise | None]
+
+
+class Target(NamedTuple):
+    """A precision on a scale, and from which rating on a candidate is good."""
+
+    scale: Scale
+    precision: float
+    good: float
+    confidence: float | None = None
+    """That the precision is reached on new documents; None: it is only estimated."""
+
+
+Found = Mapping[Target, Precise | Certified | None]
 """The threshold for each target; None where too few documents are rated."""
 Tops = Mapping[tuple[Scale, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
@@ -70,25 +84,31 @@ def scale_of(condition: Condition) -> Scale:
 def target_of(condition: Condition) -> Target | None:
     if condition.precision is None or condition.good is None:
         return None
-    return scale_of(condition), condition.precision, condition.good
+    return Target(scale_of(condition), condition.precision, condition.good, condition.confidence)
 
 
-def targets(
-    selections: Sequence[Selection], rated: Rated, documents: Ids, resamples: int, seed: int
-) -> Found:
+def targets(selections: Sequence[Selection], tables: Tables, resamples: int, seed: int) -> Found:
     """The threshold for each precision that a condition asks for."""
-    found = dict[Target, Precise | None]()
-    for condition in (one for rule in selections for one in rule.all):
-        if (target := target_of(condition)) is not None:
-            (scorer, axis), precision, good = target
-            scores, ratings = rated.scores.get((scorer, axis)), rated.human.get(axis)
-            if scores is None or ratings is None:
-                found[target] = None
-            elif target not in found:
-                drawn = {"resamples": resamples, "seed": seed}
-                rows = documents, scores, ratings
-                found[target] = precise(*rows, good=good, target=precision, **drawn)
-    return found
+    conditions = (one for rule in selections for one in rule.all)
+    asked = {target for one in conditions if (target := target_of(one)) is not None}
+    return {target: _found(target, tables, resamples, seed) for target in asked}
+
+
+def _found(target: Target, tables: Tables, resamples: int, seed: int) -> Precise | Certified | None:
+    scale, precision, good, confidence = target
+    axis = scale[1]
+    if confidence is not None:
+        grid = tables.as_grid()
+        if scale not in grid.scores or axis not in grid.human:
+            return None
+        documents = np.repeat(np.array(grid.documents, dtype=object), len(grid.systems))
+        every = documents, grid.scores[scale].ravel(), grid.human[axis].ravel()
+        return certified(*every, good=good, target=precision, confidence=confidence, seed=seed)
+    rated = tables.as_rated()
+    if scale not in rated.scores or axis not in rated.human:
+        return None
+    rows = tables.doc_ids(), rated.scores[scale], rated.human[axis]
+    return precise(*rows, good=good, target=precision, resamples=resamples, seed=seed)
 
 
 def select(
@@ -188,13 +208,30 @@ class _Filter:
         if (top := condition.top_fraction) is not None:
             yield known | {"top_fraction": top, "value": self.tops[scale_of(condition), top]}
         if (target := target_of(condition)) is not None:
-            _, precision, good = target
-            asked = known | {"precision": precision, "good": good}
-            yield asked | _precise_json(self.precise[target])
+            asked = known | {"precision": target.precision, "good": target.good}
+            found = self.precise[target]
+            if target.confidence is None:
+                yield asked | {"kind": "estimate"} | _precise_json(found)
+            else:
+                sure = {"confidence": target.confidence, "kind": "certified"}
+                yield asked | sure | _certified_json(found)
 
 
-def _precise_json(found: Precise | None) -> dict[str, Any]:
-    if found is None:
+def _certified_json(found: Precise | Certified | None) -> dict[str, Any]:
+    if not isinstance(found, Certified):
+        return {"value": None, "documents": None, "needed": None}
+    return {
+        "value": found.threshold,
+        "documents": found.documents,
+        "needed": found.needed,
+        "coverage": found.coverage,
+        "estimated": {"precision": found.precision, "recall": found.recall, "base": found.base},
+        "tested": [asdict(one) for one in found.tested],
+    }
+
+
+def _precise_json(found: Precise | Certified | None) -> dict[str, Any]:
+    if not isinstance(found, Precise):
         return {"value": None, "best": None, "documents": None, "cross_fitted": None}
     shares = {"precision": asdict(found.precision), "recall": asdict(found.recall)}
     chosen = {"value": found.threshold, "best": found.best, "documents": found.documents}
@@ -289,12 +326,14 @@ def _hindrance(condition: Condition, rated: Rated, thresholds: Found) -> str:
         return f"no scores there (calibrated on: {axes})"
     if target is None:
         return ""
-    found, (_, precision, good) = thresholds[target], target
+    found = thresholds[target]
     if found is None:
         return FEW
-    if not found.base.value:
-        return f"no candidate is rated {short(good)} or higher"
+    if not (found.base if isinstance(found, Certified) else found.base.value):
+        return f"no candidate is rated {short(target.good)} or higher"
+    if isinstance(found, Certified):
+        return "" if found.threshold is not None else uncertified(found)
     if found.threshold is None:
         best = f"the best precision is {short(found.best)}"
-        return f"no threshold reaches {short(precision)}; {best}"
+        return f"no threshold reaches {short(target.precision)}; {best}"
     return ""

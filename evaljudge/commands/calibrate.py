@@ -16,8 +16,8 @@ from math import isfinite, nan
 
 import numpy as np
 
-from evaljudge.agreement import calibration, precise
-from evaljudge.agreement.rated import Key
+from evaljudge.agreement import Precise, calibration, precise
+from evaljudge.agreement.rated import Floats, Ids, Key
 from evaljudge.analysis.calibrated import (
     FEW,
     FLAT,
@@ -31,12 +31,16 @@ from evaljudge.analysis.calibrated import (
 from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.corpora import BadRows, CorpusSource
 from evaljudge.corpora.scores import Given
+from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
 from evaljudge.storage import Place
 from evaljudge.text import one_line
+
+Rows = tuple[Ids, Floats, Floats]
+"""The document, score and rating of each candidate."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class CalibrateOptions:
     """A candidate is good where people rated it so or higher."""
     precision: float | None = None
     """What share of the selected shall be good."""
+    confidence: float | None = None
+    """That this holds for new documents; None: the threshold is an estimate."""
     folds: int = 5
     resamples: int = 1000
     seed: int = 0
@@ -110,6 +116,11 @@ def _check(wanted: CalibrateOptions) -> None:
         )
     if wanted.precision is not None and not 0 < wanted.precision <= 1:
         raise UserError(f"--precision {wanted.precision}: a share above 0 and up to 1")
+    if wanted.confidence is not None:
+        if not 0 < wanted.confidence < 1:
+            raise UserError(f"--confidence {wanted.confidence}: a share above 0 and below 1")
+        if wanted.precision in (None, 1):
+            raise UserError("--confidence needs a --precision below 1: no sample certifies 1")
     if wanted.good is not None and not isfinite(wanted.good):
         raise UserError(f"--good {wanted.good}: not a rating")
     if wanted.folds < 2:
@@ -166,11 +177,18 @@ def _row(
     found = calibration(*rows, **how)
     if found is None:
         return None
-    selection = None
-    if wanted.good is not None and wanted.precision is not None:
-        selection = precise(*rows, good=wanted.good, target=wanted.precision, **how)
     fit = fit_of(key, axis, rows, found.fitted, wanted.seed)
-    return CalibratedRow(fit, scores, found, selection)
+    return CalibratedRow(fit, scores, found, _selection(wanted, rows))
+
+
+def _selection(wanted: CalibrateOptions, rows: Rows) -> Precise | Certified | None:
+    good, precision, seed = wanted.good, wanted.precision, wanted.seed
+    if good is None or precision is None:
+        return None
+    if (confidence := wanted.confidence) is not None:
+        return certified(*rows, good=good, target=precision, confidence=confidence, seed=seed)
+    how = {"folds": wanted.folds, "resamples": wanted.resamples, "seed": seed}
+    return precise(*rows, good=good, target=precision, **how)
 
 
 def _doubts(wanted: CalibrateOptions, row: CalibratedRow) -> Iterator[str]:

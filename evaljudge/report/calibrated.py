@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evaljudge.agreement import Measured, Precise
-from evaljudge.analysis.calibrated import Calibrated, CalibratedRow
+from evaljudge.analysis.calibrated import Calibrated, CalibratedRow, uncertified
+from evaljudge.decisions.certified import Certified
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
@@ -35,6 +36,12 @@ SELECTED = (
     "selected by. How well that works is told by the thresholds of the other folds, on documents "
     "they were not chosen on, so a precision may miss the target. Good and selected are shares of "
     "the pairs; recall is the share of the good that is selected."
+)
+CERTIFIED = (
+    "With this confidence over the rated documents, the threshold has the target precision on new "
+    "documents like them: of all texts that reach it there, this share is good. Selected is the "
+    "share of all texts. Precision and recall are estimates from the documents that the threshold "
+    "was chosen on, so they are too high on average."
 )
 
 
@@ -70,36 +77,42 @@ def _error_cells(row: CalibratedRow) -> list[str]:
     ]
 
 
-def _selections(chosen: Sequence[tuple[CalibratedRow, Precise]]) -> Iterator[str]:
+def _selections(chosen: Sequence[tuple[CalibratedRow, Precise | Certified]]) -> Iterator[str]:
     asked = chosen[0][1]
     heads = ["scorer", "axis", "good", "threshold", "selected", "precision", "recall"]
-    rows = [_selection_cells(row, found) for row, found in chosen]
+    rows = [[row.fit.scorer, row.fit.axis, *_selection_cells(found)] for row, found in chosen]
     table = on_screen(Table("", heads, rows, "ll" + "r" * 5, lead=2))
-    target = f"a precision of {short(asked.target)}, where a rating of {short(asked.good)} is good"
-    yield f"Selected for {target}\n{table}"
-    notes = [wrapped(one_line(note)) for one in chosen for note in _shortfalls(*one)]
-    yield "\n".join([wrapped(SELECTED), *notes])
+    sure, about = "", SELECTED
+    if isinstance(asked, Certified):
+        sure, about = f" with {short(asked.confidence * 100)}% confidence", CERTIFIED
+    good = f"where a rating of {short(asked.good)} is good"
+    yield f"Selected for a precision of {short(asked.target)}{sure}, {good}\n{table}"
+    notes = [f"{row.name}: {note}." for row, found in chosen for note in _shortfalls(found)]
+    yield "\n".join([wrapped(about), *(wrapped(one_line(note)) for note in notes)])
 
 
-def _selection_cells(row: CalibratedRow, found: Precise) -> list[str]:
+def _selection_cells(found: Precise | Certified) -> list[str]:
     threshold = NONE if found.threshold is None else short(found.threshold)
-    shares = [_within(one, found.documents) for one in (found.precision, found.recall)]
-    plain = [correlation(found.base.value), threshold, correlation(found.selected.value)]
-    return [row.fit.scorer, row.fit.axis, *plain, *shares]
+    if isinstance(found, Certified):
+        shares = map(correlation, (found.coverage, found.precision, found.recall))
+        return [correlation(found.base), threshold, *shares]
+    tried = [_within(one, found.documents) for one in (found.precision, found.recall)]
+    return [correlation(found.base.value), threshold, correlation(found.selected.value), *tried]
 
 
-def _shortfalls(row: CalibratedRow, found: Precise) -> Iterator[str]:
+def _shortfalls(found: Precise | Certified) -> Iterator[str]:
     """Why there is no threshold, here or in some folds."""
     target = short(found.target)
-    lacking = found.thresholds.count(None)
-    if not found.base.value:
-        yield f"{row.name}: no candidate is rated {short(found.good)} or higher."
+    if not (found.base if isinstance(found, Certified) else found.base.value):
+        yield f"no candidate is rated {short(found.good)} or higher"
+    elif isinstance(found, Certified):
+        if found.threshold is None:
+            yield uncertified(found)
     elif found.threshold is None:
-        best = short(found.best)
-        yield f"{row.name}: no threshold reaches {target}; the best precision is {best}."
-    if lacking and found.threshold is not None:
+        yield f"no threshold reaches {target}; the best precision is {short(found.best)}"
+    elif lacking := found.thresholds.count(None):
         folds = f"in {lacking} of {len(found.thresholds)} folds nothing is selected"
-        yield f"{row.name}: {folds}: no threshold of the others reaches {target}."
+        yield f"{folds}: no threshold of the others reaches {target}"
 
 
 def _within(found: Measured, documents: int) -> str:

@@ -13,6 +13,7 @@ from evaljudge.reasons import grouped
 from evaljudge.sections.figures import bracketed, correlation, count, percent, short
 
 MOST_REASONS = 5
+SHARES = ("precision", "recall")
 
 
 def reasons(coverage: Coverage) -> list[tuple[str, int]]:
@@ -76,9 +77,26 @@ def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, A
         asked.append(f"in the top {short(condition['top_fraction'] * 100)}%{reached}")
     if "precision" in condition:
         target = f"{short(condition['precision'])} of ratings ≥ {short(condition['good'])}"
-        found = _threshold(condition, thresholds, "precision", "good")
-        asked.append(f"precision {target} ({_reached(found)})")
+        found = _threshold(condition, thresholds, "precision", "good", "confidence")
+        reached = _certified(found) if "confidence" in condition else _reached(found)
+        asked.append(f"precision {target} ({reached})")
     return f"{condition['scorer']} on {condition['axis']}: {', '.join(asked)}"
+
+
+def _certified(found: Mapping[str, Any]) -> str:
+    """What a target precision with a confidence came to."""
+    if found.get("documents") is None:
+        return "too few ratings to certify a threshold"
+    documents = f"{count(found['documents'])} documents"
+    sure = f"with {short(found['confidence'] * 100)}% confidence on {documents}"
+    if found["value"] is None:
+        needed = f"; about {count(found['needed'])} would do" if found["needed"] else ""
+        return f"nothing is certified {sure}{needed}"
+    shares = ", ".join(f"{name} {correlation(found['estimated'][name])}" for name in SHARES)
+    return (
+        f"at least {short(found['value'])}: certified {sure}; estimates: {shares}; "
+        f"{percent(found['coverage'])} of all texts"
+    )
 
 
 def _reached(found: Mapping[str, Any]) -> str:
@@ -89,7 +107,7 @@ def _reached(found: Mapping[str, Any]) -> str:
         return f"no threshold reaches it; the best is {correlation(found['best'])}"
     share = found["cross_fitted"]["precision"]
     tried = bracketed(share["value"], share["low"], share["high"])
-    return f"at least {short(found['value'])}; cross-fitted {tried}"
+    return f"at least {short(found['value'])}: an estimate; cross-fitted {tried}"
 
 
 def _threshold(
@@ -97,5 +115,5 @@ def _threshold(
 ) -> Mapping[str, Any]:
     """What the condition came to, of what it asked in these words; empty where that is unknown."""
     keys = ("scorer", "axis", *asked)
-    same = (t for t in thresholds if all(t.get(key) == condition[key] for key in keys))
+    same = (t for t in thresholds if all(t.get(key) == condition.get(key) for key in keys))
     return next(same, {})

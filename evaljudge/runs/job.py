@@ -295,3 +295,8 @@ def _check_condition(
             f"{where}: {scorer} has no axis, so `precision` is of no ratings: calibrate {scorer}, "
             f"and name {calibrated_name(scorer)} on an axis"
         )
+    if scorer in calibrated and condition.confidence is not None:
+        raise UserError(
+            f"{where}: {scorer} is made of the ratings, which cannot certify it too: name what it "
+            "is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
+        )

@@ -411,8 +411,8 @@ def _findings(
     tables, rated = scored.tables, scored.tables.as_rated()
     judged = {axis.name for axis in job.task.axes if job.judges}
     warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
-    documents, resamples = tables.doc_ids(), job.config.agreement.resamples
-    aims = targets(job.config.select, rated, documents, resamples, job.config.seed)
+    resamples = job.config.agreement.resamples
+    aims = targets(job.config.select, tables, resamples, job.config.seed)
     statistics = with_statistics(rated, job.config.agreement, job.config.seed)
     found = Found(rated, tables.documents, statistics["agreement"])
     by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]

@@ -15,6 +15,7 @@ from evaljudge.agreement import Precise, precise
 from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.selection import Target, select, share_of
 from evaljudge.config import Condition, Selection
+from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import Damaged
 from evaljudge.records import Candidate, Case, Document, Score
 from evaljudge.report import lines as report_lines
@@ -126,7 +127,7 @@ def aimed(precision: float, good: float) -> dict[Target, Precise | None]:
     """Where people rated d1 5 2 and d3 4 4 1."""
     scores, ratings = [4.25, 3.5, 5.0, 3.5, 1.0], [5, 2, 4, 4, 1]
     found = precise([1, 1, 3, 3, 3], scores, ratings, good=good, target=precision)
-    return {(("synthetic.level", "fluency"), precision, good): found}
+    return {Target(("synthetic.level", "fluency"), precision, good): found}
 
 
 def test_a_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
@@ -143,7 +144,7 @@ def test_a_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
     assert selected.thresholds == [
         {
             **{"scorer": "synthetic.level", "axis": "fluency", "precision": 0.9, "good": 4},
-            **{"value": 4.25, "best": 1, "documents": 2},
+            **{"kind": "estimate", "value": 4.25, "best": 1, "documents": 2},
             "cross_fitted": {
                 "precision": {"value": pytest.approx(2 / 3), "low": 0.5, "high": 1, "n": 3},
                 "recall": {"value": pytest.approx(2 / 3), "low": 0.5, "high": 1, "n": 3},
@@ -152,7 +153,7 @@ def test_a_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
     ]
     assert report_lines.rule(selected) == [
         "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
-        "(at least 4.25; cross-fitted 0.667 [0.500, 1.000])"
+        "(at least 4.25: an estimate; cross-fitted 0.667 [0.500, 1.000])"
     ]
     content = json.loads(output.place.read("selected/top.json"))
     assert content["thresholds"][0]["value"] == 4.25
@@ -169,7 +170,7 @@ def test_a_precision_stands_with_other_conditions(tmp_path: Path) -> None:
     (told,) = report_lines.rule(selected)
     assert told.startswith(
         "synthetic.level on fluency: at most 4.5, in the top 80% (at least 3.5), precision 0.7 of "
-        "ratings ≥ 4 (at least 3.5; cross-fitted "
+        "ratings ≥ 4 (at least 3.5: an estimate; cross-fitted "
     )
 
 
@@ -187,9 +188,51 @@ def test_a_precision_that_nothing_reaches_selects_nothing(tmp_path: Path) -> Non
     ]
 
 
+def certified_on(documents: int) -> Certified:
+    """One candidate each: every third is bad, and has a low score."""
+    found = certified(
+        range(documents), [1.0, 3.5, 4.25] * (documents // 3), [1, 5, 5] * (documents // 3),
+        good=4, target=0.9, confidence=0.95,
+    )  # fmt: skip
+    assert found is not None
+    return found
+
+
+def test_a_certified_precision_keeps_what_reaches_its_threshold(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    asked = fluency(precision=0.9, good=4, confidence=0.95)
+    found = {Target(("synthetic.level", "fluency"), 0.9, 4, 0.95): certified_on(60)}
+    (selected,) = select(output, shards, [rule("sure", asked)], found)
+    assert lines(output, "sure") == [("d1", "A"), ("d1", "B"), ("d3", "A"), ("d3", "B")]
+    (threshold,) = selected.thresholds
+    assert threshold.pop("tested")[-1]["p"] > 0.05
+    assert threshold == {
+        **{"scorer": "synthetic.level", "axis": "fluency", "precision": 0.9, "good": 4},
+        **{"confidence": 0.95, "kind": "certified", "value": 3.5, "documents": 60, "needed": None},
+        **{"coverage": 2 / 3, "estimated": {"precision": 1, "recall": 1, "base": 2 / 3}},
+    }
+    assert report_lines.rule(selected) == [
+        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 (at least 3.5: certified with "
+        "95% confidence on 60 documents; estimates: precision 1.000, recall 1.000; 66.6% of all "
+        "texts)"
+    ]
+
+
+def test_what_is_not_certified_selects_nothing_and_says_what_would_do(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    asked = fluency(precision=0.9, good=4, confidence=0.95)
+    found = {Target(("synthetic.level", "fluency"), 0.9, 4, 0.95): certified_on(30)}
+    (selected,) = select(output, shards, [rule("sure", asked)], found)
+    assert (selected.selected, selected.thresholds[0]["value"]) == (0, None)
+    assert report_lines.rule(selected) == [
+        "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 (nothing is certified with 95% "
+        "confidence on 30 documents; about 45 would do)"
+    ]
+
+
 def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
     output, shards = written(tmp_path, SHARDS)
-    unknown: dict[Target, Precise | None] = {(("synthetic.level", "fluency"), 0.9, 4): None}
+    unknown: dict[Target, Precise | None] = {Target(("synthetic.level", "fluency"), 0.9, 4): None}
     asked = [rule("none", fluency(precision=0.9, good=4))]
     (selected,) = select(output, shards, asked, unknown)
     assert (selected.selected, selected.thresholds[0]["cross_fitted"]) == (0, None)
@@ -197,6 +240,10 @@ def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
         "synthetic.level on fluency: precision 0.9 of ratings ≥ 4 "
         "(too few ratings to find a threshold)"
     ]
+    sure = fluency(precision=0.9, good=4, confidence=0.9)
+    missing = {Target(("synthetic.level", "fluency"), 0.9, 4, 0.9): None}
+    (selected,) = select(output, shards, [rule("none", sure)], missing)
+    assert "(too few ratings to certify a threshold)" in report_lines.rule(selected)[0]
 
 
 def test_an_infinite_score_is_no_number(tmp_path: Path) -> None:
