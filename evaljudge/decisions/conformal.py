@@ -1,0 +1,242 @@
+"""How far can a calibrated score be from the rating of its text? An interval for a single text.
+
+    >>> conformal(documents, systems, scores, ratings).intervals(["d1"], ["A"], [3.1])
+    (array([3.]), array([5.]))
+
+Of a random text of a new document, with a random rating, at least the nominal share of intervals
+holds the rating, over all documents and texts (marginally: not among the best texts alone, say).
+The ends are ratings that there can be: where all ratings are whole numbers, these; else, hundredths
+of the range of the ratings. No end is beyond the lowest and the highest rating.
+
+The interval is that of CV+ (Barber, Candès, Ramdas and Tibshirani 2021): documents are divided into
+folds, a rising map (agreement/calibration.py) is fitted on all folds but one, and the residuals of
+the documents left out say how far this map is off. Texts of a document depend on each other, so a
+document is one draw: each of its residuals weighs 1 / its number of texts, beside an infinite one
+for the new document (Lee, Barber and Willett 2023). With d documents, 1 / (d + 1) of the weight is
+infinite: fewer than 19 cannot say anything at 95%, and each interval is the whole range. What is
+proven of CV+ at 95% is a coverage near 90% in the worst case; it is 95% where a map changes little
+if a fold is left out, as it is in the simulations of benches/promises_intervals.py.
+
+A system with ENOUGH rated documents has intervals of its own: the residuals of its texts alone.
+Intervals of a rated document come from the other documents, so the coverage on the ratings is that
+on new documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evaljudge.agreement.calibration import Isotonic, fit_isotonic
+from evaljudge.agreement.folds import Folded, Rows, folded
+from evaljudge.agreement.pairs import Codes, Floats
+
+CONFIDENCE = 0.95
+FOLDS = 5
+FEWEST = 3
+"""Documents: a map and its residuals are of others than the one that the interval is for."""
+ENOUGH = 40
+"""Documents with a rated text of a system: of 19, an interval ends at the largest residual."""
+PARTS = 100
+ALL = ""
+"""The residuals of all systems."""
+_ROUNDING = 1e-9
+Names = NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """In cross-validation: a random text of a random document."""
+
+    system: str  # ALL: of every system
+    documents: int
+    coverage: float
+    width: float  # the mean
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Of the texts left out, by the map that they were left out of."""
+
+    sizes: Sequence[Floats]  # rising
+    weights: Sequence[Floats]  # of this one and all larger ones; then 0
+    infinite: float
+
+    def reaching(self, fold: int, distances: Floats) -> Floats:
+        """The weight of the residuals that are at least so large."""
+        places = np.searchsorted(self.sizes[fold], distances - _ROUNDING)
+        weights: Floats = self.weights[fold][places]
+        return weights
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Maps, and the residuals of each by system."""
+
+    maps: Sequence[Isotonic]
+    residuals: Mapping[str, Residuals]
+
+    def ends(self, system: str, scores: Floats, scale: Floats, alpha: float) -> tuple[Codes, Codes]:
+        """The places on the scale where intervals begin and end."""
+        residuals = self.residuals.get(system, self.residuals[ALL])
+        means = [one.calibrated(scores) for one in self.maps]
+
+        def is_reached(places: Codes, sign: int) -> Rows:
+            weight = np.full(scores.size, residuals.infinite)
+            for fold, mean in enumerate(means):
+                weight += residuals.reaching(fold, sign * (mean - scale[places]))
+            return weight > alpha
+
+        highest = scale.size - 1
+        low = _first(lambda at: is_reached(at, 1), scores.size, highest)
+        high = highest - _first(lambda at: is_reached(highest - at, -1), scores.size, highest)
+        return np.minimum(low, high), np.maximum(low, high)
+
+
+@dataclass(frozen=True)
+class Conformal:
+    confidence: float
+    scale: Floats
+    """Where an interval may end, rising."""
+    is_whole: bool
+    """Whether all ratings are whole numbers, and so the ends."""
+    predictors: Sequence[Predictor]
+    """For the documents of each fold, from those of all others; then, for any other document."""
+    fold_of: Mapping[object, int]
+    """Of each document with a score and a rating."""
+    own: frozenset[str]
+    """Systems with intervals of their own."""
+    documents: int
+    covered: Sequence[Covered] = ()
+    """All systems together, then each of `own`."""
+
+    def intervals(
+        self, documents: Sequence[object], systems: Sequence[str], scores: ArrayLike
+    ) -> tuple[Floats, Floats]:
+        """Of each row; NaN where there is no score."""
+        given = np.asarray(scores, dtype=np.float64)
+        places: dict[tuple[int, str], list[int]] = {}
+        for row in np.flatnonzero(np.isfinite(given)).tolist():
+            fold = self.fold_of.get(documents[row], -1)
+            system = systems[row] if systems[row] in self.own else ALL
+            places.setdefault((fold, system), []).append(row)
+        low, high = np.full((2, given.size), np.nan)
+        alpha, beyond = 1 - self.confidence, 0 if self.is_whole else 1
+        for (fold, system), at in places.items():
+            first, last = self.predictors[fold].ends(system, given[at], self.scale, alpha)
+            low[at] = self.scale[np.maximum(first - beyond, 0)]
+            high[at] = self.scale[np.minimum(last + beyond, self.scale.size - 1)]
+        return low, high
+
+
+def conformal(
+    documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, ratings: ArrayLike, *,
+    confidence: float = CONFIDENCE, seed: int = 0,
+) -> Conformal | None:  # fmt: skip
+    """From one row per candidate, NaN where unscored or unrated.
+
+    None where fewer than FEWEST documents have both.
+    """
+    rows = folded(documents, scores, ratings, FOLDS, seed)
+    if rows is None or rows.documents < FEWEST:
+        return None
+    names, of = np.asarray(documents), np.asarray(systems, dtype=object)
+    own = frozenset(
+        str(system)
+        for system in set(of[rows.pairs])
+        if np.unique(rows.document[rows.pairs & (of == system)]).size >= ENOUGH
+    )
+    fold = rows.fold[0]
+    scale, is_whole = _scale(rows.ratings[rows.pairs])
+    made = Conformal(
+        confidence=confidence,
+        scale=scale,
+        is_whole=is_whole,
+        predictors=_predictors(rows, of, own),
+        fold_of=dict(zip(names[fold >= 0].tolist(), fold[fold >= 0].tolist(), strict=True)),
+        own=own,
+        documents=rows.documents,
+    )
+    return replace(made, covered=tuple(_covered(made, rows, names, of)))
+
+
+def _scale(ratings: Floats) -> tuple[Floats, bool]:
+    low, high = float(ratings.min()), float(ratings.max())
+    is_whole = high - low <= PARTS and bool(np.all(ratings == np.round(ratings)))
+    parts = int(high - low) if is_whole else PARTS
+    ends: Floats = np.linspace(low, high, parts + 1).astype(np.float64)
+    return ends.round() if is_whole else ends, is_whole
+
+
+def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predictor]:
+    """Without the documents of each fold; then with all."""
+    folds = range(rows.folds)
+    left_out = [*((fold,) for fold in folds), *combinations(folds, 2)]
+    maps = {
+        frozenset(some): fit_isotonic(rows.scores[on], rows.ratings[on])
+        for some in left_out
+        for on in [rows.pairs & ~np.isin(rows.fold[0], some)]
+    }
+    return [_predictor(rows, maps, systems, own, {fold}) for fold in folds] + [
+        _predictor(rows, maps, systems, own, set())
+    ]
+
+
+def _predictor(
+    rows: Folded, maps: Mapping[frozenset[int], Isotonic], systems: Names, own: frozenset[str],
+    without: set[int],
+) -> Predictor:  # fmt: skip
+    folds = [fold for fold in range(rows.folds) if fold not in without]
+    used = [maps[frozenset({fold, *without})] for fold in folds]
+    residuals = np.full(rows.scores.size, np.nan)
+    for fold, one in zip(folds, used, strict=True):
+        inside = rows.pairs & rows.inside(fold)
+        residuals[inside] = np.abs(rows.ratings[inside] - one.calibrated(rows.scores[inside]))
+    known = np.isfinite(residuals)
+    of_system = {ALL: known} | {system: known & (systems == system) for system in own}
+    return Predictor(
+        used,
+        {system: _residuals(rows, residuals, some, folds) for system, some in of_system.items()},
+    )
+
+
+def _residuals(rows: Folded, residuals: Floats, some: Rows, folds: Sequence[int]) -> Residuals:
+    counts = np.bincount(rows.document[some], minlength=rows.documents)
+    draws = int(np.sum(counts > 0)) + 1
+    sizes, weights = [], []
+    for fold in folds:
+        inside = some & rows.inside(fold)
+        order = np.argsort(residuals[inside])
+        weight = 1 / (draws * counts[rows.document[inside]][order])
+        sizes.append(residuals[inside][order])
+        weights.append(np.append(weight[::-1].cumsum()[::-1], 0.0))
+    return Residuals(sizes, weights, 1 / draws)
+
+
+def _first(is_reached: Callable[[Codes], Rows], number: int, highest: int) -> Codes:
+    """By bisection: from which place up it is reached; `highest` where it never is."""
+    low, high = np.zeros(number, dtype=np.int64), np.full(number, highest, dtype=np.int64)
+    for _ in range(highest.bit_length()):
+        middle = (low + high) // 2
+        reached = is_reached(middle)
+        low = np.where(reached, low, np.minimum(middle + 1, high))
+        high = np.where(reached, middle, high)
+    return low
+
+
+def _covered(made: Conformal, rows: Folded, documents: Names, systems: Names) -> Iterator[Covered]:
+    low, high = made.intervals(documents.tolist(), systems.tolist(), rows.scores)
+    held = ((low <= rows.ratings) & (rows.ratings <= high)).astype(np.float64)
+    for system in [ALL, *sorted(made.own)]:
+        some = rows.pairs if system == ALL else rows.pairs & (systems == system)
+        counts = np.bincount(rows.document[some], minlength=rows.documents)
+        weights = 1 / counts[rows.document[some]]
+        number = int(np.sum(counts > 0))
+        coverage, width = (
+            float(np.sort(weights * of[some]).sum() / number) for of in (held, high - low)
+        )
+        yield Covered(system, number, coverage, width)
