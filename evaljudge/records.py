@@ -149,6 +149,9 @@ class Score:
     doubt: float | None = None
     """How undecided the judge was, from 0 (certain) to 1 (every answer equally likely); None: this
     scorer does not say."""
+    low: float | None = None
+    """Where the interval of a calibrated score begins, and ends."""
+    high: float | None = None
 
     @property
     def status(self) -> Status:

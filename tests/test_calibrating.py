@@ -136,6 +136,10 @@ def test_a_certified_threshold_selects_or_says_what_would_do(
         assert "mine fluency 0.500 1 0.500 1.000 1.000 With this confidence" in said
         assert (row["selection"]["threshold"], row["selection"]["candidates"]) == (1, 30)
         assert len(lines(tmp_path / "out/selected/mine-fluency.jsonl")) == 30
+        values = lines(tmp_path / "out/calibrated.jsonl")
+        assert {(one["value"], one["low"], one["high"]) for one in values} == {(1, 1, 1), (5, 5, 5)}
+        assert "mean width mine fluency 60 0.950 1.000 0.000" in said
+        assert row["intervals"][0]["coverage"] == 1
     else:
         assert (
             "mine on fluency: no threshold is certified to reach 0.9 with 95% confidence; about 59 "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 import evaljudge
 from evaljudge.agreement import cross_fitted
@@ -20,6 +22,7 @@ from evaljudge.corpora import CorpusSource
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Score, Verdict
+from evaljudge.report import agreement_text
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
 from evaljudge.runs.pipeline import Outcome
@@ -264,7 +267,7 @@ def test_scores_that_fall_are_warned_of(tmp_path: Path) -> None:
 def test_an_infinite_score_is_no_number() -> None:
     fitted = cross_fitted([0, 1], [1, 2], [1, 2])
     assert fitted is not None
-    fit = Fit("s", "*", "fluency", fitted, {}, 0, 0)
+    fit = Fit("s", "*", "fluency", fitted, {}, 0, 0, None)
     found = fit.of(Score("d", "A", "s", "*", inf))
     assert (found.value, found.reason) == (None, NOT_FINITE)
     assert (found.scorer, found.axis) == ("s.calibrated", "fluency")
@@ -373,6 +376,41 @@ def test_without_a_threshold_nothing_is_selected_and_why_is_said(
     assert (selected.considered, selected.selected, selected.unscored) == (6, 0, 1)
     assert selected.thresholds[0]["value"] is None
     assert chosen(tmp_path) == []
+
+
+def many(documents: int) -> tuple[Ratings, Values]:
+    """Half of the texts are rated 2 and scored 20 or 21; the others, 4, and 40 or 41."""
+    names = [f"d{number:02}" for number in range(documents)]
+    of = {name: {"A": 2 + 2 * (n % 2), "B": 4 - 2 * (n % 2)} for n, name in enumerate(names)}
+    ratings = {name: {s: {"fluency": r} for s, r in rated.items()} for name, rated in of.items()}
+    scores: Values = {
+        name: {system: 10 * rating + n // 2 % 2 for system, rating in of[name].items()}
+        for n, name in enumerate(names)
+    }
+    return ratings, scores
+
+
+def test_each_calibrated_score_has_an_interval(tmp_path: Path) -> None:
+    ratings, scores = many(50)
+    scores = {**scores, "d07": {"A": None, "B": 31}}
+    outcome = reported(judged(tmp_path, ratings, scores), calibrate=["direct"])
+    found = rows(tmp_path, "direct.calibrated")
+    assert {(one.low, one.high) for one in found.values()} == {(2, 2), (4, 4), (3, 4), (None, None)}
+    assert (found["d07", "A"].low, found["d07", "B"].low) == (None, 3)
+    assert {one.low for one in rows(tmp_path, "direct").values()} == {None}
+    (every, *_) = outcome.findings.intervals
+    assert (every.scorer, every.axis, every.system) == ("direct.calibrated", "fluency", "")
+    assert (every.documents, every.coverage, every.width) == (50, 0.98, 0.02)
+    written = json.loads((tmp_path / "out/report/intervals.json").read_text())
+    assert written == [asdict(row) for row in outcome.findings.intervals]
+    assert "direct.calibrated  fluency  50         0.980" in agreement_text(outcome.findings)
+
+
+def test_without_calibrated_scores_there_are_no_intervals(tmp_path: Path) -> None:
+    reported(judged(tmp_path))
+    assert not (tmp_path / "out/report/intervals.json").exists()
+    (file, *_) = (tmp_path / "out/scores").iterdir()
+    assert "low" not in parquet.read_schema(file).names
 
 
 def test_what_is_not_certified_selects_nothing(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A calibration: a scorer mapped to the human ratings of an axis, and the files of what was found.
 
 calibrated.jsonl   {"doc_id": "d1", "system": "A", "scorer": "unieval.calibrated",
-                    "axis": "coherence", "value": 2.61}
+                    "axis": "coherence", "value": 2.61, "low": 2.0, "high": 3.0}
 calibration.json   [{"scorer": "unieval.calibrated", "of": "unieval", "axis": "coherence",
                      "signature": "…", "error_after": {"value": 0.426, …}, "map": {…}, …}]
 selected/unieval-coherence.jsonl   {"doc_id": "d1", "system": "A", "text": "…",
@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from itertools import chain
 from itertools import count as counting
-from math import isfinite
+from math import isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,9 @@ import numpy as np
 import evaljudge
 from evaljudge.agreement import Calibration, CrossFitted, Precise
 from evaljudge.agreement.rated import Floats, Ids, Key
+from evaljudge.analysis.findings import TextInterval
 from evaljudge.decisions.certified import Certified
+from evaljudge.decisions.conformal import Conformal, conformal
 from evaljudge.records import Score
 from evaljudge.sections.figures import count, short
 from evaljudge.storage import Place
@@ -43,6 +45,12 @@ FLAT = (
     "do not rise with the score (is a lower one better?), so every candidate is calibrated to the "
     "mean rating"
 )
+
+Rows = tuple[Ids, Floats, Floats]
+"""The document, score and rating of each candidate."""
+Ends = tuple[float | None, float | None]
+"""Of the interval of a text."""
+NO_ENDS: Ends = (None, None)
 
 
 def calibrated_name(scorer: str) -> str:
@@ -74,6 +82,8 @@ class Fit:
     unscored: int
     """Candidates rated on the axis, without a score."""
     seed: int
+    conformal: Conformal | None
+    """The intervals of single texts; None: too few documents have both a score and a rating."""
 
     @property
     def key(self) -> Key:
@@ -95,14 +105,31 @@ class Fit:
         ratings = self.fitted.whole.ratings
         return ratings[0] == ratings[-1]
 
-    def of(self, score: Score) -> Score:
+    def of(self, score: Score, ends: Ends = NO_ENDS) -> Score:
         """Calibrated; an unscored one stays so, for the same reason."""
         known = (score.doc_id, score.system, *self.key)
         if score.value is None or not isfinite(score.value):
             reason = score.reason if score.value is None else NOT_FINITE
             return Score(*known, None, reason, self.signature)
         (value,) = self.fitted.calibrated([score.value], self.folds_of.get(score.doc_id, ()))
-        return Score(*known, float(value), "", self.signature, score.doubt)
+        return Score(*known, float(value), "", self.signature, score.doubt, *ends)
+
+    def ends(
+        self, documents: Sequence[str], systems: Sequence[str], scores: Sequence[float | None]
+    ) -> Iterator[Ends]:
+        """The interval of each candidate."""
+        if self.conformal is None:
+            return (NO_ENDS for _ in scores)
+        given = np.array([nan if score is None else score for score in scores], dtype=np.float64)
+        low, high = self.conformal.intervals(documents, systems, given)
+        pairs = zip(low.tolist(), high.tolist(), strict=True)
+        return (NO_ENDS if isnan(least) else (least, most) for least, most in pairs)
+
+    @property
+    def intervals(self) -> list[TextInterval]:
+        if (found := self.conformal) is None:
+            return []
+        return [TextInterval(*self.key, found.confidence, **asdict(one)) for one in found.covered]
 
     def as_json(self, measured: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -113,6 +140,7 @@ class Fit:
             "documents": self.fitted.documents,
             "pairs": self.fitted.pairs,
             "unscored": self.unscored,
+            "intervals": [asdict(one) for one in self.intervals],
             **measured,
             "map": asdict(self.fitted.whole),
             "fold_maps": [asdict(one) for one in self.fitted.maps],
@@ -120,15 +148,13 @@ class Fit:
         }
 
 
-def fit_of(
-    key: Key, axis: str, rows: tuple[Ids, Floats, Floats], fitted: CrossFitted, seed: int
-) -> Fit:
-    """`rows`: the document, score and rating of each candidate that was fitted on."""
+def fit_of(key: Key, axis: str, rows: Rows, systems: Ids, fitted: CrossFitted, seed: int) -> Fit:
     documents, scores, ratings = rows
     with_pair = fitted.fold[0] >= 0
     folds_of = dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
     unscored = int(np.sum(np.isfinite(ratings) & ~np.isfinite(scores)))
-    return Fit(*key, axis, fitted, folds_of, unscored, seed)
+    intervals = conformal(documents, systems, scores, ratings, seed=seed)
+    return Fit(*key, axis, fitted, folds_of, unscored, seed, intervals)
 
 
 @dataclass(frozen=True)
@@ -204,10 +230,14 @@ def _row_json(row: CalibratedRow, file: str) -> dict[str, Any]:
 def _values(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, Any]]:
     """Of every candidate with a score."""
     scorer, axis = row.fit.key
-    for (doc_id, system), value in zip(candidates.at, row.fit.fitted.values, strict=True):
+    documents, systems = zip(*candidates.at, strict=True)
+    ends = row.fit.ends(documents, systems, row.scores.tolist())
+    values = row.fit.fitted.values
+    for (doc_id, system), value, (low, high) in zip(candidates.at, values, ends, strict=True):
         if np.isfinite(value):
-            at = {"doc_id": doc_id, "system": system}
-            yield at | {"scorer": scorer, "axis": axis, "value": float(value)}
+            at = {"doc_id": doc_id, "system": system, "scorer": scorer, "axis": axis}
+            interval = {} if low is None else {"low": low, "high": high}
+            yield at | {"value": float(value)} | interval
 
 
 def _selected(candidates: Candidates, row: CalibratedRow) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from evaljudge.agreement import cross_fitted
-from evaljudge.agreement.rated import Ids, Key, Rated
+from evaljudge.agreement.rated import Key, Rated
 from evaljudge.analysis.calibrated import FEW, FLAT, Fit, fit_of
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import ByScale, Tables
@@ -81,21 +81,28 @@ def _add_to_shard(
     return output.cases(shard), by_document(calibrated)
 
 
-def _calibrated(fits: Sequence[Fit], scores: Iterable[Score]) -> Iterator[Score]:
+def _calibrated(fits: Sequence[Fit], scores: Sequence[Score]) -> Iterator[Score]:
     of: dict[Key, list[Fit]] = {}
     for fit in fits:
         of.setdefault((fit.scorer, fit.own), []).append(fit)
+    ends = {fit.key: fit.ends(*_columns(fit, scores)) for fit in fits}
     for score in scores:
         for fit in of.get((score.scorer, score.axis), ()):
-            yield fit.of(score)
+            yield fit.of(score, next(ends[fit.key]))
+
+
+def _columns(fit: Fit, scores: Iterable[Score]) -> tuple[list[str], list[str], list[float | None]]:
+    """Documents, systems and values of the scores that are calibrated."""
+    own = [one for one in scores if (one.scorer, one.axis) == (fit.scorer, fit.own)]
+    return [one.doc_id for one in own], [one.system for one in own], [one.value for one in own]
 
 
 def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> CalibrationFits:
-    rated, documents = tables.as_rated(), tables.doc_ids()
+    rated = tables.as_rated()
     fits, warnings = list[Fit](), list[str]()
     for scorer, axes in wanted.items():
         tried = {
-            axis: _fit(scorer, own, axis, rated, documents, seed)
+            axis: _fit((scorer, own), axis, rated, tables, seed)
             for own in axes
             for axis in (sorted(rated.human) if own == ANY_AXIS else [own])
         }
@@ -104,13 +111,15 @@ def _fitted(wanted: Mapping[str, Sequence[str]], seed: int, tables: Tables) -> C
     return CalibrationFits(fits, warnings)
 
 
-def _fit(scorer: str, own: str, axis: str, rated: Rated, documents: Ids, seed: int) -> Fit | None:
+def _fit(key: Key, axis: str, rated: Rated, tables: Tables, seed: int) -> Fit | None:
     """None where fewer than two documents have both a score and a rating."""
     if axis not in rated.human:
         return None
-    rows = documents, rated.scores[scorer, own], rated.human[axis]
+    rows = tables.doc_ids(), rated.scores[key], rated.human[axis]
     fitted = cross_fitted(*rows, folds=FOLDS, seed=seed)
-    return None if fitted is None else fit_of((scorer, own), axis, rows, fitted, seed)
+    if fitted is None:
+        return None
+    return fit_of(key, axis, rows, tables.system_names(), fitted, seed)
 
 
 def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:

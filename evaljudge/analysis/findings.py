@@ -92,6 +92,19 @@ class SystemMean:
 
 
 @dataclass(frozen=True, slots=True)
+class TextInterval:
+    """How often, and how wide, the intervals of a calibrated scorer hold the rating of a text."""
+
+    scorer: str
+    axis: str
+    confidence: float
+    system: str  # of this one alone; empty: of all systems
+    documents: int
+    coverage: float  # of a random text of a random document, in cross-validation
+    width: float  # the mean
+
+
+@dataclass(frozen=True, slots=True)
 class Selected:
     """What one selection came to; `thresholds`: what each top_fraction or precision came to."""
 
@@ -132,6 +145,7 @@ class Findings:
     """What the judges say of the run, each of its own."""
     without_outliers: Sequence[WithoutOutliers] = ()
     labelled: Sequence[LabelledMean] = ()
+    intervals: Sequence[TextInterval] = ()
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     @property

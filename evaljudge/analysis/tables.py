@@ -106,6 +106,10 @@ class Tables:
         """The document of each row of `as_rated`."""
         return np.array([row.doc_id for row in self.rows], dtype=object)
 
+    def system_names(self) -> Ids:
+        """Likewise its system."""
+        return np.array([row.system for row in self.rows], dtype=object)
+
     def add(self, case: Case, scores: ByScale) -> None:
         rated = sum(bool(one.ratings) for one in case.candidates)
         self.cases += 1

@@ -17,13 +17,14 @@ from math import isfinite, nan
 import numpy as np
 
 from evaljudge.agreement import Precise, calibration, precise
-from evaljudge.agreement.rated import Floats, Ids, Key
+from evaljudge.agreement.rated import Key
 from evaljudge.analysis.calibrated import (
     FEW,
     FLAT,
     Calibrated,
     CalibratedRow,
     Candidates,
+    Rows,
     calibration_json,
     fit_of,
     write_calibrated,
@@ -38,9 +39,6 @@ from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
 from evaljudge.storage import Place
 from evaljudge.text import one_line
-
-Rows = tuple[Ids, Floats, Floats]
-"""The document, score and rating of each candidate."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,8 @@ def _row(
     found = calibration(*rows, **how)
     if found is None:
         return None
-    fit = fit_of(key, axis, rows, found.fitted, wanted.seed)
+    systems = np.array([system for _, system in candidates.at], dtype=object)
+    fit = fit_of(key, axis, rows, systems, found.fitted, wanted.seed)
     return CalibratedRow(fit, scores, found, _selection(wanted, rows))
 
 

@@ -39,6 +39,7 @@ def write_report(
         "costs": findings.costs,
         "without_outliers": findings.without_outliers,
         "labelled": findings.labelled,
+        "intervals": findings.intervals,
         **dict.fromkeys(others, ()),
         **findings.judged.files,
     }

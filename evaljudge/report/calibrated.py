@@ -50,6 +50,8 @@ def calibrated_text(found: Calibrated) -> str:
     head = f"Calibrated to human ratings: isotonic, cross-fitted in {folds} folds by document"
     warnings = [f"warning    {one_line(warning)}\n" for warning in found.warnings]
     blocks = [f"{head}\n{on_screen(_errors(found.rows))}", wrapped(ERRORS)]
+    if any(row.fit.intervals for row in found.rows):
+        blocks.append(f"Intervals for single texts\n{on_screen(_intervals(found.rows))}")
     if any(only("sample", row.fit.fitted.documents) for row in found.rows):
         blocks.append(wrapped(FEW_DOCUMENTS))
     selections = [(row, row.selection) for row in found.rows if row.selection is not None]
@@ -64,6 +66,18 @@ def _errors(rows: Sequence[CalibratedRow]) -> Table:
         *("error of mean", "calibrated", "less by", "Spearman before", "Spearman after"),
     ]
     return Table("", heads, [_error_cells(row) for row in rows], "ll" + "r" * 8, lead=2)
+
+
+def _intervals(rows: Sequence[CalibratedRow]) -> Table:
+    heads = ["scorer", "axis", "documents", "nominal", "coverage", "mean width"]
+    cells = [
+        [row.fit.scorer, row.fit.axis, count(one.documents),
+         *map(correlation, (one.confidence, one.coverage, one.width))]
+        for row in rows
+        for one in row.fit.intervals
+        if not one.system
+    ]  # fmt: skip
+    return Table("", heads, cells, "llrrrr", lead=2)
 
 
 def _error_cells(row: CalibratedRow) -> list[str]:

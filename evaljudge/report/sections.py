@@ -10,6 +10,7 @@ from dataclasses import replace
 from evaljudge.analysis.findings import Findings, WithoutOutliers
 from evaljudge.report.best import best
 from evaljudge.report.cost import cost
+from evaljudge.report.intervals import intervals
 from evaljudge.report.labelled import labelled
 from evaljudge.report.levels import level_table, levels, sampled_note, spearman_table
 from evaljudge.report.people import axes, people, scorers_labels
@@ -28,6 +29,7 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     made = [
         *(without_outliers(findings, in_short), best(findings, in_short)),
         systems(findings, in_short),
+        intervals(findings, in_short),
         *findings.judged.sections,
         labelled(findings, in_short),
         *(axes(findings, in_short), people(findings), scorers_labels(findings), cost(findings)),

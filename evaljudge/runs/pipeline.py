@@ -441,6 +441,7 @@ def _findings(
         warnings=warnings,
         costs=_costs(job, tables, accounts),
         judged=all_judges(by_judge),
+        intervals=[one for fit in fitted.fits for one in fit.intervals],
         **statistics,
         labelled=labelled_means(tables),
         **with_outliers(job.config, tables),

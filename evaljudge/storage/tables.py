@@ -59,9 +59,18 @@ def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
 
 
 def score_table(scores: Iterable[Score], signatures: Mapping[str, str]) -> pa.Table:
-    """With the signatures of these scorers; scores of others keep theirs."""
+    """With the signatures of these scorers; scores of others keep theirs. The ends of intervals are
+    columns where any score has one.
+    """
+    import pyarrow as pa
+
     kept = list(scores)
-    return _table(Score, kept, signature=[signatures.get(s.scorer, s.signature) for s in kept])
+    table = _table(Score, kept, signature=[signatures.get(s.scorer, s.signature) for s in kept])
+    if any(score.low is not None for score in kept):
+        for name in ("low", "high"):
+            ends = pa.array(map(attrgetter(name), kept), pa.float64())
+            table = table.append_column(name, ends)
+    return table
 
 
 def _table(kind: type[R], records: Sequence[R], **known: list[Any]) -> pa.Table:
