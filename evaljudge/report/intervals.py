@@ -24,7 +24,9 @@ def intervals(findings: Findings, in_short: bool = False) -> Section:
         for row in rows
     ]  # fmt: skip
     shown = len(HEADS) - in_short
-    table = Table("", HEADS[:shown], [row[:shown] for row in cells], "llrrrl"[:shown])
+    table = Table(
+        "Coverage and width", HEADS[:shown], [row[:shown] for row in cells], "llrrrl"[:shown]
+    )
     nominal = f"{short(rows[0].confidence * 100)}%" if rows else ""
     about = (
         f"Each calibrated score has a {nominal} interval for the rating of its text (`low` and "

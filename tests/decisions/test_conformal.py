@@ -93,6 +93,31 @@ def test_other_ratings_end_at_hundredths_of_their_range_outwards() -> None:
     assert high[0] == ends[np.searchsorted(ends, inner[1]) + 1]
 
 
+@pytest.mark.parametrize(
+    ("alpha", "theirs"),
+    [
+        (0.1, [(-3.026, 2.487333), (-1.166, 3.7052), (-0.01175, 5.0935), (1.96125, 7.0665)]),
+        (0.2, [(-2.323667, 2.169), (-1.029533, 3.334), (0.222171, 4.559867), (2.271, 6.701667)]),
+    ],
+)
+def test_one_text_each_has_the_ends_of_mapie(
+    alpha: float, theirs: list[tuple[float, float]]
+) -> None:
+    """MAPIE 0.9.2: MapieRegressor(IsotonicRegression(out_of_bounds="clip"), method="plus",
+    cv=PredefinedSplit(our folds)). Ours are clipped to the ratings, then rounded outwards.
+    """
+    number = np.arange(40)
+    scores = (number * 7 % 40) / 4.0
+    ratings = np.round(scores / 2 + 2 * np.sin(number * 1.7), 3)
+    documents = np.array([f"d{one}" for one in number], dtype=object)
+    made = found((documents, np.full(40, "s", dtype=object), scores, ratings), 1 - alpha)
+    ends = made.intervals(["new"] * 4, ["s"] * 4, [0.3, 2.6, 5.1, 8.8])
+    step = made.scale[1] - made.scale[0]
+    for low, high, (least, most) in zip(*ends, theirs, strict=True):
+        assert 0 <= max(least, made.scale[0]) - low <= step
+        assert 0 <= high - min(most, made.scale[-1]) <= step
+
+
 def test_too_few_documents_say_nothing() -> None:
     low, high = found(drawn(18)).intervals(["new"] * 2, ["s0"] * 2, [0.0, nan])
     assert (low[0], high[0]) == (1, 5)
