@@ -1,4 +1,5 @@
-"""The command line, over pipeline.py. Exit codes: 0 done, 2 the user's mistake, 3 low coverage."""
+"""The command line, over pipeline.py. Exit codes: 0 done, 2 the user's mistake, 3 low coverage,
+4 a condition of `diff` holds."""
 
 from __future__ import annotations
 
@@ -185,6 +186,26 @@ def check(
     print(checked.json if as_json else checked.text, end="", flush=True)
     if checked.exit_code:
         raise typer.Exit(checked.exit_code)
+
+
+@app.command()
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A run's output folder or URI.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run that is compared with it.")],
+    fail_if: Annotated[list[str] | None, typer.Option(
+        metavar="CONDITION", help="End with exit code 4 if this holds of B - A: "
+        "'relevance.mean < -0.1', 'selected.good.flipped > 0.2'; may be repeated.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+) -> None:  # fmt: skip
+    """What changed from run A to run B: settings, scores, agreement, selections, cost."""
+    from evaljudge.commands.diff import compare_runs
+
+    found = compare_runs(a, b, fail_if or ())
+    print(found.json if as_json else found.text, end="", flush=True)
+    for condition in found.held:
+        print(f"failed: {condition}", file=sys.stderr)
+    if found.exit_code:
+        raise typer.Exit(found.exit_code)
 
 
 @app.command()

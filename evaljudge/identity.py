@@ -49,7 +49,7 @@ def short(value: Any) -> str:
 
 def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
     """`model.source is A there, B here`, for all that differs."""
-    there, here = dict(_leaves(bound)), dict(_leaves(now))
+    there, here = dict(leaves(bound)), dict(leaves(now))
     keys = sorted(there.keys() | here.keys())
     return [
         f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
@@ -58,18 +58,19 @@ def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
     ]
 
 
-def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """`model.source` and its value, for all that is in the tree."""
     for key, value in tree.items():
         if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{path}{key}.")
+            yield from leaves(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 
 
-def _shown(leaves: Mapping[str, Any], key: str) -> str:
-    if key not in leaves:
+def _shown(known: Mapping[str, Any], key: str) -> str:
+    if key not in known:
         return "absent"
-    text = json.dumps(leaves[key], ensure_ascii=False)
+    text = json.dumps(known[key], ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 

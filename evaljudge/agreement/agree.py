@@ -130,7 +130,7 @@ def comparisons(
         at = iter(places)
         for part in table.parts(_at_once(table, resample)):
             estimates = all_levels(part, seed, resample, accuracy=accuracy)
-            replicates = _replicates(part, estimates, resample, resamples, seed)
+            replicates = replicates_of(part, estimates, resample, resamples, seed)
             for one in range(len(part.compared)):
                 found[next(at)] = [
                     _agreement(estimate, one, values[one], coefficient, part)
@@ -185,7 +185,7 @@ def all_levels(
     )
 
 
-def _replicates(
+def replicates_of(
     table: PairTable, estimates: Sequence[Estimates], resample: Resampled, resamples: int, seed: int
 ) -> Floats:
     """(levels, comparisons, coefficients, resamples): every level sees the same resamples."""

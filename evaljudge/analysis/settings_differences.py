@@ -1,0 +1,84 @@
+"""Which settings and versions are not the same in two runs.
+
+    settings_differences(first, second, signatures)
+    -> [{"key": "judges.direct.temperature", "first": 0.0, "second": 0.7},
+        {"key": "rouge1.stem", "first": False, "second": True}]
+
+Most are in the fingerprint, which binds a run; those of metrics are only in the signatures of their
+scores. A setting that one run does not have is left out of its row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evaljudge.analysis.two_runs import SIDES, ScoredRun
+from evaljudge.identity import leaves
+
+Row = Mapping[str, Any]
+Signatures = Mapping[str, str]
+HIDDEN = "(hidden)"
+_SECRET = re.compile(r"secret|passw|credential|api_?key|access_?key|token$", re.IGNORECASE)
+_LOGIN = re.compile(r"://[^/@\s]+@")
+
+
+def settings_differences(
+    first: ScoredRun, second: ScoredRun, signatures: Sequence[Signatures]
+) -> list[Row]:
+    """What binds the runs, and the versions; then what the signatures of scores alone say."""
+    bound = list(_changed(_bound(first.about), _bound(second.about)))
+    said, made = {_change(row) for row in bound}, list[Row]()
+    for scorer in sorted(signatures[0].keys() & signatures[1].keys()):
+        lines = [of[scorer] for of in signatures]
+        rows = list(_changed(*map(_of_signature, lines)))
+        if lines[0] != lines[1] and not rows and not bound:
+            rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
+        made += [row for row in rows if _change(row) not in said and row not in made]
+    return list(map(_masked, [*bound, *made]))
+
+
+def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
+    bound = {key: value for key, value in about["fingerprint"].items() if key != "corpus"}
+    versions = {name: v for name, v in about.get("versions", {}).items() if name != "engine"}
+    return bound | {"versions": versions}
+
+
+def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    one, other, absent = dict(leaves(first)), dict(leaves(second)), object()
+    for key in sorted(one.keys() | other.keys()):
+        if one.get(key, absent) != other.get(key, absent):
+            sides = zip(SIDES, (one, other), strict=True)
+            yield {"key": key} | {side: of[key] for side, of in sides if key in of}
+
+
+def _of_signature(line: str) -> dict[str, Any]:
+    """`rouge1@2 | {"stem": true} | …` -> {"rouge1": {"version": "2", "stem": True}}"""
+    name, _, rest = line.partition("@")
+    version, _, rest = rest.partition(" | ")
+    at = rest.find("{")
+    settings = json.JSONDecoder().raw_decode(rest[at:])[0] if at >= 0 else {}
+    return {name: {"version": version} | settings}
+
+
+def _change(row: Row) -> str:
+    """What a row says, whether the fingerprint says it or a signature, which has shorter keys."""
+    *_, last = row["key"].split(".")
+    return json.dumps([last, f"{row.get('first')}", f"{row.get('second')}"])
+
+
+def _masked(row: Row) -> Row:
+    """Nothing secret is shown, wherever a configuration has it."""
+    is_secret = _SECRET.search(row["key"])
+    return {
+        name: value if name == "key" else _harmless(value, bool(is_secret))
+        for name, value in row.items()
+    }
+
+
+def _harmless(value: Any, is_secret: bool) -> Any:
+    if isinstance(value, str):
+        return HIDDEN if is_secret else _LOGIN.sub("://…@", value)
+    return [_harmless(one, is_secret) for one in value] if isinstance(value, list) else value
