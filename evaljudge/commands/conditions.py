@@ -6,8 +6,8 @@
     -> Tried(…, holds=("synthetic on relevance: -0.213",))
 
 Every quantity is a difference, the second run's value less the first one's; only `flipped` is a
-share. Without a scorer, the condition is on every scorer that has the axis, and holds if it holds
-for any of them.
+share. Without a scorer, the condition is on every scorer that has this axis of its own, and holds
+if it holds for any of them.
 """
 
 from __future__ import annotations
@@ -117,26 +117,28 @@ def _values(condition: FailIf, found: RunDifferences) -> Values:
         if subject not in selections:
             raise UserError(f"{mistake}: {unknown('selection', subject, selections)}")
         return {"": selections[subject]}
+    own = {(one.scorer, one.axis) for one in found.coverage if one.axis != ANY_AXIS}
     subjects = dict[str, dict[str, float | None]]()
     for scorer, axis, value in _of_scorers(quantity, found):
         name = scorer if axis == ANY_AXIS else f"{scorer}.{axis}"
         of = scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
-        for known in {name, name if axis == ANY_AXIS else axis}:
-            subjects.setdefault(known, {})[of] = value
+        subjects.setdefault(name, {})[of] = value
+        if (scorer, axis) in own:
+            subjects.setdefault(axis, {})[of] = value
     if subject not in subjects:
         raise UserError(f"{mistake}: {unknown('scorer or axis', subject, subjects)}")
     return subjects[subject]
 
 
 def _of_scorers(quantity: str, found: RunDifferences) -> Iterator[tuple[str, str, float | None]]:
-    """For each scorer and axis that both runs have, or of which people rated the axis."""
     kind, _, end = quantity.partition(".")
     field = end or "difference"
     shared = [row for row in found.means if row.system is None]
     if kind == "mean":
         yield from ((row.scorer, row.axis, getattr(row.found, field)) for row in shared)
     elif kind == "spearman":
-        yield from ((row.scorer, row.axis, None) for row in shared)
+        # of an axis that nobody rated it is not defined
+        yield from ((row.scorer, row.axis, None) for row in shared if row.axis != ANY_AXIS)
         for one in found.agreement:
             if one.level == "sample":
                 yield one.scorer, one.axis, getattr(one, field)

@@ -1,0 +1,408 @@
+"""`evaljudge diff`: what changed from one run to another, and conditions that stop a pipeline."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Mapping
+from math import log
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import spearmanr, ttest_rel
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.commands.diff import Diffed, compare_runs
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
+from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.storage import Output, claimed
+
+DOCUMENTS, SYSTEMS = 8, "ABCD"
+GOOD = {"scorer": "geval", "axis": "fluency", "at_least": 3.0}
+Rows = list[dict[str, Any]]
+
+
+def rows() -> Rows:
+    draw = random.Random(0)
+    return [
+        {"doc_id": f"d{n}", "source": f"source {n}", "candidates": [
+            {"system": one, "text": " ".join([one, *["says"] * draw.randint(1, 9)]),
+             "ratings": {"fluency": float(draw.randint(1, 5))}}
+            for one in SYSTEMS]}
+        for n in range(DOCUMENTS)
+    ]  # fmt: skip
+
+
+class Bench:
+    """Scripted runs, each in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, name: str, salt: str = "", corpus: Rows | None = None, **changes: Any) -> Path:
+        """`salt`: what else the model's answers depend on."""
+
+        def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+            weights = {one: noise(salt, prompt.text, one) for one in options.names}
+            return {one: log(weight / sum(weights.values())) for one, weight in weights.items()}
+
+        cases, out = self.folder / f"{name}.jsonl", self.folder / name
+        cases.write_text("\n".join(map(json.dumps, rows() if corpus is None else corpus)))
+        usual = {"corpus": str(cases), "out": str(out), "model": "m", "axes": ["fluency"],
+                 "judges": {"geval": {}}, "metrics": ["words"], "workers": {"executor": "local"},
+                 "agreement": {"resamples": 0, "permutations": 0}, "coverage_floor": 0,
+                 "select": [{"name": "good", "all": [GOOD]}]}  # fmt: skip
+        evaljudge.run(usual | changes, engines=ScriptedEngines(lambda: Scripted(chooses=chooses)))
+        return out
+
+    def diff(self, first: str, second: str, *fail_if: str) -> Diffed:
+        return compare_runs(
+            str(self.folder / first), str(self.folder / second), fail_if, resamples=50
+        )
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    made = Bench(tmp_path_factory.mktemp("diff"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        made.run("a")
+        patch.setattr("evaljudge.runs.binding.PIECES_PER_WORKER", 3)
+        made.run("b", "other", rows()[::-1])
+    return made
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+def table(out: Path, scorer: str = "geval") -> np.ndarray[Any, Any]:
+    """Its scores (documents, systems), read in another way."""
+    found = np.full((DOCUMENTS, len(SYSTEMS)), np.nan)
+    for file in (out / "scores").glob("*.parquet"):
+        for row in pq.read_table(file).to_pylist():
+            if row["scorer"] == scorer and row["value"] is not None:
+                found[int(row["doc_id"][1:]), SYSTEMS.index(row["system"])] = row["value"]
+    return found
+
+
+def test_means_are_paired_by_name_whatever_the_shards_are(bench: Bench) -> None:
+    first, second = (table(bench.folder / name) for name in "ab")
+    shards = [len(list((bench.folder / name / "scores").iterdir())) for name in "ab"]
+    assert shards == [DOCUMENTS, 3]
+    means = bench.diff("a", "b").differences.means
+    (overall,) = [one.found for one in means if (one.scorer, one.system) == ("geval", None)]
+    test = ttest_rel(second.mean(axis=1), first.mean(axis=1))
+    interval = test.confidence_interval()
+    assert (overall.n, overall.texts, overall.changed) == (DOCUMENTS, first.size, first.size)
+    assert overall.difference == pytest.approx((second - first).mean())
+    assert (overall.first, overall.second) == pytest.approx((first.mean(), second.mean()))
+    assert (overall.low, overall.high) == pytest.approx((interval.low, interval.high))
+    assert overall.p == pytest.approx(test.pvalue)
+    for place, system in enumerate(SYSTEMS):
+        (one,) = [one.found for one in means if (one.scorer, one.system) == ("geval", system)]
+        assert one.difference == pytest.approx((second - first)[:, place].mean())
+    words = [one.found for one in means if one.scorer == "words"]
+    assert {(one.difference, one.low, one.p, one.changed) for one in words} == {(0.0, 0.0, 1.0, 0)}
+
+
+def test_agreement_is_of_the_ratings_that_both_have(bench: Bench) -> None:
+    human = [[one["ratings"]["fluency"] for one in case["candidates"]] for case in rows()]
+    first, second = (
+        np.array([spearmanr(a, b).statistic for a, b in zip(of, human, strict=True)])
+        for of in (table(bench.folder / name) for name in "ab")
+    )
+    defined = np.isfinite(first) & np.isfinite(second)
+    found = bench.diff("a", "b").differences.agreement
+    (sample,) = [one for one in found if (one.scorer, one.level) == ("geval", "sample")]
+    assert sample.n == defined.sum() > 3
+    assert sample.difference == pytest.approx((second - first)[defined].mean())
+    assert sample.low is not None and sample.high is not None
+    assert sample.low < sample.difference < sample.high
+    levels = {one.level for one in found if one.scorer == "geval" and one.low is not None}
+    assert levels == {"sample", "system", "summary"}
+
+
+def test_selections_say_who_flipped(bench: Bench) -> None:
+    first, second = (
+        {(row["doc_id"], row["system"]): row["values"]["geval"]["fluency"] for row in map(
+            json.loads, (bench.folder / name / "selected/good.jsonl").read_text().splitlines())}
+        for name in "ab"
+    )  # fmt: skip
+    found = bench.diff("a", "b")
+    (good,) = found.differences.selections
+    assert (good.both, good.first, good.second) == (
+        len(first.keys() & second.keys()), len(first.keys() - second.keys()),
+        len(second.keys() - first.keys()),
+    )  # fmt: skip
+    assert good.first and good.second and not good.rule_changed
+    assert good.flipped == (good.first + good.second) / len(first.keys() | second.keys())
+    assert len(good.flips) == good.first + good.second
+    for flip in good.flips:
+        at = flip["doc_id"], flip["system"]
+        old, new = flip["values"]["geval.fluency"]
+        assert (old if flip["selected"] == "first" else new) == (first | second)[at]
+        assert (old >= 3) == (flip["selected"] == "first") == (new < 3)
+    shown = good.flips[0]
+    assert f"only in A {shown['doc_id']} by {shown['system']}: geval.fluency" in found.text
+
+
+def test_the_same_run_says_that_nothing_changed(bench: Bench) -> None:
+    found = bench.diff("a", "a", "fluency.mean < 0", "fluency.spearman < 0", "asks > 0",
+                       "selected.good.flipped > 0", "coverage < 0")  # fmt: skip
+    assert found.text.splitlines()[2:] == ["nothing changed"]
+    assert found.exit_code == 0
+    rows = json.loads(found.json)
+    assert rows["settings"] == [] and rows["corpus"]["texts"] == DOCUMENTS * len(SYSTEMS)
+    assert {row["difference"] for row in rows["agreement"]} <= {0.0, None}
+
+
+def test_settings_are_said_once_by_their_keys(bench: Bench) -> None:
+    bench.run("c", model="n", seed=3, judges={"geval": {}, "direct": {"max_tokens": 9}},
+              metrics={"words": {}, "chars": {"metric": "chrf", "against": "best"}})  # fmt: skip
+    bench.run("d", judges={"geval": {}, "direct": {"max_tokens": 12}},
+              metrics={"words": {}, "chars": {"metric": "chrf", "against": "mean"}})  # fmt: skip
+    found = bench.diff("c", "d").differences
+    assert {row["key"]: (row["first"], row["second"]) for row in found.settings} == {
+        "judges.direct.max_tokens": (9, 12),
+        "model.name": ("n", "m"),
+        "seed": (3, 0),
+        "chars.against": ("best", "mean"),
+    }
+    judges = {row["key"].split(".")[1] for row in bench.diff("a", "c").differences.settings
+              if row["key"].startswith("judges.")}  # fmt: skip
+    assert judges == {"direct"}
+    text = bench.diff("a", "c").text
+    assert "scorers only in B: chars, direct on fluency" in text
+    assert "model.name" in text and '"m"' in text
+
+
+def test_secrets_are_not_shown(bench: Bench) -> None:
+    for name, engine in (("one", "token-1"), ("two", "token-2")):
+        given = {"source": "m", "engine": {"hf_token": engine, "load": "https://me:pw@host/x"}}
+        bench.run(name, model=given)
+    for found in (bench.diff("one", "two"), bench.diff("a", "two")):
+        assert "hf_token" in found.text
+        for secret in ("token-1", "token-2", "me:pw"):
+            assert secret not in found.text and secret not in found.json
+
+
+def test_another_corpus(bench: Bench) -> None:
+    changed = [*rows()[1:], rows()[2] | {"doc_id": "new"}]
+    changed[0]["source"] = "another source"
+    changed[1]["candidates"][0]["text"] = "another text"
+    changed[2]["candidates"][0]["ratings"]["fluency"] += 1
+    bench.run("other", corpus=changed)
+    found = bench.diff("a", "other")
+    corpus = found.differences.corpus
+    assert (corpus.documents, corpus.documents_first, corpus.documents_second) == (7, 1, 1)
+    assert (corpus.texts, corpus.texts_first, corpus.texts_second) == (28, 4, 4)
+    assert (corpus.sources_changed, corpus.texts_changed, corpus.ratings_changed) == (1, 1, 1)
+    assert corpus.changed == [{"doc_id": "d1"}, {"doc_id": "d2", "system": "A"}]
+    warnings = found.differences.warnings
+    assert "1 documents have another source and 1 candidates have another text" in warnings[0]
+    assert "1 texts have other ratings" in warnings[1]
+    # of the other documents, the scripted model says the same
+    (means,) = {one.found.texts for one in found.differences.means
+                if (one.scorer, one.system) == ("geval", None)}  # fmt: skip
+    assert means == 28
+    (good,) = found.differences.selections
+    chosen = (bench.folder / "other/selected/good.jsonl").read_text()
+    assert good.unpaired[1] == chosen.count('"doc_id": "new"') > 0
+
+
+def test_nothing_in_common(bench: Bench) -> None:
+    bench.run("strange", corpus=[row | {"doc_id": f"x{row['doc_id']}"} for row in rows()])
+    found = bench.diff("a", "strange")
+    assert "no text is in both runs" in found.text
+    with pytest.raises(UserError, match="mean is not defined for geval on fluency: too few doc"):
+        bench.diff("a", "strange", "geval.fluency.mean < 0")
+
+
+def test_what_is_unscored_is_counted_with_its_reason(bench: Bench) -> None:
+    emptied = rows()
+    for case in emptied[:2]:
+        case["candidates"][0]["text"] = ""
+    bench.run("emptied", corpus=emptied)
+    found = bench.diff("a", "emptied", "fluency.coverage < -0.05")
+    (geval,) = [one for one in found.differences.coverage if one.scorer == "geval"]
+    assert (geval.scored, geval.expected) == ((32, 30), (32, 32))
+    assert geval.reasons == {"empty text": (0, 2)}
+    assert "geval   fluency  100.0% of 32  93.7% of 32  empty text (0 → 2)" in found.text
+    assert found.held == ["fluency.coverage < -0.05: geval on fluency: -0.0625"]
+
+
+def test_a_rule_that_changed_is_said(bench: Bench) -> None:
+    bad = {"scorer": "geval", "axis": "fluency", "at_most": 2.0}
+    strict = [GOOD | {"at_least": 4.9}]
+    bench.run("strict", select=[{"name": "good", "all": strict}, {"name": "bad", "all": [bad]}])
+    found = bench.diff("a", "strict", "selected.good.flipped > 0.99")
+    assert found.differences.selections[0].rule_changed
+    assert "its rule is another" in found.text
+    assert "selections only in B: bad" in found.text
+    assert found.exit_code == 4
+
+
+# conditions
+
+
+@pytest.mark.parametrize(
+    ("sign", "holds"),
+    [("<", (True, False, False)), ("<=", (True, True, False)),
+     (">", (False, False, True)), (">=", (False, True, True))],
+)  # fmt: skip
+def test_every_operator(bench: Bench, sign: str, holds: tuple[bool, ...]) -> None:
+    found = bench.diff("a", "b", *(f"words.mean{sign}{limit}" for limit in (0.5, 0, -0.5)))
+    assert tuple(bool(one.holds) for one in found.conditions) == holds
+    assert found.exit_code == 4 * any(holds)
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("geval.fluency.mean", lambda d: d["means"][0]["difference"]),
+        ("fluency.mean.low", lambda d: d["means"][0]["low"]),
+        ("fluency.mean.high", lambda d: d["means"][0]["high"]),
+        ("geval.fluency.spearman", lambda d: d["agreement"][0]["difference"]),
+        ("geval.fluency.spearman.low", lambda d: d["agreement"][0]["low"]),
+        ("fluency.spearman.high", lambda d: d["agreement"][0]["high"]),
+        ("words.fluency.spearman", lambda d: 0),
+        ("words.coverage", lambda d: 0),
+        ("coverage", lambda d: 0),
+        ("asks", lambda d: d["cost"]["asks"][1] - d["cost"]["asks"][0]),
+        ("prompt", lambda d: d["cost"]["prompt"][1] - d["cost"]["prompt"][0]),
+        ("gpu_seconds", lambda d: 0),
+        ("selected.good.flipped", lambda d: d["selections"][0]["flipped"]),
+    ],
+)  # fmt: skip
+def test_what_a_condition_can_be_on(bench: Bench, name: str, of: Callable[[Any], float]) -> None:
+    found = bench.diff("a", "b", f"{name} >= -1e9", f"{name} > 1e9")
+    value = of(json.loads(found.json))
+    assert list(found.conditions[0].values.values()) == [value]
+    assert [bool(one.holds) for one in found.conditions] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("relevance.mean", "write NAME < NUMBER with one of < <= > >="),
+        ("fluency.mean == 3", "write NAME < NUMBER"),
+        ("fluency.mean < x", "'x' is no number"),
+        ("fluency.mean < nan", "'nan' is no number"),
+        ("fluency.mean < 1 < 2", "write NAME < NUMBER"),
+        ("", "write NAME < NUMBER"),
+        ("fluency.meen < 0", "unknown quantity 'meen': did you mean 'mean'?"),
+        ("ask > 3", "unknown quantity 'ask': did you mean 'asks'?"),
+        ("fluencey.mean < 0", "unknown scorer or axis 'fluencey': did you mean 'fluency'?"),
+        ("zzz.mean < 0", "unknown scorer or axis 'zzz': known: fluency, geval.fluency, words"),
+        ("geval.mean < 0", "'geval': known: fluency, geval.fluency, words"),
+        ("selected.god.flipped > 0", "did you mean 'selected.good'?"),
+    ],
+)
+def test_mistakes_in_conditions(bench: Bench, text: str, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        bench.diff("a", "b", text)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_an_undefined_quantity_is_a_mistake_unless_the_condition_holds_elsewhere(
+    bench: Bench,
+) -> None:
+    unrated = [
+        row
+        | {"candidates": [{"system": c["system"], "text": c["text"]} for c in row["candidates"]]}
+        for row in rows()
+    ]
+    bench.run("unrated", corpus=unrated)
+    with pytest.raises(UserError, match="spearman is not defined for geval on fluency: too few"):
+        bench.diff("a", "unrated", "fluency.spearman < 0")
+    bench.run("half", judges={"geval": {}, "direct": {}})  # nothing that direct can read
+    with pytest.raises(UserError, match="mean is not defined for direct on fluency"):
+        bench.diff("half", "half", "fluency.mean < -0.1")
+    assert bench.diff("half", "half", "fluency.mean > -0.1").exit_code == 4
+
+
+def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = (str(bench.folder / name) for name in "ab")
+    with pytest.raises(SystemExit) as left:
+        main(["diff", a, b, "--fail-if", "geval.fluency.mean < 100", "--fail-if", "asks > 0"])
+    printed = capsys.readouterr()
+    assert left.value.code == 4
+    assert printed.err.startswith("failed: geval.fluency.mean < 100: geval on fluency: ")
+    assert printed.err.count("\n") == 1
+    assert printed.out.startswith(f"A          {a}\nB          {b}\n")
+    with pytest.raises(SystemExit) as left:
+        main(["diff", a, b, "--json", "--fail-if", "words.mean < 0"])
+    assert left.value.code == 0
+    assert json.loads(capsys.readouterr().out)["conditions"][0]["holds"] == []
+    with pytest.raises(SystemExit) as left:
+        main(["diff", a, b, "--fail-if", "mean"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.startswith("evaljudge: --fail-if 'mean': ")
+
+
+# runs that are not whole
+
+
+def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Path) -> None:
+    shutil.copytree(bench.folder / "a", tmp_path / "cut")
+    output = Output(str(tmp_path / "cut"))
+    output.write_run((output.run() or {}) | {"state": "begun"})
+    shards = sorted((tmp_path / "cut/scores").iterdir())
+    shards[0].unlink()
+    found = compare_runs(str(bench.folder / "a"), str(tmp_path / "cut"), resamples=0)
+    (warning,) = found.differences.warnings
+    assert f"1 of {len(shards)} shards have no scores: only the others are compared" in warning
+    texts = {one.found.texts for one in found.differences.means if one.system is None}
+    (left,) = texts
+    assert 0 < left < DOCUMENTS * len(SYSTEMS)
+    for shard in shards[1:]:
+        shard.unlink()
+    with pytest.raises(UserError, match="nothing is scored yet: `evaljudge report` writes"):
+        compare_runs(str(tmp_path / "cut"), str(bench.folder / "a"))
+
+
+@pytest.mark.parametrize(
+    "name", ["run.json", "shards.json", "cases/00000.parquet", "scores/00000.parquet",
+             "selected/good.json", "selected/good.jsonl"],
+)  # fmt: skip
+@pytest.mark.parametrize("damage", ["gone", "junk", "another"])
+def test_damaged_files_are_refused_in_one_line(
+    bench: Bench, tmp_path: Path, name: str, damage: str
+) -> None:
+    shutil.copytree(bench.folder / "a", tmp_path / "hurt")
+    file = tmp_path / "hurt" / name
+    if damage == "gone":
+        file.unlink()
+    else:
+        other = bench.folder / "b" / name
+        file.write_bytes(b"junk" if damage == "junk" else other.read_bytes())
+    with pytest.raises(UserError) as caught:
+        compare_runs(str(bench.folder / "a"), str(tmp_path / "hurt"), resamples=0)
+    said = str(caught.value)
+    assert "\n" not in said and str(tmp_path / "hurt") in said, said
+
+
+def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench: Bench, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no run lies here"):
+        compare_runs(str(tmp_path), str(bench.folder / "a"))
+    with claimed(str(bench.folder / "a")):
+        assert "at work is" in compare_runs(*[str(bench.folder / "a")] * 2).text
+
+
+@pytest.mark.service
+def test_a_run_on_s3(bench: Bench, s3: Any) -> None:
+    for file in (file for file in (bench.folder / "b").rglob("*") if file.is_file()):
+        s3.put(f"runs/b/{file.relative_to(bench.folder / 'b')}", file.read_bytes())
+    here, there = bench.diff("a", "b"), compare_runs(
+        str(bench.folder / "a"), f"{s3.uri}/runs/b", resamples=50)  # fmt: skip
+    assert there.differences.means == here.differences.means
+    assert there.differences.selections == here.differences.selections
