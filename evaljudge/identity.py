@@ -49,7 +49,7 @@ def short(value: Any) -> str:
 
 def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
     """`model.source is A there, B here`, for all that differs."""
-    there, here = dict(leaves(bound)), dict(leaves(now))
+    there, here = dict(_leaves(bound)), dict(_leaves(now))
     keys = sorted(there.keys() | here.keys())
     return [
         f"{key} is {_shown(there, key)} there, {_shown(here, key)} here"
@@ -58,19 +58,18 @@ def differences(bound: Fingerprint, now: Fingerprint) -> list[str]:
     ]
 
 
-def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """`model.source` and its value, for all that is in the tree."""
+def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
         if isinstance(value, Mapping) and value:
-            yield from leaves(value, f"{path}{key}.")
+            yield from _leaves(value, f"{path}{key}.")
         else:
             yield f"{path}{key}", value
 
 
-def _shown(known: Mapping[str, Any], key: str) -> str:
-    if key not in known:
+def _shown(leaves: Mapping[str, Any], key: str) -> str:
+    if key not in leaves:
         return "absent"
-    text = json.dumps(known[key], ensure_ascii=False)
+    text = json.dumps(leaves[key], ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:37]}…"
 
 

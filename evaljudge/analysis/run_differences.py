@@ -33,6 +33,7 @@ from evaljudge.decisions.agreement_differences import (
 from evaljudge.decisions.differences import PairedDifference, paired_difference
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
+from evaljudge.sections.figures import count
 from evaljudge.text import means_selfsame
 
 Row = Mapping[str, Any]
@@ -128,17 +129,15 @@ def run_differences(
 
 
 def _warnings(corpus: CorpusChange) -> Iterator[str]:
-    changed = []
-    if corpus.sources_changed:
-        changed.append(f"{corpus.sources_changed:,} documents have another source")
-    if corpus.texts_changed:
-        changed.append(f"{corpus.texts_changed:,} candidates have another text")
-    if changed:
-        yield f"{' and '.join(changed)}: the differences are of texts, too, not only of the runs"
+    counts = {"documents with another source": corpus.sources_changed,
+              "candidates with another text": corpus.texts_changed}  # fmt: skip
+    if any(counts.values()):
+        said = ", ".join(f"{what}: {count(times)}" for what, times in counts.items() if times)
+        yield f"{said}; so the differences are of texts, too"
     if corpus.ratings_changed:
         yield (
-            f"{corpus.ratings_changed:,} texts have other ratings: each run is compared with its "
-            "own"
+            f"texts with other ratings: {count(corpus.ratings_changed)}; each run is compared with "
+            "its own"
         )
     if not corpus.texts:
         yield "no text is in both runs, so no scores can be compared"

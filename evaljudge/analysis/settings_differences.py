@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evaljudge.analysis.two_runs import SIDES, ScoredRun
-from evaljudge.identity import leaves
 
 Row = Mapping[str, Any]
+Tree = Mapping[str, Any]
 Signatures = Mapping[str, str]
 HIDDEN = "(hidden)"
 _SECRET = re.compile(r"secret|passw|credential|api_?key|access_?key|token$", re.IGNORECASE)
@@ -33,7 +33,7 @@ def settings_differences(
     said, made = {_change(row) for row in bound}, list[Row]()
     for scorer in sorted(signatures[0].keys() & signatures[1].keys()):
         lines = [of[scorer] for of in signatures]
-        rows = list(_changed(*map(_of_signature, lines)))
+        rows = list(_changed(_of_signature(lines[0]), _of_signature(lines[1])))
         if lines[0] != lines[1] and not rows and not bound:
             rows = [{"key": f"{scorer}.signature"} | dict(zip(SIDES, lines, strict=True))]
         made += [row for row in rows if _change(row) not in said and row not in made]
@@ -46,12 +46,17 @@ def _bound(about: Mapping[str, Any]) -> dict[str, Any]:
     return bound | {"versions": versions}
 
 
-def _changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    one, other, absent = dict(leaves(first)), dict(leaves(second)), object()
-    for key in sorted(one.keys() | other.keys()):
-        if one.get(key, absent) != other.get(key, absent):
-            sides = zip(SIDES, (one, other), strict=True)
-            yield {"key": key} | {side: of[key] for side, of in sides if key in of}
+def _changed(first: Tree, second: Tree, path: str = "") -> Iterator[dict[str, Any]]:
+    """What only one has is a single row, such as a judge with all of its settings."""
+    for key in sorted(first.keys() | second.keys()):
+        there = {
+            side: of[key] for side, of in zip(SIDES, (first, second), strict=True) if key in of
+        }
+        one, other = (there.get(side) for side in SIDES)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            yield from _changed(one, other, f"{path}{key}.")
+        elif len(there) == 1 or one != other:
+            yield {"key": f"{path}{key}"} | there
 
 
 def _of_signature(line: str) -> dict[str, Any]:
@@ -71,14 +76,13 @@ def _change(row: Row) -> str:
 
 def _masked(row: Row) -> Row:
     """Nothing secret is shown, wherever a configuration has it."""
-    is_secret = _SECRET.search(row["key"])
-    return {
-        name: value if name == "key" else _harmless(value, bool(is_secret))
-        for name, value in row.items()
-    }
+    sides = {side: _harmless(row[side], row["key"]) for side in SIDES if side in row}
+    return {"key": row["key"]} | sides
 
 
-def _harmless(value: Any, is_secret: bool) -> Any:
+def _harmless(value: Any, key: str) -> Any:
     if isinstance(value, str):
-        return HIDDEN if is_secret else _LOGIN.sub("://…@", value)
-    return [_harmless(one, is_secret) for one in value] if isinstance(value, list) else value
+        return HIDDEN if _SECRET.search(key) else _LOGIN.sub("://…@", value)
+    if isinstance(value, Mapping):
+        return {name: _harmless(one, name) for name, one in value.items()}
+    return [_harmless(one, key) for one in value] if isinstance(value, list) else value

@@ -222,7 +222,7 @@ def _selections(found: RunDifferences) -> Iterator[str]:
         if one.is_none:
             continue
         rule = "; its rule is another" if one.rule_changed else ""
-        unpaired = f"; {count(sum(one.unpaired))} of texts of one run alone"
+        unpaired = f"; {count(sum(one.unpaired))} texts that the other run does not have"
         yield (
             f"\nselected   {one.name}: {count(one.both)} in both, {count(one.first)} only in A, "
             f"{count(one.second)} only in B{unpaired if any(one.unpaired) else ''}{rule}"
@@ -233,7 +233,8 @@ def _selections(found: RunDifferences) -> Iterator[str]:
                 f"{scale} {' → '.join(NONE if v is None else short(v) for v in two)}"
                 for scale, two in flip["values"].items()
             )
-            yield one_line(f"only in {side}  {flip['doc_id']} by {flip['system']}: {values}")
+            said = f"only in {side}: {flip['doc_id']} by {flip['system']}, {values}"
+            yield f"           {one_line(said)}"
 
 
 def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[str]:
