@@ -15,7 +15,7 @@ from typing import Any
 
 from evaljudge.agreement import holm
 from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
-from evaljudge.analysis.two_runs import CorpusChange, scored_run
+from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
 from evaljudge.commands.conditions import Tried, read_condition, tried
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.screen import on_screen
@@ -35,7 +35,7 @@ from evaljudge.text import one_line
 CONDITION_HOLDS = 4
 """The exit code where a condition of `--fail-if` holds."""
 ALPHA = 0.05
-MOST_ROWS, MOST_FLIPS = 16, 3
+MOST_ROWS, MOST_FLIPS = 16, 2
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _table(
 
 
 def _settings(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    shown = [[row["key"], *(_value(row, side) for side in ("first", "second"))] for row in rows]
+    shown = [[row["key"], *(_value(row, side) for side in SIDES)] for row in rows]
     yield from _table("Settings", ["key", "A", "B"], shown, "lll")
 
 
@@ -227,14 +227,15 @@ def _selections(found: RunDifferences) -> Iterator[str]:
             f"\nselected   {one.name}: {count(one.both)} in both, {count(one.first)} only in A, "
             f"{count(one.second)} only in B{unpaired if any(one.unpaired) else ''}{rule}"
         )
-        for flip in one.flips[:MOST_FLIPS]:
-            side = "A" if flip["selected"] == "first" else "B"
-            values = "; ".join(
-                f"{scale} {' → '.join(NONE if v is None else short(v) for v in two)}"
-                for scale, two in flip["values"].items()
-            )
-            said = f"only in {side}: {flip['doc_id']} by {flip['system']}, {values}"
-            yield f"           {one_line(said)}"
+        for side, name in zip(SIDES, "AB", strict=True):
+            for flip in [row for row in one.flips if row["selected"] == side][:MOST_FLIPS]:
+                values = (f"{scale} {_two(two)}" for scale, two in flip["values"].items())
+                text = f"{flip['doc_id']} by {flip['system']}, {'; '.join(values)}"
+                yield f"           only in {name}: {one_line(text)}"
+
+
+def _two(values: Sequence[float | None]) -> str:
+    return " → ".join(NONE if value is None else short(value) for value in values)
 
 
 def _cost(cost: Mapping[str, tuple[float | None, float | None]]) -> Iterator[str]:

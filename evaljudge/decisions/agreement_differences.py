@@ -6,27 +6,29 @@
 
 Both are correlated with ratings on the same texts: those that have all four numbers. At sample
 level a document where either correlation is undefined is left out for both, and the interval is
-Student's over the documents' differences. At system and summary level it is a percentile bootstrap:
-each resample of documents gives both correlations, and the interval is of their difference.
+Student's over the documents' differences. At system and summary level the standard error is that of
+a paired bootstrap: each resample of documents gives both correlations, and so their difference. The
+interval around it is again Student's, because percentiles are too narrow with few documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evaljudge.agreement import COEFFICIENTS, Coefficient, Level
 from evaljudge.agreement.agree import replicates_of
-from evaljudge.agreement.bootstrap import Estimates, estimated, on_one_thread
+from evaljudge.agreement.bootstrap import Estimates, on_one_thread
 from evaljudge.agreement.compare import group_correlations
 from evaljudge.agreement.pairs import PairTable, paired, tables
 from evaljudge.agreement.rated import Floats
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
-from evaljudge.decisions.differences import mean_with_interval
+from evaljudge.decisions.differences import mean_with_interval, student
 
 SPEARMAN = COEFFICIENTS.index("spearman")
 Four = tuple[Floats, Floats, Floats, Floats]
@@ -88,18 +90,35 @@ def _at_other_levels(
     for part in table.parts(2):
         levels = system_level(part, accuracy=False), summary_level(part, seed, accuracy=False)
         drawn = replicates_of(part, levels, "documents", resamples, seed)[:, :, SPEARMAN]
-        yield [_at_level(level, *both) for level, both in zip(levels, drawn, strict=True)]
+        yield [
+            _at_level(level, seconds - firsts, part.document_count)
+            for level, (firsts, seconds) in zip(levels, drawn, strict=True)
+        ]
 
 
-def _at_level(level: Estimates, firsts: Floats, seconds: Floats) -> AgreementDifference:
-    """From the two correlations of each resample."""
-    first, second = level.values[:, SPEARMAN]
+def _at_level(level: Estimates, resampled: Floats, documents: int) -> AgreementDifference:
+    """`resampled`: the difference in each resample."""
+    first, second = (None if np.isnan(r) else float(r) for r in level.values[:, SPEARMAN])
+    difference = None if first is None or second is None else second - first
+    low, high = _interval(difference, resampled[np.isfinite(resampled)], resampled.size, documents)
     return AgreementDifference(
         level.level,
         "spearman",
-        None if np.isnan(first) else float(first),
-        None if np.isnan(second) else float(second),
-        *estimated(float(second - first), seconds - firsts),
+        first,
+        second,
+        difference,
+        low,
+        high,
         n=int(level.units[0, SPEARMAN]),
         sampled=level.sampled,
     )
+
+
+def _interval(
+    difference: float | None, defined: Floats, resamples: int, documents: int
+) -> tuple[float | None, float | None]:
+    """None where fewer than half of the resamples define it, as for every bootstrap here."""
+    if difference is None or documents < 2 or defined.size < max(2, resamples / 2):
+        return None, None
+    error = float(defined.std(ddof=1)) * sqrt(documents / (documents - 1))
+    return student(difference, error, documents)[:2]

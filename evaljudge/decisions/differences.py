@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from evaljudge.agreement.rated import Floats
 
+ROUNDING = 1e-12  # a standard error that is no larger, relative to the value, is rounding
 Maybe = float | None
 """None where undefined."""
 
@@ -29,7 +30,7 @@ class PairedDifference:
     first: float | None  # means over documents; None where no text has both scores
     second: float | None
     difference: float | None  # second - first
-    low: float | None  # 95% interval over documents; None with fewer than two
+    low: float | None  # 95% interval over documents; None with fewer than two, and see `student`
     high: float | None
     p: float | None  # two-sided
     n: int  # documents
@@ -64,21 +65,24 @@ def _mean(values: Floats) -> float | None:
 
 
 def mean_with_interval(values: Floats) -> tuple[Maybe, Maybe, Maybe, Maybe]:
-    """The mean of independent values, its 95% interval, and the p of the mean being 0: Student's.
-
-    Where the values do not vary, the interval is the mean alone.
-    """
-    from scipy.special import stdtr, stdtrit
-
+    """The mean of independent values, its 95% interval, and the p of the mean being 0."""
     if not values.size:
         return None, None, None, None
     mean = float(values.mean())
     if values.size < 2:
         return mean, None, None, None
-    error = float(values.std(ddof=1)) / sqrt(values.size)
-    if error == 0:
-        return mean, mean, mean, float(mean == 0)
-    freedom = values.size - 1
-    margin = error * float(stdtrit(freedom, 0.975))
-    p = float(2 * stdtr(freedom, -abs(mean) / error))
-    return mean, mean - margin, mean + margin, p
+    return mean, *student(mean, float(values.std(ddof=1)) / sqrt(values.size), values.size)
+
+
+def student(value: float, error: float, units: int) -> tuple[Maybe, Maybe, Maybe]:
+    """The 95% interval of a value with this standard error, and the p of its being 0.
+
+    Where nothing changed, the interval is 0 alone. Where every unit changed by the same, it is not
+    defined: how far other units would be from these is not known.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    if error <= ROUNDING * abs(value):
+        return (None, None, None) if value else (0.0, 0.0, 1.0)
+    margin = error * float(stdtrit(units - 1, 0.975))
+    return value - margin, value + margin, float(2 * stdtr(units - 1, -abs(value) / error))

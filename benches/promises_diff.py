@@ -1,0 +1,136 @@
+"""How often the intervals of `evaljudge diff` hold the truth: of means, and of agreement.
+
+    rows(1000)  ->  {"promise": "difference of means of two runs", "world": "10 documents, …",
+                     "nominal": 0.95, "kept": 951, "worlds": 1000}, …
+
+A world has documents, each with an effect on its scores and another on their change from the first
+run to the second. The truth of a world that is rounded or ranked is that of very many documents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evaljudge.agreement.rated import Floats
+from evaljudge.decisions.agreement_differences import agreement_differences
+from evaljudge.decisions.differences import paired_difference
+
+SYSTEMS, VERY_MANY, RESAMPLES = 8, 20_000, 200
+BIAS = np.array([0.6, -0.4, 0.9, 0.0, -0.7, 0.3, -0.5, 0.2])
+"""What the first run gives each system beyond its quality."""
+Tables = tuple[Floats, Floats, Floats]
+"""Of the first run, of the second, and ratings: (documents, systems)."""
+Stream = np.random.Generator
+
+
+@dataclass(frozen=True)
+class World:
+    name: str
+    documents: int
+    draw: Callable[[Stream, int], Tables]
+    """So many documents."""
+
+    @cached_property
+    def many(self) -> Tables:
+        return self.draw(np.random.default_rng(99), VERY_MANY)
+
+
+def scored(stream: Stream, documents: int) -> Tables:
+    """Strong effects of documents, on the scores and on their change."""
+    quality = np.linspace(-1, 1, SYSTEMS) + stream.normal(size=(documents, SYSTEMS))
+    first, second = (quality + stream.normal(size=quality.shape) * sd for sd in (1.5, 1.0))
+    own, change = stream.normal(size=(2, documents, 1))
+    return first + own + BIAS, second + own + 0.2 + change / 2, quality
+
+
+def ordinal(stream: Stream, documents: int) -> Tables:
+    """Whole numbers from 1 to 5, three in ten missing."""
+    first, second, quality = (np.clip(np.rint(t + 3), 1, 5) for t in scored(stream, documents))
+    return _missing(stream, first, 0.3), second, quality
+
+
+def unbalanced(stream: Stream, documents: int) -> Tables:
+    """Some documents have all texts, others a single one."""
+    first, second, quality = scored(stream, documents)
+    shares = stream.choice([0.0, 0.5, 0.85], size=(documents, 1))
+    return _missing(stream, first, shares), second, quality
+
+
+def rare(stream: Stream, documents: int) -> Tables:
+    """Two thirds of the documents do not change at all."""
+    first, second, quality = scored(stream, documents)
+    return first, np.where(stream.random((documents, 1)) < 2 / 3, first, second), quality
+
+
+def _missing(stream: Stream, table: Floats, shares: Any) -> Floats:
+    return np.where(stream.random(table.shape) < shares, np.nan, table)
+
+
+WORLDS = [
+    World("10 documents, strong document effects", 10, scored),
+    World("20 documents, strong document effects", 20, scored),
+    World("100 documents, strong document effects", 100, scored),
+    World("10 documents, whole numbers, 30% missing", 10, ordinal),
+    World("20 documents, whole numbers, 30% missing", 20, ordinal),
+    World("20 documents of very different sizes", 20, unbalanced),
+    World("20 documents, most without a change", 20, rare),
+]
+RANKED = [WORLDS[0], WORLDS[2], WORLDS[4], WORLDS[6]]
+
+
+def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    for world in WORLDS:
+        truth = paired_difference(*world.many[:2]).difference or 0.0
+        stream = np.random.default_rng(seed)
+        intervals = []
+        for _ in range(worlds):
+            found = paired_difference(*world.draw(stream, world.documents)[:2])
+            intervals.append((found.low, found.high))
+        yield _row("difference of means of two runs", world, truth, intervals)
+    for world in RANKED:
+        yield from _of_agreement(world, worlds, seed)
+
+
+def _of_agreement(world: World, worlds: int, seed: int) -> Iterator[dict[str, Any]]:
+    truths = {one.level: one.difference for one in _agreement(world.many, 0)}
+    stream, found = np.random.default_rng(seed), list[Any]()
+    for _ in range(worlds):
+        found += _agreement(world.draw(stream, world.documents), RESAMPLES)
+    for level, truth in truths.items():
+        intervals = [(one.low, one.high) for one in found if one.level == level]
+        promise = f"difference of agreement of two runs, {level} level"
+        yield _row(promise, world, truth or 0.0, intervals)
+
+
+def _agreement(tables: Tables, resamples: int) -> list[Any]:
+    documents, systems = np.indices(tables[0].shape).reshape(2, -1)
+    first, second, human = (table.ravel() for table in tables)
+    four = (first, second, human, human)
+    return agreement_differences(documents, systems, [four], resamples=resamples)[0]
+
+
+def _row(
+    promise: str, world: World, truth: float, intervals: list[tuple[float | None, float | None]]
+) -> dict[str, Any]:
+    """An interval that is not defined holds nothing."""
+    defined = [(low, high) for low, high in intervals if low is not None and high is not None]
+    return {
+        "promise": promise,
+        "world": world.name,
+        "nominal": 0.95,
+        "kept": sum(low <= truth <= high for low, high in defined),
+        "worlds": len(intervals),
+        "truth": truth,
+        "width": float(np.mean([high - low for low, high in defined])),
+    }
+
+
+if __name__ == "__main__":
+    for one in rows(1000):
+        print(json.dumps(one), flush=True)

@@ -1,0 +1,136 @@
+"""Paired differences of scores and of agreement: against scipy, by hand, in simulated worlds."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr, ttest_1samp
+
+from evaljudge.decisions.agreement_differences import agreement_differences
+from evaljudge.decisions.differences import paired_difference
+
+NAN = np.nan
+STREAM = np.random.default_rng(1)
+
+
+def test_documents_weigh_the_same_whatever_their_number_of_texts() -> None:
+    found = paired_difference([[4, 3], [5, NAN], [NAN, 1]], [[4, 4], [3, 2], [1, NAN]])
+    assert (found.first, found.second, found.difference) == (4.25, 3.5, -0.75)
+    assert (found.n, found.texts, found.changed) == (2, 3, 2)
+    test = ttest_1samp([0.5, -2.0], 0)
+    interval = test.confidence_interval()
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    assert found.p == pytest.approx(test.pvalue)
+
+
+def test_columns_change_places_and_sides_change_the_sign() -> None:
+    first, second = STREAM.normal(size=(2, 12, 4))
+    first[STREAM.random(first.shape) < 0.3] = NAN
+    one, other = paired_difference(first, second), paired_difference(second, first)
+    assert one.difference == pytest.approx(-(other.difference or 0))
+    assert (one.low, one.p) == pytest.approx((-(other.high or 0), other.p))
+    assert paired_difference(first[:, ::-1], second[:, ::-1]).low == pytest.approx(one.low)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "spread"),
+    [
+        ([[1.0], [2.0]], [[1.0], [2.0]], (0.0, 0.0, 0.0, 1.0)),
+        ([[1.1], [2.3], [0.7]], [[2.1], [3.3], [1.7]], (1.0, None, None, None)),
+        ([[1.0]], [[2.0]], (1.0, None, None, None)),
+        ([[1.0]], [[NAN]], (None, None, None, None)),
+        (np.empty((0, 0)), np.empty((0, 0)), (None, None, None, None)),
+    ],
+)  # fmt: skip
+def test_what_has_no_interval(first: Any, second: Any, spread: tuple[float | None, ...]) -> None:
+    found = paired_difference(first, second)
+    given = found.difference, found.low, found.high, found.p
+    assert given == pytest.approx(spread, nan_ok=False) if spread[0] else given == spread
+
+
+def rows(documents: int = 12, systems: int = 5) -> tuple[Any, ...]:
+    codes = np.indices((documents, systems)).reshape(2, -1)
+    human = STREAM.integers(1, 6, codes.shape[1]).astype(float)
+    noise = STREAM.normal(size=(2, human.size))
+    return *codes, human + 3 * noise[0], human + noise[1], human
+
+
+def test_agreement_is_compared_on_the_texts_that_have_all_four_numbers() -> None:
+    documents, systems, first, second, human = rows()
+    other_human = human.copy()
+    first[3], second[4], human[5], other_human[6] = NAN, NAN, NAN, NAN
+    second[documents == 2] = 1.0  # its correlation is undefined: for both it is left out
+    sample, system, summary = agreement_differences(
+        documents, systems, [(first, second, human, other_human)], resamples=100
+    )[0]
+    kept = np.isfinite(first + second + human + other_human)
+    by_document = np.array([
+        [spearmanr(side[of], human[of]).statistic for side in (first, second)]
+        for document in range(12) if document != 2
+        for of in [kept & (documents == document)]
+    ])  # fmt: skip
+    assert (sample.first, sample.second) == pytest.approx(by_document.mean(axis=0))
+    assert (sample.low, sample.n) == pytest.approx((
+        ttest_1samp(by_document[:, 1] - by_document[:, 0], 0).confidence_interval().low, 11
+    ))  # fmt: skip
+    pooled = [spearmanr(side[kept], human[kept]).statistic for side in (first, second)]
+    assert (summary.first, summary.second, summary.n) == pytest.approx((*pooled, 56))
+    means = [
+        [side[kept & (systems == s)].mean() for s in range(5)] for side in (first, second, human)
+    ]
+    by_system = [spearmanr(means[side], means[2]).statistic for side in (0, 1)]
+    assert (system.first, system.second, system.n) == pytest.approx((*by_system, 5))
+    for one in (sample, system, summary):
+        assert one.difference == pytest.approx((one.second or 0) - (one.first or 0))
+
+
+def test_the_interval_is_paired() -> None:
+    """Two scorers that differ by little have a narrow one, however wide each one's own is."""
+    documents, systems, first, _, human = rows(40)
+    close = first + STREAM.normal(size=first.size) / 100
+    far = human + 3 * STREAM.normal(size=first.size)
+    for near, apart in zip(
+        *agreement_differences(
+            documents, systems, [(first, close, human, human), (first, far, human, human)]
+        ),
+        strict=True,
+    ):
+        widths = [(one.high or 0) - (one.low or 0) for one in (near, apart)]
+        assert widths[0] < widths[1] / 4
+
+
+def test_scorers_do_not_change_each_other() -> None:
+    documents, systems, first, second, human = rows()
+    gaps = np.where(np.arange(human.size) % 7 == 0, NAN, human)
+    fours = [
+        (first, second, human, human),
+        (second, first, gaps, gaps),
+        (first, first, human, gaps),
+    ]
+    together = agreement_differences(documents, systems, fours, resamples=50)
+    alone = [agreement_differences(documents, systems, [four], resamples=50)[0] for four in fours]
+    assert together == alone
+
+
+def test_without_resamples_or_ratings() -> None:
+    documents, systems, first, second, human = rows()
+    found = agreement_differences(documents, systems, [(first, second, human, human)], resamples=0)
+    assert [one.low is None for one in found[0]] == [False, True, True]
+    nobody = np.full(human.size, NAN)
+    (unrated,) = agreement_differences(documents, systems, [(first, second, nobody, nobody)])
+    assert [one.difference for one in unrated] == [None] * len(unrated)
+    assert agreement_differences(documents, systems, []) == []
+
+
+def test_intervals_hold_the_truth_as_often_as_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A normal interval would hold it in 92% of the worlds of ten documents; the bounds are five
+    standard errors of 2,000 worlds from 95%."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benches"))
+    promises = importlib.import_module("promises_diff")
+    found = next(promises.rows(2000))
+    assert found["world"].startswith("10 documents")
+    assert 0.926 < found["kept"] / found["worlds"] < 0.974
