@@ -24,7 +24,7 @@ from evaljudge.analysis.findings import Coverage
 from evaljudge.analysis.tables import Column
 from evaljudge.errors import UserError
 from evaljudge.records import Case
-from evaljudge.storage import RUN, Index, Output, Shard, holder, index_on_disk
+from evaljudge.storage import RUN, SHARDS, Index, Output, Shard, holder, index_on_disk
 
 FEW_NAMED = 5
 SIDES = ("first", "second")
@@ -65,6 +65,8 @@ def scored_run(out: str) -> ScoredRun:
         raise UserError(f"{out}: no run lies here")
     shards, warnings = output.shards(), list[str]()
     there = set(output.place.names("scores"))
+    if there and not has_listing:
+        raise output.damaged(SHARDS, "is gone")
     is_done = about.get("state") == "done"  # then a file that is gone is damage, which reading says
     scored = [shard for shard in shards if is_done or shard.file in there]
     if not scored:

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from evaljudge.agreement import holm
+from evaljudge.agreement import LEVELS
+from evaljudge.agreement.significance import holm
 from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
 from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
 from evaljudge.commands.conditions import Tried, read_condition, tried
+from evaljudge.decisions.agreement_differences import AgreementDifference
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.screen import on_screen
 from evaljudge.sections import Table
@@ -170,7 +172,8 @@ def _share(scored: int, expected: int) -> str:
 
 
 def _means(found: RunDifferences) -> Iterator[str]:
-    overall = [row for row in found.means if row.system is None and row.found.changed]
+    changed = [row for row in found.means if row.system is None and row.found.changed]
+    overall = sorted(changed, key=lambda row: 1.0 if row.found.p is None else row.found.p)
     heads = ["scorer", "axis", "A", "B", "B - A", "p", "documents"]
     rows = [[row.scorer, row.axis, *_mean_cells(row)] for row in overall]
     yield from _table("Mean scores of the texts that both runs scored", heads, rows, "llrrrrr")
@@ -204,16 +207,24 @@ def _told_apart(means: Sequence[MeanChange]) -> Iterator[MeanChange]:
 
 
 def _agreement(found: RunDifferences) -> Iterator[str]:
-    rows = []
+    """The differences alone, a column for each level."""
+    by_scale = dict[tuple[str, str], dict[str, AgreementDifference]]()
     for one in found.agreement:
-        if one.difference:
-            few = only(one.level, one.n)
-            change = bracketed(one.difference, one.low, one.high, one.sampled)
-            cells = f"{correlation(one.difference)} ({few})" if few else change
-            values = correlation(one.first), correlation(one.second)
-            rows.append([one.scorer, one.axis, one.level, *values, cells])
-    heads = ["scorer", "axis", "level", "A", "B", "B - A"]
-    yield from _table("Spearman's correlation with people", heads, rows, "lllrrr")
+        by_scale.setdefault((one.scorer, one.axis), {})[one.level] = one
+    rows = [
+        [*scale, *(_agreement_cell(of[level]) for level in LEVELS)]
+        for scale, of in by_scale.items()
+        if any(one.difference for one in of.values())
+    ]
+    heads = ["scorer", "axis", *LEVELS]
+    yield from _table("Spearman's correlation with people: B - A at each level",
+                      heads, rows, "llrrr")  # fmt: skip
+
+
+def _agreement_cell(one: AgreementDifference) -> str:
+    if one.difference is not None and (few := only(one.level, one.n)):
+        return f"{correlation(one.difference)} ({few})"
+    return bracketed(one.difference, one.low, one.high, one.sampled)
 
 
 def _selections(found: RunDifferences) -> Iterator[str]:
