@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Floats, Key
-from evaljudge.analysis.two_runs import SIDES, PairedRuns, ScoredRun
-from evaljudge.records import ANY_AXIS
+from evaljudge.analysis.two_runs import SIDES, PairedRuns, ScoredRun, scale_name
 from evaljudge.storage import DERIVED
 
 Row = Mapping[str, Any]
@@ -91,15 +90,11 @@ def _flips(
     for side, rows in zip(SIDES, only, strict=True):
         for row in map(int, rows):
             values = {
-                _named(*scale): [_value(scores, scale, row) for scores in paired.scores]
+                scale_name(*scale): [_value(scores, scale, row) for scores in paired.scores]
                 for scale in scales
             }
             doc_id, system = paired.name(row)
             yield {"doc_id": doc_id, "system": system, "selected": side, "values": values}
-
-
-def _named(scorer: str, axis: str) -> str:
-    return scorer if axis == ANY_AXIS else f"{scorer}.{axis}"
 
 
 def _value(scores: Mapping[Key, Floats], scale: Key, row: int) -> float | None:

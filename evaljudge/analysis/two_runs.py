@@ -23,7 +23,7 @@ from evaljudge.agreement.rated import Floats, Key, is_repetition
 from evaljudge.analysis.findings import Coverage
 from evaljudge.analysis.tables import Column
 from evaljudge.errors import UserError
-from evaljudge.records import Case
+from evaljudge.records import ANY_AXIS, Case
 from evaljudge.storage import RUN, SHARDS, Index, Output, Shard, holder, index_on_disk
 
 FEW_NAMED = 5
@@ -41,6 +41,11 @@ INSERT INTO paired SELECT doc_id, system, row_number() OVER (ORDER BY doc_id, sy
     FROM texts WHERE first IS NOT NULL AND second IS NOT NULL;
 CREATE UNIQUE INDEX by_row ON paired (row);
 """
+
+
+def scale_name(scorer: str, axis: str) -> str:
+    """A scorer and an axis as one name: `synthetic.fluency`, and `words` where it has none."""
+    return scorer if axis == ANY_AXIS else f"{scorer}.{axis}"
 
 
 @dataclass(frozen=True)

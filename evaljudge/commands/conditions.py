@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from evaljudge.analysis.run_differences import RunDifferences
+from evaljudge.analysis.two_runs import scale_name
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import short
@@ -103,7 +104,7 @@ def _why_undefined(quantity: str) -> str:
     if quantity.startswith("spearman"):
         return "too few texts that both runs scored are rated, or their scores do not vary"
     if quantity.startswith("mean"):
-        return "too few documents have scores in both runs"
+        return "too few documents have scores in both runs, or all changed by the same"
     return "a run does not say it"
 
 
@@ -120,17 +121,20 @@ def _values(condition: FailIf, found: RunDifferences) -> Values:
     own = {(one.scorer, one.axis) for one in found.coverage if one.axis != ANY_AXIS}
     subjects = dict[str, dict[str, float | None]]()
     for scorer, axis, value in _of_scorers(quantity, found):
-        name = scorer if axis == ANY_AXIS else f"{scorer}.{axis}"
         of = scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
-        subjects.setdefault(name, {})[of] = value
+        subjects.setdefault(scale_name(scorer, axis), {})[of] = value
         if (scorer, axis) in own:
             subjects.setdefault(axis, {})[of] = value
+    for run, keys in zip("AB", found.scorers, strict=True):
+        if subject in {scale_name(*key) for key in keys}:
+            raise UserError(f"{mistake}: only {run} has scores of {subject}")
     if subject not in subjects:
         raise UserError(f"{mistake}: {unknown('scorer or axis', subject, subjects)}")
     return subjects[subject]
 
 
 def _of_scorers(quantity: str, found: RunDifferences) -> Iterator[tuple[str, str, float | None]]:
+    """Of each scorer and axis that both runs have."""
     kind, _, end = quantity.partition(".")
     field = end or "difference"
     shared = [row for row in found.means if row.system is None]
@@ -139,12 +143,14 @@ def _of_scorers(quantity: str, found: RunDifferences) -> Iterator[tuple[str, str
     elif kind == "spearman":
         # of an axis that nobody rated it is not defined
         yield from ((row.scorer, row.axis, None) for row in shared if row.axis != ANY_AXIS)
-        for one in found.agreement:
-            if one.level == "sample":
-                yield one.scorer, one.axis, getattr(one, field)
+        for agreed in found.agreement:
+            if agreed.level == "sample":
+                yield agreed.scorer, agreed.axis, getattr(agreed, field)
     else:
-        for coverage in found.coverage:
-            yield coverage.scorer, coverage.axis, _difference(*coverage.shares)
+        alone = {*found.scorers[0], *found.scorers[1]}
+        for one in found.coverage:
+            if (one.scorer, one.axis) not in alone:
+                yield one.scorer, one.axis, _difference(*one.shares)
 
 
 def _of_run(quantity: str, found: RunDifferences) -> float | None:

@@ -32,7 +32,7 @@ from evaljudge.sections.figures import (
     probability,
     short,
 )
-from evaljudge.text import one_line
+from evaljudge.text import LONG, one_line
 
 CONDITION_HOLDS = 4
 """The exit code where a condition of `--fail-if` holds."""
@@ -48,7 +48,11 @@ class Diffed:
     @property
     def held(self) -> list[str]:
         """Which conditions hold, each with the values for which it does."""
-        return [f"{one.condition}: {'; '.join(one.holds)}" for one in self.conditions if one.holds]
+        return [
+            one_line(f"{one.condition}: {'; '.join(one.holds)}", LONG)
+            for one in self.conditions
+            if one.holds
+        ]
 
     @property
     def exit_code(self) -> int:
@@ -86,7 +90,7 @@ def _lines(found: RunDifferences) -> Iterator[str]:
     yield f"A          {one_line(found.first)}"
     yield f"B          {one_line(found.second)}"
     for warning in found.warnings:
-        yield f"warning    {one_line(warning)}"
+        yield f"warning    {one_line(warning, LONG)}"
     parts = {
         "settings": list(_settings(found.settings)),
         "corpus": list(_corpus(found.corpus)),

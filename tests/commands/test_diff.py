@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -256,6 +257,18 @@ def test_a_rule_that_changed_is_said(bench: Bench) -> None:
     assert found.exit_code == 4
 
 
+def test_systems_are_told_apart_by_adjusted_p(bench: Bench) -> None:
+    found = bench.diff("a", "b")
+    (model,) = [one for one in found.differences.means if one.scorer == "geval" and not one.system]
+
+    def shown(*ps: float) -> int:
+        means = [replace(model, system=f"system-{p}", found=replace(model.found, p=p)) for p in ps]
+        text = Diffed(replace(found.differences, means=means), ()).text
+        return len(re.findall("^system-", text, re.MULTILINE))
+
+    assert (shown(0.03, 0.04, 0.5), shown(0.01, 0.03), shown(0.001, 0.03, 0.5)) == (0, 2, 1)
+
+
 # conditions
 
 
@@ -333,6 +346,9 @@ def test_an_undefined_quantity_is_a_mistake_unless_the_condition_holds_elsewhere
     with pytest.raises(UserError, match="mean is not defined for direct on fluency"):
         bench.diff("half", "half", "fluency.mean < -0.1")
     assert bench.diff("half", "half", "fluency.mean > -0.1").exit_code == 4
+    assert bench.diff("a", "half", "fluency.coverage < 0").exit_code == 0  # of geval alone
+    with pytest.raises(UserError, match=r"only B has scores of direct\.fluency"):
+        bench.diff("a", "half", "direct.fluency.coverage < 0")
 
 
 def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
