@@ -246,6 +246,24 @@ def test_what_is_unscored_is_counted_with_its_reason(bench: Bench) -> None:
     assert found.held == ["fluency.coverage < -0.05: geval on fluency: -0.0625"]
 
 
+def test_no_score_is_expected_of_a_reference(bench: Bench) -> None:
+    corpus = [row | {"references": [row["candidates"][0]["text"]]} for row in rows()]
+    one = {"system": "A", "text": "A"}
+    lone = [row | {"candidates": [one, *row["candidates"][1:]], "references": ["A"]}
+            for row in rows()]  # fmt: skip
+    bench.run("references", corpus=corpus, metrics={"words": {}, "chars": {"metric": "chrf"}})
+    bench.run("lone", corpus=lone, metrics={"words": {}, "chars": {"metric": "chrf"}})
+    (chars,) = [one for one in bench.diff("references", "lone").differences.coverage
+                if one.scorer == "chars"]  # fmt: skip
+    is_reference = sum(
+        candidate["text"].split() == row["references"][0].split()
+        for row in corpus for candidate in row["candidates"]
+    )  # fmt: skip
+    assert is_reference >= DOCUMENTS
+    assert chars.expected == (32 - is_reference, 24)
+    assert chars.shares == (1.0, 1.0)
+
+
 def test_a_rule_that_changed_is_said(bench: Bench) -> None:
     bad = {"scorer": "geval", "axis": "fluency", "at_most": 2.0}
     strict = [GOOD | {"at_least": 4.9}]

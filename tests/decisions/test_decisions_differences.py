@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr, ttest_1samp
+from scipy.stats import spearmanr, t, ttest_1samp
 
+from evaljudge.agreement.bootstrap import multiplicities
 from evaljudge.decisions.agreement_differences import agreement_differences
 from evaljudge.decisions.differences import paired_difference
 
@@ -101,6 +102,23 @@ def test_the_interval_is_paired() -> None:
     ):
         widths = [(one.high or 0) - (one.low or 0) for one in (near, apart)]
         assert widths[0] < widths[1] / 4
+
+
+def test_the_error_is_that_of_resampled_documents() -> None:
+    """By lists with repetitions, from the same draws; scaled for few documents, as a mean's is."""
+    documents, systems, first, second, human = rows(10)
+    four = first, second, human, human
+    *_, summary = agreement_differences(documents, systems, [four], resamples=60)[0]
+    (draws,) = multiplicities(10, 60, 0, 60)
+    differences = [
+        spearmanr(second[often], human[often]).statistic
+        - spearmanr(first[often], human[often]).statistic
+        for draw in draws
+        for often in [np.repeat(np.arange(human.size), draw[documents].astype(int))]
+    ]
+    margin = t.ppf(0.975, 9) * np.std(differences, ddof=1) * np.sqrt(10 / 9)
+    ends = np.array([-margin, margin]) + (summary.difference or 0)
+    assert (summary.low, summary.high) == pytest.approx(ends)
 
 
 def test_scorers_do_not_change_each_other() -> None:
