@@ -112,7 +112,9 @@ def run_differences(
         return RunDifferences(
             first=first.out,
             second=second.out,
-            warnings=[*first.warnings, *second.warnings, *_warnings(paired.corpus)],
+            warnings=list(
+                dict.fromkeys([*first.warnings, *second.warnings, *_warnings(paired.corpus)])
+            ),
             settings=settings_differences(first, second, paired.signatures),
             corpus=paired.corpus,
             scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
@@ -129,7 +131,7 @@ def run_differences(
 
 
 def _warnings(corpus: CorpusChange) -> Iterator[str]:
-    counts = {"documents with another source": corpus.sources_changed,
+    counts = {"documents with another source, context or reference": corpus.sources_changed,
               "candidates with another text": corpus.texts_changed}  # fmt: skip
     if any(counts.values()):
         said = ", ".join(f"{what}: {count(times)}" for what, times in counts.items() if times)

@@ -213,7 +213,7 @@ def test_another_corpus(bench: Bench) -> None:
     assert corpus.changed == [{"doc_id": "d1"}, {"doc_id": "d2", "system": "A"}]
     warnings = found.differences.warnings
     assert warnings[0].startswith(
-        "documents with another source: 1, candidates with another text: 1; so the differences"
+        "documents with another source, context or reference: 1, candidates with another text: 1; "
     )
     assert warnings[1].startswith("texts with other ratings: 1;")
     # of the other documents, the scripted model says the same
@@ -436,7 +436,7 @@ def test_what_is_no_run_is_refused_and_a_job_at_work_is_named(bench: Bench, tmp_
     with pytest.raises(UserError, match="no run lies here"):
         compare_runs(str(tmp_path), str(bench.folder / "a"))
     with claimed(str(bench.folder / "a")):
-        assert "at work is" in compare_runs(*[str(bench.folder / "a")] * 2).text
+        assert compare_runs(*[str(bench.folder / "a")] * 2).text.count("at work is") == 1
 
 
 @pytest.mark.service
