@@ -7,7 +7,8 @@
 Levels: `sample` is the mean over documents of the statistic across a document's candidates;
 `system` that of the systems' means; `summary` that of all candidates pooled. Coefficients:
 Spearman (tied values share their mean rank), Kendall (tau-b, and Stuart's tau-c as `kendall_c`),
-Pearson, and pairwise accuracy with tie calibration (see accuracy.py for it).
+Pearson, and pairwise accuracy with tie calibration (see accuracy.py for it). At system level there
+is also soft pairwise accuracy (soft.py).
 
 Policy:
 - A pair is a candidate whose score and rating are both finite; only pairs count, anywhere.
@@ -56,10 +57,12 @@ from .calibration import (
 )
 from .coefficients import COEFFICIENTS, CORRELATIONS, Coefficient, Correlation
 from .compare import Comparison, compare
+from .held import LengthHeld, held_fixed
 from .labels import LabelAgreement, cohen_kappa, krippendorff_alpha
 from .precision import Precise, precise
 from .preference import Preference, Vote, preferences
 from .significance import Challenger, Rival, Standing, against_best, holm
+from .soft import soft_accuracies
 from .summary import MAX_POOLED
 from .voters import Voters, dawid_skene
 
@@ -67,8 +70,9 @@ __all__ = [
     "COEFFICIENTS", "CORRELATIONS", "LEVELS", "MAX_COMPARED", "MAX_POOLED", "Agreement",
     "Averaged", "AveragedColumn", "AveragedMethod", "AveragedValue", "AxisPair", "Calibration",
     "Ceiling", "Challenger", "Coefficient", "Comparison", "Correlation", "CrossFitted",
-    "Isotonic", "LabelAgreement", "Level", "Measured", "Precise", "Preference", "Resampled",
-    "Rival", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
+    "Isotonic", "LabelAgreement", "LengthHeld", "Level", "Measured", "Precise", "Preference",
+    "Resampled", "Rival", "Standing", "Vote", "Voters", "against_best", "agreements", "among",
     "averaged", "calibration", "ceiling", "cohen_kappa", "compare", "comparisons", "cross_fitted",
-    "dawid_skene", "fit_isotonic", "holm", "krippendorff_alpha", "precise", "preferences",
+    "dawid_skene", "fit_isotonic", "held_fixed", "holm", "krippendorff_alpha", "precise",
+    "preferences", "soft_accuracies",
 ]  # fmt: skip

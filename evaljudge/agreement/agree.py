@@ -27,7 +27,15 @@ from .bootstrap import (
     on_one_thread,
     replicated,
 )  # fmt: skip
-from .coefficients import BUDGET, COEFFICIENTS, CORRELATIONS, Coefficient, Correlation, quotient
+from .coefficients import (
+    BUDGET,
+    COEFFICIENTS,
+    CORRELATIONS,
+    Coefficient,
+    Correlation,
+    SystemCoefficient,
+    quotient,
+)  # fmt: skip
 from .pairs import Codes, Floats, PairTable, Two, table_of, tables
 from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
@@ -41,13 +49,13 @@ class Agreement:
     scorer: str = field(default="", kw_only=True)  # empty until the caller names it
     axis: str = field(default="", kw_only=True)
     level: Level
-    coefficient: Coefficient
+    coefficient: Coefficient | SystemCoefficient
     value: float | None  # None where undefined
-    low: float | None  # 95% bootstrap interval
+    low: float | None  # 95% bootstrap interval; `soft_accuracy` has none
     high: float | None
     n: int  # documents (sample), systems (system) or candidates (summary) behind the value
     skipped: int  # units left out, as the package's policy says
-    sampled: bool = False  # the interval, and all of accuracy, come from a sample of documents
+    sampled: bool = False  # the interval, and all of accuracies, come from a sample of documents
     epsilon: float | None = None  # accuracy: scores no further apart are tied
 
 
@@ -57,7 +65,7 @@ class AxisPair:
     axis: str
     other: str
     level: Level
-    coefficient: Coefficient
+    coefficient: Coefficient | SystemCoefficient
     value: float | None  # None where undefined
     low: float | None  # 95% bootstrap interval over documents
     high: float | None

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from .pairs import Floats, Two
 
 Coefficient = Literal["spearman", "kendall", "pearson", "kendall_c", "accuracy"]
+SystemCoefficient = Literal["soft_accuracy"]
+"""At system level only: see soft.py."""
 Correlation = Literal["spearman", "kendall", "pearson"]
 """The coefficients of two lists that are the same whichever list comes first."""
 COEFFICIENTS: tuple[Coefficient, ...] = get_args(Coefficient)

@@ -9,7 +9,7 @@ A scorer's axis meets the human axis of the same name; a scorer without axes mee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict
 
@@ -28,6 +28,7 @@ from evaljudge.agreement import (
     cohen_kappa,
     comparisons,
     krippendorff_alpha,
+    soft_accuracies,
 )
 from evaljudge.agreement.rated import Floats, Rated
 from evaljudge.config import AgreementConfig
@@ -91,9 +92,29 @@ def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[Agr
     found = comparisons(
         rated.documents, rated.systems, columns, meeting, resample=how.resample, **drawn
     )
-    for (place, number), agreed in zip(meeting, found, strict=True):
-        for one in agreed:
+    soft = _soft(rated, how, seed=drawn["seed"], meeting=meeting)
+    for (place, number), agreed, more in zip(meeting, found, soft, strict=True):
+        for one in [*agreed, *more]:
             yield replace(one, scorer=keys[place][0], axis=axes[number - len(keys)])
+
+
+def _soft(
+    rated: Rated, how: AgreementConfig, seed: int, meeting: Sequence[tuple[int, int]]
+) -> Sequence[list[Agreement]]:
+    """The soft accuracy of each two columns, if permutations are wanted."""
+    if not how.permutations:
+        return [[] for _ in meeting]
+    tested, is_sample = rated.sampled(MOST_TESTED, seed)
+    columns = [*tested.scores.values(), *(tested.human[axis] for axis in sorted(tested.human))]
+    found = soft_accuracies(
+        tested.documents,
+        tested.systems,
+        columns,
+        meeting,
+        permutations=how.permutations,
+        seed=seed,
+    )
+    return [[replace(one, sampled=is_sample)] for one in found]
 
 
 def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[Standing]:

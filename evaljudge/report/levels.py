@@ -29,6 +29,7 @@ COEFFICIENTS = {
     "pearson": "Pearson",
     "kendall_c": "Kendall (tau-c)",
     "accuracy": "Pairwise accuracy",
+    "soft_accuracy": "Soft accuracy",
 }
 LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
@@ -40,6 +41,11 @@ ACCURACY = (
     "close scores must be to tie is calibrated (epsilon, in agreement.json). "
     "Without ties, 0.5 is chance."
 )
+SOFT = (
+    "Soft accuracy: one less the mean distance of people's p-values from the scorer's, that one of "
+    "two systems is better than the other (Thompson et al. 2024). It has no interval."
+)
+SAMPLED_SOFT = " It is that of a seeded sample of documents."
 SAMPLED_ACCURACY = " Pairwise accuracy is altogether that sample's."
 
 _TIED = "a system drawn twice is tied with itself, which raises the intervals of pairwise accuracy"
@@ -90,6 +96,7 @@ class LevelRow:
     def _counted(self, number: Callable[[Agreement], int]) -> str:
         """Accuracy is apart: it needs no variation, so that it rests on more than the others."""
         numbers = {name: number(row) for name, row in self.estimates.items()}
+        numbers.pop("soft_accuracy", None)
         accuracy = numbers.pop("accuracy", None)
         if not numbers or accuracy is None or {*numbers.values()} == {accuracy}:
             return together(numbers.values() or [accuracy or 0])
@@ -106,7 +113,14 @@ class Level:
     @property
     def sampled(self) -> set[str]:
         """Coefficients whose intervals come from a sample."""
-        return {name for row in self.rows for name, e in row.estimates.items() if e.sampled}
+        found = {name for row in self.rows for name, e in row.estimates.items() if e.sampled}
+        return found - {"soft_accuracy"}
+
+    @property
+    def coefficients(self) -> Mapping[str, str]:
+        """Their names; soft accuracy only where it is."""
+        is_soft = any("soft_accuracy" in row.estimates for row in self.rows)
+        return {key: of for key, of in COEFFICIENTS.items() if is_soft or key != "soft_accuracy"}
 
     @property
     def is_few(self) -> bool:
@@ -122,6 +136,8 @@ class Level:
             yield f"{SAMPLED} {SAMPLED_NOTE}{accuracy}"
         if any("accuracy" in row.estimates for row in self.rows):
             yield ACCURACY
+        if soft := [e for row in self.rows if (e := row.estimates.get("soft_accuracy"))]:
+            yield SOFT + (SAMPLED_SOFT if any(e.sampled for e in soft) else "")
         if self.is_few:
             yield FEW
 
@@ -141,12 +157,12 @@ def level_table(title: str, level: Level) -> Table:
     rows = [
         [
             *(row.scorer, row.axis),
-            *(estimate(row.estimates.get(name)) for name in COEFFICIENTS),
+            *(estimate(row.estimates.get(name)) for name in level.coefficients),
             *(row.n, row.skipped),
         ]
         for row in level.rows
     ]
-    heads = ["scorer", "axis", *COEFFICIENTS.values(), "n", "skipped"]
+    heads = ["scorer", "axis", *level.coefficients.values(), "n", "skipped"]
     return Table(title, heads, rows, "ll" + "r" * (len(heads) - 2), lead=2)
 
 

@@ -84,6 +84,22 @@ def test_accuracy_counts_apart_where_it_rests_on_more(findings: Findings) -> Non
     assert "| 54; accuracy 60 | 6; accuracy 0 |" in said
 
 
+def test_soft_accuracy_stands_at_system_level_alone(findings: Findings) -> None:
+    (first, *_) = (row for row in findings.agreement if row.level == "system")
+    soft = replace(first, coefficient="soft_accuracy", value=0.897, low=None, high=None)
+    rows = [*findings.agreement, soft]
+    said = agreement_markdown(replace(findings, agreement=rows))
+    sample, system, summary = said.split("\n## ")[3:6]
+    assert "Soft accuracy" not in sample + summary
+    heads, row = (line for line in system.splitlines() if line.startswith(("| scorer", "| synth")))
+    cells = dict(zip(heads.split("|"), row.split("|"), strict=True))
+    assert cells[" Soft accuracy "].strip() == "0.897"
+    assert "It has no interval." in system and "seeded sample" not in system
+    sampled = [*findings.agreement, replace(soft, sampled=True)]
+    said = agreement_markdown(replace(findings, agreement=sampled))
+    assert said.count("It has no interval. It is that of a seeded sample of documents.") == 1
+
+
 @pytest.mark.parametrize(
     ("resampled", "told"),
     [
