@@ -1,0 +1,105 @@
+"""Does the test of whether a judge may replace a rater keep its promises?
+
+    python benches/promises_replacing.py --worlds 1000
+
+In every world documents differ in quality, and judge and raters misjudge whole documents, too, so
+that the candidates of one document depend on each other. The truth is that of very many documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.decisions.replacing import Replacing, replacing
+
+Floats = NDArray[np.float64]
+RATERS = 3
+MANY = 20_000
+
+
+@dataclass(frozen=True)
+class World:
+    name: str
+    documents: int
+    systems: int = 8
+    common: float = 0.7  # of the judge's error: the deviation that a document's texts share
+    own: float = 0.5
+    missing: float = 0.0  # share of the texts
+    step: float = 1.0  # of the raters' scale; the judge's numbers are not rounded
+
+    def drawn(self, documents: int, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+        """The judge's scores, the ratings and the documents."""
+        shape = documents, self.systems
+        quality = 3 + rng.normal(0, 0.6, (documents, 1)) + rng.normal(0, 0.7, shape)
+        shared = rng.normal(0, 0.5, (documents, 1, RATERS))
+        ratings = quality[..., None] + shared + rng.normal(0, 0.6, (*shape, RATERS))
+        ratings = np.clip(np.rint(ratings / self.step) * self.step, 1, 5)
+        judge = quality + self.common * rng.normal(size=(documents, 1))
+        judge = np.clip(judge + rng.normal(0, self.own, shape), 1, 5)
+        which = np.repeat(np.arange(documents), self.systems)
+        # Documents lose texts unevenly.
+        kept = rng.random(shape) >= self.missing * 2 * rng.random((documents, 1))
+        return judge[kept], ratings[kept], which[kept.ravel()]
+
+
+WORLDS = (
+    World("10 documents", 10),
+    World("20 documents", 20),
+    World("100 documents", 100),
+    World("20 documents, a third of the texts missing", 20, missing=1 / 3),
+    World("20 documents, the judge misjudges whole documents", 20, common=1.2, own=0.2),
+    World("20 documents, fine scale", 20, step=0.01),
+)
+
+
+def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    for place, world in enumerate(WORLDS):
+        advantage, lead = _truth(world, np.random.default_rng((seed, place, 0)))
+        rng = np.random.default_rng((seed, place, 1))
+        # With the true lead as epsilon, the null hypothesis holds, but only just.
+        found = [_found(world, lead, rng) for _ in range(worlds)]
+        common = {"world": world.name, "worlds": worlds}
+        kept = sum(one.low <= advantage <= one.high for one in found)  # type: ignore[operator]
+        yield {
+            "promise": "advantage of a judge beside raters",
+            **common,
+            "nominal": 0.95,
+            "kept": kept,
+            "truth": advantage,
+        }
+        for promise, p in (("p_clustered", "documents"), ("p", "texts")):
+            spared = sum(getattr(one.raters[0], promise) > 0.05 for one in found)
+            yield {
+                "promise": f"no false rejection beside a rater, by {p}",
+                **common,
+                "nominal": 0.95,
+                "kept": spared,
+                "epsilon": lead,
+            }
+
+
+def _found(world: World, epsilon: float, rng: np.random.Generator) -> Replacing:
+    found = replacing(*world.drawn(world.documents, rng), epsilon=epsilon, fewest=2)
+    assert found is not None
+    return found
+
+
+def _truth(world: World, rng: np.random.Generator) -> tuple[float, float]:
+    """The judge's advantage, and the rater's lead over it."""
+    found = replacing(*world.drawn(MANY, rng))
+    assert found is not None
+    return found.advantage, float(np.mean([one.itself - one.judge for one in found.raters]))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=1000)
+    for row in rows(parser.parse_args().worlds):
+        print(json.dumps(row))
