@@ -145,6 +145,9 @@ def agree(
         help="What scorers are compared by: spearman, kendall or pearson.")] = "spearman",
     resamples: Annotated[int, typer.Option(help="Behind each interval.")] = 1000,
     permutations: Annotated[int, typer.Option(help="Behind each p.")] = 1000,
+    alt_test_epsilon: Annotated[float, typer.Option(
+        help="How much more often than a judge that replaces a rater the rater may be closer.",
+    )] = 0.1,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option(
         help="Also write the tables here (a path or URI).")] = None,
@@ -159,7 +162,11 @@ def agree(
     from evaljudge.settings import read_settings
 
     how = {"resample": resample, "coefficient": coefficient}
-    numbers = {"resamples": resamples, "permutations": permutations}
+    numbers = {
+        "resamples": resamples,
+        "permutations": permutations,
+        "alt_test_epsilon": alt_test_epsilon,
+    }
     wanted = AgreeOptions(
         source_by_options(cases, form, sources, column),
         scores or (),

@@ -142,6 +142,8 @@ class AgreementConfig(Settings):
     coefficient: Literal["spearman", "kendall", "pearson"] = "spearman"
     resamples: Annotated[int, Field(ge=0)] = 1000
     permutations: Annotated[int, Field(ge=0)] = 1000
+    alt_test_epsilon: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """How much more often than the judge a rater may be the closer one, and still be replaced."""
 
 
 class Condition(Settings):

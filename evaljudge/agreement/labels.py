@@ -1,7 +1,7 @@
 """Do raters give the same labels, beyond chance? Cohen's kappa of two, Krippendorff's alpha of any.
 
     >>> cohen_kappa([1, 2, 2, 1], [1, 2, 1, 1], documents=[0, 0, 1, 1])
-    LabelAgreement(value=0.5, low=0.5, high=1.0, n=4, skipped=0)
+    LabelAgreement(value=0.5, low=0.5, high=1.0, n=4, skipped=0, agreed=0.75, base_rate=0.75)
 
 kappa = 1 - D_o / D_e: the mean distance between the two labels of a unit, over the mean distance
 if each rater gave the same labels at random. The distance is 1 (plain), the labels' difference
@@ -10,7 +10,7 @@ be told from chance: kappa is None, and so it is where more than MOST_LABELS lab
 measurements.
 
     >>> krippendorff_alpha([[1, 1], [1, 2], [2, 2], [3, nan]], [0, 0, 1, 1], metric="nominal")
-    LabelAgreement(value=0.4444444444444444, low=..., high=..., n=3, skipped=1)
+    LabelAgreement(value=0.4444444444444444, ..., n=3, skipped=1, agreed=0.67, base_rate=0.5)
 
 alpha = 1 - D_o / D_e: the mean squared distance between two values of one unit, over that between
 any two values. A unit with m values counts m times, each of its m (m - 1) ordered pairs by
@@ -47,13 +47,16 @@ class LabelAgreement:
     high: float | None
     n: int  # units behind the value
     skipped: int  # units left out
+    agreed: float | None = None  # share of pairs of labels of one unit that are the same
+    base_rate: float | None = None  # share of people's commonest label: it alone makes many agree
 
 
 def cohen_kappa(
     a: ArrayLike, b: ArrayLike, documents: ArrayLike, *,
     weights: Weights | None = None, resamples: int = 1000, seed: int = 0,
 ) -> LabelAgreement:  # fmt: skip
-    """From one row per unit: two labels (numbers; NaN where missing) and the document's code.
+    """From one row per unit: two labels (numbers; NaN where missing; people's second) and the
+    document's code.
 
     A unit without two is skipped.
     """
@@ -63,15 +66,16 @@ def cohen_kappa(
     n = int(np.count_nonzero(kept))
     skipped = kept.size - n
     labels, codes = np.unique(np.stack([ones[kept], others[kept]]), return_inverse=True)
-    if not 1 < labels.size <= MOST_LABELS:
+    if not 0 < labels.size <= MOST_LABELS:
         return LabelAgreement(None, None, None, n=n, skipped=skipped)
     distances = _distances(labels, weights)
     first, second = codes.reshape(2, n)
+    agreed, base_rate = float(np.mean(first == second)), float(np.bincount(second).max() / n)
     counts = (_counted(document, first, labels.size), _counted(document, second, labels.size))
     observed = np.bincount(document, distances[first, second]).astype(np.float64)
     statistic = partial(_kappas, counts, observed, distances)
     found = spread(statistic, units.size, resamples, seed, width=labels.size)
-    return LabelAgreement(*found, n=n, skipped=skipped)
+    return LabelAgreement(*found, n=n, skipped=skipped, agreed=agreed, base_rate=base_rate)
 
 
 def _kappas(
@@ -124,8 +128,14 @@ def krippendorff_alpha(
     met = _coincidences(table[kept], document, units.size)
     width = max(met.values.size, met.one.size)
     found = spread(partial(_alphas, met, metric), units.size, resamples, seed, width)
-    n = int(np.count_nonzero(kept))
-    return LabelAgreement(*found, n=n, skipped=kept.size - n)
+    n, counts = int(np.count_nonzero(kept)), met.counts.sum(axis=0)
+    return LabelAgreement(
+        *found,
+        n=n,
+        skipped=kept.size - n,
+        agreed=float(1 - met.meetings.sum() / counts.sum()),
+        base_rate=float(counts.max() / counts.sum()),
+    )
 
 
 def _alphas(met: Coincidences, metric: Metric, drawn: Floats) -> Floats:

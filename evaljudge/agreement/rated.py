@@ -25,6 +25,8 @@ Key = tuple[str, str]
 Floats = NDArray[np.float64]
 Ids = NDArray[np.object_]
 """A doc_id for each row."""
+MOST_TESTED = 20_000
+"""Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 
 
 def is_repetition(scorer: str) -> bool:
@@ -42,6 +44,8 @@ class Rated:
     human: Mapping[str, Floats]
     raters: Mapping[str, Sequence[tuple[float, ...]]]
     """Of axes rated by several: each rating of each candidate."""
+    lengths: Floats | None = None
+    """The words of each text, where they are known."""
 
     def on(self, axes: Sequence[str]) -> Rated:
         """Of these human axes alone."""
@@ -80,7 +84,8 @@ class Rated:
         kept = np.isin(self.documents, order[:fitting])
         scores = {key: column[kept] for key, column in self.scores.items()}
         human = {axis: column[kept] for axis, column in self.human.items()}
-        return Rated(self.documents[kept], self.systems[kept], scores, human, {}), True
+        lengths = None if self.lengths is None else self.lengths[kept]
+        return Rated(self.documents[kept], self.systems[kept], scores, human, {}, lengths), True
 
 
 def nearly_met(axes: Iterable[str], rated: Iterable[str]) -> Iterator[str]:

@@ -12,7 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaljudge.agreement import Agreement, AxisPair, Ceiling, LabelAgreement, Standing
+from evaljudge.agreement import (
+    Agreement,
+    AxisPair,
+    Ceiling,
+    LabelAgreement,
+    LengthHeld,
+    Standing,
+)
+from evaljudge.analysis.replacing import ReplacingRow
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.text import means_selfsame
@@ -140,6 +148,8 @@ class Findings:
     ceilings: Sequence[Ceiling] = ()
     labels: Sequence[LabelAgreement] = ()
     rankings: Sequence[SystemRanking] = ()
+    lengths: Sequence[LengthHeld] = ()
+    replacing: Sequence[ReplacingRow] = ()
     costs: Sequence[CostRow] = ()
     judged: JudgeFindings = JudgeFindings()
     """What the judges say of the run, each of its own."""

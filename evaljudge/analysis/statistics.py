@@ -30,13 +30,13 @@ from evaljudge.agreement import (
     krippendorff_alpha,
     soft_accuracies,
 )
-from evaljudge.agreement.rated import Floats, Rated
+from evaljudge.agreement.rated import MOST_TESTED, Floats, Rated
+from evaljudge.analysis.length import lengths_held_fixed
+from evaljudge.analysis.replacing import replacing_raters
 from evaljudge.config import AgreementConfig
 from evaljudge.records import ANY_AXIS, HUMAN
 
 ALPHA = 0.05
-MOST_TESTED = 20_000
-"""Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {
     "kappa": None,
     "kappa_linear": "linear",
@@ -65,6 +65,8 @@ def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, 
         "axes": list(_axes(rated, drawn)),
         "ceilings": list(_ceilings(rated, drawn)),
         "labels": [*_alphas(rated, drawn), *_kappas(rated, drawn)],
+        "lengths": list(lengths_held_fixed(rated, seed)),
+        "replacing": list(replacing_raters(rated, how.alt_test_epsilon)),
         "resampled": how.resample,
     }
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from evaljudge.agreement.rated import Ids, Key, Rated
 from evaljudge.analysis.findings import Coverage, SystemMean
 from evaljudge.decisions.grid import Grid
-from evaljudge.records import Case, Score
+from evaljudge.records import Candidate, Case, Score
 
 MOST_KEPT = 100_000
 ByScale = Mapping[tuple[str, str, str], Score]
@@ -74,6 +74,8 @@ class Kept(NamedTuple):
     system: str
     ratings: Mapping[str, float]
     raters: Mapping[str, tuple[float, ...]]
+    words: int
+    """Of its text, as the metric `words` counts them; 0 where nobody rated it."""
 
 
 class Tables:
@@ -117,7 +119,7 @@ class Tables:
         self.rated += rated
         self._unrated += 0 if rated else len(case.candidates)
         self._kept += [
-            Kept(case.document.doc_id, one.system, one.ratings, one.raters)
+            Kept(case.document.doc_id, one.system, one.ratings, one.raters, _words(one))
             for one in case.candidates
         ]
         for key in self.columns:
@@ -205,6 +207,7 @@ class Tables:
             scores={key: np.array(column.kept)[is_rated] for key, column in self.columns.items()},
             human=_ratings(rows),
             raters={axis: [r.raters.get(axis, ()) for r in rows] for axis in by_raters},
+            lengths=np.array([row.words for row in rows], np.float64),
         )
 
     def as_grid(self) -> Grid:
@@ -240,6 +243,10 @@ class Tables:
 def _ratings(rows: Sequence[Kept]) -> dict[str, NDArray[np.float64]]:
     axes = dict.fromkeys(axis for row in rows for axis in row.ratings)
     return {axis: np.array([row.ratings.get(axis, nan) for row in rows]) for axis in axes}
+
+
+def _words(candidate: Candidate) -> int:
+    return len(candidate.text.split()) if candidate.ratings else 0
 
 
 def _hash(doc_id: str) -> bytes:

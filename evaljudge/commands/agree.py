@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
@@ -83,14 +84,16 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     warnings += [*too_few_permutations(rated, wanted.how), *read.notes]
     if absent := read.corpus.absent_ratings:
         warnings.append(f"{absent} ratings were no numbers: taken as absent")
+    looked_at, grid = rated, tables.as_grid()
+    if wanted.axes:
+        looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)
+    statistics = with_statistics(looked_at, wanted.how, wanted.seed)
+    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     signatures = {
         metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)
         for metric in metrics
         for kind in [wanted.metrics[metric.name].get("metric", metric.name)]
     }
-    looked_at, grid = rated, tables.as_grid()
-    if wanted.axes:
-        looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)
     return Findings(
         run="given scores",
         task="",
@@ -107,7 +110,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),
         warnings=warnings,
-        **with_statistics(looked_at, wanted.how, wanted.seed),
+        **statistics,
     )
 
 

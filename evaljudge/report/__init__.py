@@ -36,6 +36,8 @@ def write_report(
         "axes": findings.axes,
         "ceiling": findings.ceilings,
         "labels": findings.labels,
+        "length": findings.lengths,
+        "replacing": findings.replacing,
         "costs": findings.costs,
         "without_outliers": findings.without_outliers,
         "labelled": findings.labelled,

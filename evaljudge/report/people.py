@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from evaljudge.agreement import AxisPair, Ceiling, LabelAgreement
@@ -28,16 +28,21 @@ CEILING = (
     "One rater against the mean of the others, averaged over the raters: "
     "no scorer can be expected far above it. Skipped: candidates with a single rating."
 )
+_BASE_RATE = (
+    "Same: how often two labels of a candidate are equal; commonest: the share of people's "
+    "commonest label, which makes labels equal by chance."
+)
 ALPHA = (
     "Krippendorff's alpha is the raters' agreement beyond chance: 1 is perfect, 0 is chance. "
-    "Skipped: candidates with fewer than two ratings."
+    "Skipped: candidates with fewer than two ratings. " + _BASE_RATE
 )
 KAPPA = (
     "Where a scorer gives the labels that people give: Cohen's kappa is their agreement beyond "
     "chance; weighted, labels far apart disagree more. "
-    "Skipped: candidates without both labels."
+    "Skipped: candidates without both labels. " + _BASE_RATE
 )
 
+_RATES = ["same", "commonest"]
 _COEFFICIENTS = {
     "kappa": "kappa",
     "kappa_linear": "linear kappa",
@@ -146,14 +151,21 @@ def _labels(title: str, rows: Sequence[LabelAgreement], names: Sequence[str]) ->
         [
             *at[-len(names) :],
             *(_estimate(found.get(name)) for name in shown),
+            *map(correlation, _rates(found)),
             together(row.n for row in found.values()),
             together(row.skipped for row in found.values()),
         ]
         for at, found in grouped.items()
     ]
-    heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), "n", "skipped"]
-    sides = "l" * len(names) + "r" * (len(shown) + 2)
+    heads = [*names, *map(_COEFFICIENTS.__getitem__, shown), *_RATES, "n", "skipped"]
+    sides = "l" * len(names) + "r" * (len(shown) + 4)
     return Table(title, heads, cells, sides, lead=len(names))
+
+
+def _rates(found: Mapping[str, LabelAgreement]) -> tuple[float | None, float | None]:
+    """Which do not depend on the coefficient."""
+    row = next(iter(found.values()))
+    return row.agreed, row.base_rate
 
 
 def _estimate(row: LabelAgreement | None) -> str:

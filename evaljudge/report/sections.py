@@ -12,8 +12,10 @@ from evaljudge.report.best import best
 from evaljudge.report.cost import cost
 from evaljudge.report.intervals import intervals
 from evaljudge.report.labelled import labelled
+from evaljudge.report.length import length_held_fixed
 from evaljudge.report.levels import level_table, levels, sampled_note, spearman_table
 from evaljudge.report.people import axes, people, scorers_labels
+from evaljudge.report.replacing import replacing
 from evaljudge.report.systems import systems
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import count
@@ -32,7 +34,8 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
         intervals(findings, in_short),
         *findings.judged.sections,
         labelled(findings, in_short),
-        *(axes(findings, in_short), people(findings), scorers_labels(findings), cost(findings)),
+        *(axes(findings, in_short), people(findings), scorers_labels(findings)),
+        *(replacing(findings, in_short), length_held_fixed(findings, in_short), cost(findings)),
     ]
     return [section for section in made if any(table.rows for table in section.tables)]
 

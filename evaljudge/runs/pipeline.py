@@ -26,6 +26,7 @@ from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.analysis.labelled import labelled_means
+from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.outliers import read_outliers, with_outliers
 from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.ratings import FurtherRatings, read_ratings
@@ -419,6 +420,7 @@ def _findings(
     warnings += [warning for one in by_judge for warning in one.warnings]
     warnings += scored.addressing.warnings
     warnings += too_few_permutations(rated, job.config.agreement)
+    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     warnings += out_of_reach(job.config.select, tables.columns)
     return Findings(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import ROUND_FLOOR, Decimal
 
-from evaljudge.agreement import Agreement, AxisPair, Ceiling
+from evaljudge.agreement import Agreement, AxisPair, Ceiling, LengthHeld
 
 NONE = "–"
 SAMPLED = "†"
@@ -61,7 +61,7 @@ def bracketed(
     return f"{correlation(value)} [{correlation(low)}, {correlation(high)}]{mark}"
 
 
-Estimated = Agreement | AxisPair | Ceiling
+Estimated = Agreement | AxisPair | Ceiling | LengthHeld
 """A value at a level with its interval, of n units: None where it is undefined."""
 
 

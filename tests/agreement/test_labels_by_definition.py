@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 from math import isfinite, isnan, nan
 
@@ -206,9 +207,27 @@ def test_measurements_are_not_labels() -> None:
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_one_label_throughout_has_no_kappa(weights: Weights | None) -> None:
-    nothing = LabelAgreement(None, None, None, n=3, skipped=0)
+    nothing = LabelAgreement(None, None, None, n=3, skipped=0, agreed=2 / 3, base_rate=2 / 3)
     assert cohen_kappa([3, 3, 3], [3, 4, 3], range(3), weights=weights) == nothing
-    assert cohen_kappa([3, 4, 3], [3, 3, 3], range(3), weights=weights) == nothing
+    other = cohen_kappa([3, 4, 3], [3, 3, 3], range(3), weights=weights)
+    assert other == replace(nothing, base_rate=1.0)
+
+
+def test_what_agrees_and_what_is_common_stand_beside_kappa() -> None:
+    """Nearly all is labelled 5: nine in ten agree, and that is what chance gives."""
+    judge, people = [5] * 18 + [4, 5], [5] * 18 + [5, 4]
+    found = cohen_kappa(judge, people, range(20))
+    assert found.value is not None and found.value < 0
+    assert (found.agreed, found.base_rate) == (0.9, 0.95)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_agrees_and_what_is_common_stand_beside_alpha(metric: Metric) -> None:
+    """Of three raters' pairs, and of two: each value counts once, each pair by 1 / (m - 1)."""
+    units = [[1, 1, 2], [1, 1, nan], [nan, 3, nan], [2, nan, 1]]
+    found = krippendorff_alpha(units, range(4), metric=metric, resamples=0)
+    assert found.agreed == pytest.approx((3 * (2 / 6) + 2 * 1 + 2 * 0) / 7)
+    assert found.base_rate == pytest.approx(5 / 7)
 
 
 def test_a_resample_of_one_label_throughout_does_not_count() -> None:
@@ -243,7 +262,7 @@ def test_resamples_of_many_distinct_values_are_done_in_blocks() -> None:
 
 
 def test_what_does_not_vary_has_no_value() -> None:
-    nothing = LabelAgreement(None, None, None, n=3, skipped=0)
+    nothing = LabelAgreement(None, None, None, n=3, skipped=0, agreed=1.0, base_rate=1.0)
     assert cohen_kappa([0.1] * 3, [0.1] * 3, range(3)) == nothing
     for metric in METRICS:
         assert krippendorff_alpha([[0.1] * 3] * 3, range(3), metric=metric) == nothing

@@ -121,6 +121,7 @@ def made_with_statistics() -> Findings:
     bleu = Rival("bleu", 0.3, 0.4, 0.0249, 0.04996, 1e-9, 1597, True)
     few = Rival("few", None, None, None, None, None, 1, False)
     close: dict[str, Any] = {"indistinguishable": ["words"], "undefined": ["flat"]}
+    often: dict[str, Any] = {"axis": "fluency", "agreed": 0.81, "base_rate": 0.7204}
     return made(
         standings=[
             standing("sample", "synthetic", [words, chrf, few], **close),
@@ -143,13 +144,34 @@ def made_with_statistics() -> Findings:
         ],
         labels=[
             LabelAgreement(
-                0.2, 0.1, 0.3, 1598, 2, of="human", axis="fluency", coefficient="alpha_nominal"
+                0.2,
+                0.1,
+                0.3,
+                1598,
+                2,
+                of="human",
+                coefficient="alpha_nominal",
+                **often,
             ),
             LabelAgreement(
-                0.55, 0.4, 0.65, 1598, 2, of="human", axis="fluency", coefficient="alpha_interval"
+                0.55,
+                0.4,
+                0.65,
+                1598,
+                2,
+                of="human",
+                coefficient="alpha_interval",
+                **often,
             ),
             LabelAgreement(
-                0.25, 0.15, 0.3501, 1000, 600, of="geval", axis="fluency", coefficient="kappa"
+                0.25,
+                0.15,
+                0.3501,
+                1000,
+                600,
+                of="geval",
+                coefficient="kappa",
+                **often,
             ),
             LabelAgreement(
                 None, None, None, 1000, 600, of="geval", axis="fluency", coefficient="kappa_linear"

@@ -265,16 +265,16 @@ PEOPLE = """\
 
 ### The raters' labels
 
-| axis    |        nominal alpha |       interval alpha |     n | skipped |
-| ------- | -------------------: | -------------------: | ----: | ------: |
-| fluency | 0.200 [0.100, 0.300] | 0.550 [0.400, 0.650] | 1,598 |       2 |
+| axis    |        nominal alpha |       interval alpha |  same | commonest |     n | skipped |
+| ------- | -------------------: | -------------------: | ----: | --------: | ----: | ------: |
+| fluency | 0.200 [0.100, 0.300] | 0.550 [0.400, 0.650] | 0.810 |     0.720 | 1,598 |       2 |
 """
 LABELS = """\
 ### Scorers' labels and people's
 
-| scorer | axis    |                kappa | linear kappa |     n | skipped |
-| ------ | ------- | -------------------: | -----------: | ----: | ------: |
-| geval  | fluency | 0.250 [0.150, 0.350] |            – | 1,000 |     600 |
+| scorer | axis    |                kappa | linear kappa |  same | commonest |     n | skipped |
+| ------ | ------- | -------------------: | -----------: | ----: | --------: | ----: | ------: |
+| geval  | fluency | 0.250 [0.150, 0.350] |            – | 0.810 |     0.720 | 1,000 |     600 |
 
 ## How the numbers were made
 """

@@ -145,10 +145,10 @@ def test_tables_hold_the_statistics(with_statistics: Findings) -> None:
     ]
     assert tables["One rater and the others"][-1] == ["coherence", "sample", "–", "0", "9", "0"]
     assert tables["The raters' labels"][1:] == [
-        ["fluency", "0.200 [0.100, 0.300]", "0.550 [0.400, 0.650]", "1,598", "2"]
+        ["fluency", "0.200 [0.100, 0.300]", "0.550 [0.400, 0.650]", "0.810", "0.720", "1,598", "2"]
     ]
     assert tables["Scorers' labels and people's"][1:] == [
-        ["geval", "fluency", "0.250 [0.150, 0.350]", "–", "1,000", "600"]
+        ["geval", "fluency", "0.250 [0.150, 0.350]", "–", "0.810", "0.720", "1,000", "600"]
     ]
 
 

@@ -52,21 +52,24 @@ fluency    sample   0.612 [0.553, 0.664]   100    2        3
 fluency    summary  0.500 [0.400, 0.600]†  1,598  2        3
 coherence  sample   –                      0      9        0
 
-axis     nominal alpha         interval alpha        n      skipped
-fluency  0.200 [0.100, 0.300]  0.550 [0.400, 0.650]  1,598  2
+axis     nominal alpha         interval alpha        same   commonest  n      skipped
+fluency  0.200 [0.100, 0.300]  0.550 [0.400, 0.650]  0.810  0.720      1,598  2
 
 One rater against the mean of the others, averaged over the raters: no scorer can be expected far
 above it. Skipped: candidates with a single rating.
 Krippendorff's alpha is the raters' agreement beyond chance: 1 is perfect, 0 is chance. Skipped:
-candidates with fewer than two ratings.
+candidates with fewer than two ratings. Same: how often two labels of a candidate are equal;
+commonest: the share of people's commonest label, which makes labels equal by chance.
 † Its interval comes from a seeded sample of documents; the value is exact.
 
 Agreement in labels
-scorer  axis     kappa                 linear kappa  n      skipped
-geval   fluency  0.250 [0.150, 0.350]  –             1,000  600
+scorer  axis     kappa                 linear kappa  same   commonest  n      skipped
+geval   fluency  0.250 [0.150, 0.350]  –             0.810  0.720      1,000  600
 
 Where a scorer gives the labels that people give: Cohen's kappa is their agreement beyond chance;
-weighted, labels far apart disagree more. Skipped: candidates without both labels.
+weighted, labels far apart disagree more. Skipped: candidates without both labels. Same: how often
+two labels of a candidate are equal; commonest: the share of people's commonest label, which makes
+labels equal by chance.
 """
 
 

@@ -1,0 +1,124 @@
+"""May the judge take a rater's place?
+
+| axis    | may             | may not                          |
+| ------- | --------------- | -------------------------------- |
+| fluency | direct (3 of 3) | geval (1 of 3); bare (0 of 3) +1 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.replacing import ReplacingRow
+from evaljudge.decisions.replacing import FEWEST_RATERS, BesideRater, Replacing
+from evaljudge.sections import Cell, Named, Section, Table
+from evaljudge.sections.figures import NONE, bracketed, correlation, count, probability, short
+
+TITLE = "May the judge replace a rater?"
+TEST = (
+    "The alternative annotator test (Calderon et al. 2025): on how many texts is the judge at "
+    "least as close to the other raters as the rater who is set aside? The judge may replace "
+    "raters if it wins against at least half: if the rater's share exceeds the judge's by less "
+    "than epsilon = {epsilon} (p below 0.05 after Benjamini and Yekutieli's correction)."
+)
+CLUSTERED = (
+    "Documents are the units; `texts apart` takes every text as independent, as the authors do, "
+    "which rejects too often where the texts of a document depend on each other."
+)
+CONSTANT = (
+    "A constant: the same of a judge that gives every text the mean or the commonest rating, "
+    "whichever does better. Where it passes, too, passing says little: most ratings are the same, "
+    "or raters differ much."
+)
+COLUMNS = (
+    "A rater is a position in the lists of ratings. Where it is not the same person throughout, "
+    "the test is of one rater at random."
+)
+FEW_RATERS = (
+    "* Fewer than {fewest} raters, which the authors ask for: there is no group that a rater could "
+    "be far from."
+)
+COUNTED = "In brackets: raters that the judge wins against, of those tested."
+_MAY, _MAY_NOT = "yes", "no"
+
+
+def replacing(findings: Findings, in_short: bool = False) -> Section:
+    rows = findings.replacing
+    tested = [(row, row.found) for row in rows if row.found is not None]
+    if not tested:
+        return Section(TITLE, [], [])
+    about = TEST.format(epsilon=short(tested[0][1].epsilon))
+    few = any(row.raters < FEWEST_RATERS for row, _ in tested)
+    notes = [FEW_RATERS.format(fewest=FEWEST_RATERS)] if few else []
+    if in_short:
+        return Section(TITLE, [], [_summary(rows)], [f"{about} {COUNTED}", *notes])
+    tables = [_whole(tested), _beside(tested), _left_out(rows)]
+    tables = [table for table in tables if table.rows]
+    return Section(TITLE, [about, CLUSTERED, CONSTANT, COLUMNS], tables, notes)
+
+
+def _summary(rows: Sequence[ReplacingRow]) -> Table:
+    """By axis; None of those that were not tested."""
+    cells: list[list[Cell]] = []
+    for axis in dict.fromkeys(row.axis for row in rows if row.found):
+        own = [(row, row.found) for row in rows if row.axis == axis and row.found]
+        passed = [_named(row, found) for row, found in own if found.passes]
+        failed = [_named(row, found) for row, found in own if not found.passes]
+        constant = own[0][0].constant
+        passes = constant is not None and constant.passes
+        cells.append([axis, passed or NONE, failed or NONE, _MAY if passes else _MAY_NOT])
+    heads = ["axis", "may", "may not", "a constant may"]
+    return Table("Who may", heads, cells, "llll")
+
+
+def _named(row: ReplacingRow, found: Replacing) -> Named:
+    won = round((found.winning_rate or 0.0) * len(found.raters))
+    return Named(row.scorer, f"{won} of {len(found.raters)}{_mark(row)}")
+
+
+def _mark(row: ReplacingRow) -> str:
+    return "*" if row.raters < FEWEST_RATERS else ""
+
+
+def _whole(tested: Iterable[tuple[ReplacingRow, Replacing]]) -> Table:
+    heads = ["scorer", "axis", "may", "winning rate", "texts apart", "advantage"]
+    heads += ["a constant's winning rate", "a constant's advantage", "raters", "texts", "documents"]
+    cells = [
+        [
+            *(row.scorer, row.axis, (_MAY if found.passes else _MAY_NOT) + _mark(row)),
+            correlation(found.winning_rate),
+            correlation(found.winning_rate_texts),
+            bracketed(found.advantage, found.low, found.high),
+            correlation(row.constant.winning_rate if row.constant else None),
+            correlation(row.constant.advantage if row.constant else None),
+            *map(count, (len(found.raters), row.texts, row.documents)),
+        ]
+        for row, found in tested
+    ]
+    return Table("The judge in place of a rater", heads, cells, "lll" + "r" * 8, lead=2)
+
+
+def _beside(tested: Iterable[tuple[ReplacingRow, Replacing]]) -> Table:
+    heads = ["scorer", "axis", "rater", "judge", "rater's", "p", "p (corrected)"]
+    heads += ["p, texts apart", "(corrected)", "texts", "documents"]
+    cells = [
+        [row.scorer, row.axis, *_of_rater(one)] for row, found in tested for one in found.raters
+    ]
+    return Table("Beside each rater: shares of texts", heads, cells, "ll" + "r" * 9, lead=2)
+
+
+def _of_rater(one: BesideRater) -> list[str]:
+    p = (one.p_clustered, one.p_clustered_corrected, one.p, one.p_corrected)
+    shares = map(correlation, (one.judge, one.itself))
+    counts = map(count, (one.n, one.documents))
+    return [count(one.rater + 1), *shares, *map(probability, p), *counts]
+
+
+def _left_out(rows: Iterable[ReplacingRow]) -> Table:
+    scorers: dict[tuple[str, str], list[Named]] = {}
+    for row in rows:
+        if row.reason:
+            scorers.setdefault((row.axis, row.reason), []).append(Named(row.scorer))
+    cells: list[list[Cell]] = [[*at, names] for at, names in scorers.items()]
+    return Table("Not tested", ["axis", "why", "scorers"], cells, "lll")

@@ -1,0 +1,110 @@
+"""From rated candidates to the rows of the report's decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from evaljudge.agreement.rated import Floats, Rated
+from evaljudge.analysis.length import measuring_length
+from evaljudge.analysis.replacing import OFF_SCALE, TOO_FEW
+from evaljudge.analysis.statistics import with_statistics
+from evaljudge.config import AgreementConfig
+
+HOW = AgreementConfig(resamples=200, permutations=200)
+DOCUMENTS, SYSTEMS = 30, 6
+
+
+def rated(seed: int = 0, raters: int = 3, documents: int = DOCUMENTS) -> Rated:
+    """People like quality and length; `judge` sees quality, `long` measures length, in words."""
+    rng, shape = np.random.default_rng(seed), (documents, SYSTEMS)
+    long, good = rng.normal(size=shape), rng.normal(size=shape)
+    noise = 0.4 * rng.normal(size=(raters, *shape))
+    ratings = np.clip(np.rint(3 + 0.8 * good + 0.6 * long + noise), 1, 5).reshape(raters, -1).T
+    document, system = (axis.ravel() for axis in np.indices(shape))
+    lengths = np.rint(50 * np.exp(long / 3)).ravel()
+    scores: dict[tuple[str, str], Floats] = {
+        ("judge", "fluency"): ratings.mean(axis=1) + 0.1 * rng.normal(size=ratings.shape[0]),
+        ("long", "*"): lengths + 5 * rng.normal(size=lengths.size),
+        ("judge#2", "fluency"): lengths,
+    }
+    scores["judge", "fluency"] = np.clip(scores["judge", "fluency"], 1, 5)
+    by_text: Sequence[tuple[float, ...]] = [tuple(row) for row in ratings.tolist()]
+    human = {"fluency": ratings.mean(axis=1)}
+    return Rated(document, system, scores, human, {"fluency": by_text}, lengths)
+
+
+def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
+    judge, long = with_statistics(rated(), HOW, 0)["replacing"]
+    assert (judge.scorer, judge.axis, judge.raters) == ("judge", "fluency", 3)
+    assert (judge.texts, judge.documents) == (DOCUMENTS * SYSTEMS, DOCUMENTS)
+    assert judge.found is not None and judge.found.passes and judge.found.epsilon == 0.1
+    assert (long.scorer, long.found, long.reason) == ("long", None, OFF_SCALE)
+
+
+def test_epsilon_is_a_setting() -> None:
+    how = HOW.model_copy(update={"alt_test_epsilon": 0.2})
+    judge, _ = with_statistics(rated(), how, 0)["replacing"]
+    assert judge.found is not None and judge.found.epsilon == 0.2
+
+
+def test_a_constant_that_passes_is_told() -> None:
+    """Nearly every rating is a 5: who always says 5 is as close to others as any rater is."""
+    alike = rated()
+    ratings = np.full((alike.documents.size, 3), 5.0)
+    ratings[np.arange(0, 90, 3), np.arange(30) % 3] = 1.0
+    raters = [tuple(row) for row in ratings.tolist()]
+    scores = {("judge", "fluency"): np.full(alike.documents.size, 5.0)}
+    human = {"fluency": ratings.mean(axis=1)}
+    some = Rated(alike.documents, alike.systems, scores, human, {"fluency": raters})
+    (judge,) = with_statistics(some, HOW, 0)["replacing"]
+    assert judge.found.passes
+    assert judge.constant == judge.found
+    assert with_statistics(rated(), HOW, 0)["replacing"][0].constant.winning_rate == 0
+
+
+def test_few_texts_are_said() -> None:
+    judge, _ = with_statistics(rated(documents=4), HOW, 0)["replacing"]
+    assert (judge.found, judge.reason, judge.texts) == (None, TOO_FEW, 24)
+
+
+def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not() -> None:
+    found = with_statistics(rated(), HOW, 0)
+    assert {row.scorer for row in found["lengths"]} == {"judge", "long"}
+    (said,) = measuring_length(found["lengths"], found["agreement"])
+    assert said.startswith("long may measure length: with length held fixed")
+    assert "fluency 0." in said and "judge" not in said
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_lengths_themselves_are_seen_through(sign: int) -> None:
+    some = rated()
+    assert some.lengths is not None
+    only = Rated(
+        some.documents, some.systems, {("odd", "*"): sign * some.lengths}, some.human, some.raters,
+        some.lengths,
+    )  # fmt: skip
+    found = with_statistics(only, HOW, 0)
+    (said,) = measuring_length(found["lengths"], found["agreement"])
+    assert said.startswith("odd may measure length") and said.endswith(" to nothing)")
+
+
+def test_little_agreement_is_no_warning() -> None:
+    some = rated()
+    noise = {("noise", "*"): np.random.default_rng(1).normal(size=some.documents.size)}
+    only = Rated(some.documents, some.systems, noise, some.human, some.raters, some.lengths)
+    found = with_statistics(only, HOW, 0)
+    assert measuring_length(found["lengths"], found["agreement"]) == []
+
+
+def test_soft_accuracy_is_at_system_level_where_permutations_are_wanted() -> None:
+    rows = with_statistics(rated(), HOW, 0)["agreement"]
+    soft = [row for row in rows if row.coefficient == "soft_accuracy"]
+    assert [(row.scorer, row.level, row.n) for row in soft] == [
+        ("judge", "system", SYSTEMS), ("long", "system", SYSTEMS),
+    ]  # fmt: skip
+    assert all(0 < row.value <= 1 for row in soft)
+    without = with_statistics(rated(), HOW.model_copy(update={"permutations": 0}), 0)["agreement"]
+    assert all(row.coefficient != "soft_accuracy" for row in without)
