@@ -91,6 +91,15 @@ def test_the_lengths_themselves_are_seen_through(sign: int) -> None:
     assert said.startswith("odd may measure length") and said.endswith(" to nothing)")
 
 
+def test_what_is_called_words_needs_no_warning() -> None:
+    some = rated()
+    assert some.lengths is not None
+    words = {("words", "*"): some.lengths}
+    only = Rated(some.documents, some.systems, words, some.human, some.raters, some.lengths)
+    found = with_statistics(only, HOW, 0)
+    assert measuring_length(found["lengths"], found["agreement"]) == []
+
+
 def test_little_agreement_is_no_warning() -> None:
     some = rated()
     noise = {("noise", "*"): np.random.default_rng(1).normal(size=some.documents.size)}

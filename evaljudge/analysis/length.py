@@ -14,6 +14,8 @@ from evaljudge.agreement.rated import MOST_TESTED, Rated
 
 SUBSTANTIAL = 0.2
 """A Spearman correlation above it, whose interval does not hold 0, should not come from length."""
+WORDS = "words"
+"""The metric that says by its name that it is the length."""
 LITTLE = 1 / 4
 """Of the correlation: less than this remains, or less than half and perhaps nothing."""
 
@@ -29,10 +31,10 @@ def lengths_held_fixed(rated: Rated, seed: int) -> Iterator[LengthHeld]:
 
 
 def measuring_length(lengths: Sequence[LengthHeld], agreement: Sequence[Agreement]) -> list[str]:
-    """A warning for each scorer of whose agreement little remains."""
+    """A warning for each other scorer of whose agreement little remains."""
     known = {(a.scorer, a.axis, a.level): a for a in agreement if a.coefficient == "spearman"}
     lost: dict[str, dict[str, str]] = {}
-    for row in lengths:
+    for row in (row for row in lengths if row.scorer != WORDS):
         found = known.get((row.scorer, row.axis, row.level))
         if found is not None and _is_substantial(found) and _vanishes(row):
             left = "nothing" if row.value is None else f"{row.value:.2f}"

@@ -39,7 +39,10 @@ FEW_RATERS = (
     "* Fewer than {fewest} raters, which the authors ask for: there is no group that a rater could "
     "be far from."
 )
-COUNTED = "In brackets: raters that the judge wins against, of those tested."
+IN_SHORT = (
+    "In brackets: raters that the judge wins against. A constant gives every text one rating: "
+    "where it may, too, passing says little."
+)
 _MAY, _MAY_NOT = "yes", "no"
 
 
@@ -52,7 +55,7 @@ def replacing(findings: Findings, in_short: bool = False) -> Section:
     few = any(row.raters < FEWEST_RATERS for row, _ in tested)
     notes = [FEW_RATERS.format(fewest=FEWEST_RATERS)] if few else []
     if in_short:
-        return Section(TITLE, [], [_summary(rows)], [f"{about} {COUNTED}", *notes])
+        return Section(TITLE, [], [_summary(rows)], [f"{about} {IN_SHORT}", *notes])
     tables = [_whole(tested), _beside(tested), _left_out(rows)]
     tables = [table for table in tables if table.rows]
     return Section(TITLE, [about, CLUSTERED, CONSTANT, COLUMNS], tables, notes)
