@@ -41,6 +41,7 @@ def test_a_judge_on_the_raters_scale_is_tested_and_others_say_why_not() -> None:
     assert (judge.scorer, judge.axis, judge.raters) == ("judge", "fluency", 3)
     assert (judge.texts, judge.documents) == (DOCUMENTS * SYSTEMS, DOCUMENTS)
     assert judge.found is not None and judge.found.passes and judge.found.epsilon == 0.1
+    assert judge.answer == "yes"
     assert (long.scorer, long.found, long.reason) == ("long", None, OFF_SCALE)
 
 
@@ -62,7 +63,20 @@ def test_a_constant_that_passes_is_told() -> None:
     (judge,) = with_statistics(some, HOW, 0)["replacing"]
     assert judge.found.passes
     assert judge.constant == judge.found
+    assert judge.answer == "no better than a constant"
     assert with_statistics(rated(), HOW, 0)["replacing"][0].constant.winning_rate == 0
+
+
+def test_a_judge_that_sees_what_a_constant_misses_may() -> None:
+    """One text in thirty is bad, which all raters and the judge see."""
+    some = rated()
+    people = np.where(np.arange(some.documents.size) % 30, 5.0, 1.0)
+    raters = [(one, one, one) for one in people.tolist()]
+    scores = {("judge", "fluency"): people, ("blind", "fluency"): np.full(people.size, 5.0)}
+    told = Rated(some.documents, some.systems, scores, {"fluency": people}, {"fluency": raters})
+    judge, blind = with_statistics(told, HOW, 0)["replacing"]
+    assert judge.constant.passes and judge.answer == "yes"
+    assert blind.found.passes and blind.answer == "no better than a constant"
 
 
 def test_few_texts_are_said() -> None:

@@ -6,14 +6,16 @@ replacing_raters(rated, epsilon=0.1)
 
 A judge is measured by its distance from ratings, so its numbers must mean what theirs mean. There
 is no such declaration, so it is seen from the numbers: nearly all lie among the ratings. A judge
-that gives every text the same number is tested beside each, because a constant can pass: the mean
-of all ratings or the commonest one, whichever has the greater advantage.
+that gives every text the same number is tested beside each, because a constant can pass, and so can
+length when it is calibrated: the mean of all ratings or the commonest one, whichever has the
+greater advantage. A judge must pass, and where that constant does, its advantage must be above it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -26,6 +28,10 @@ OFF_SCALE = "not on the raters' scale"
 TOO_FEW = f"no rater with {FEWEST_TEXTS} texts that it scored and another rated"
 
 
+Answer = Literal["yes", "no better than a constant", "no"]
+"""May the judge replace a rater?"""
+
+
 @dataclass(frozen=True, slots=True)
 class ReplacingRow:
     scorer: str
@@ -35,6 +41,7 @@ class ReplacingRow:
     documents: int = 0
     found: Replacing | None = None
     constant: Replacing | None = None  # of the same texts, all with the same score
+    answer: Answer | None = None
     reason: str = ""  # why nothing is found
 
 
@@ -57,7 +64,16 @@ def _row(
     if found is None:
         return ReplacingRow(scorer, axis, raters, *counts, reason=TOO_FEW)
     constant = _constant(ratings[kept], rated.documents[kept], epsilon)
-    return ReplacingRow(scorer, axis, raters, *counts, found, constant)
+    return ReplacingRow(scorer, axis, raters, *counts, found, constant, _answer(found, constant))
+
+
+def _answer(found: Replacing, constant: Replacing | None) -> Answer:
+    """The lower end of the judge's advantage is what must be above that of a constant."""
+    if not found.passes:
+        return "no"
+    if constant is not None and constant.passes and (found.low or 0.0) <= constant.advantage:
+        return "no better than a constant"
+    return "yes"
 
 
 def _constant(ratings: Floats, documents: Codes, epsilon: float) -> Replacing | None:

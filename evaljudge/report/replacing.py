@@ -1,16 +1,17 @@
 """May the judge take a rater's place?
 
-| axis    | may             | may not                          |
-| ------- | --------------- | -------------------------------- |
-| fluency | direct (3 of 3) | geval (1 of 3); bare (0 of 3) +1 |
+| axis    | yes             | no better than a constant | no                               |
+| ------- | --------------- | ------------------------- | -------------------------------- |
+| fluency | direct (3 of 3) | –                         | geval (1 of 3); bare (0 of 3) +1 |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.analysis.replacing import ReplacingRow
+from evaljudge.analysis.replacing import Answer, ReplacingRow
 from evaljudge.decisions.replacing import FEWEST_RATERS, BesideRater, Replacing
 from evaljudge.sections import Cell, Named, Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, probability, short
@@ -28,8 +29,9 @@ CLUSTERED = (
 )
 CONSTANT = (
     "A constant: the same of a judge that gives every text the mean or the commonest rating, "
-    "whichever does better. Where it passes, too, passing says little: most ratings are the same, "
-    "or raters differ much."
+    "whichever does better. Where it wins, too, winning says little, because most ratings are the "
+    "same or raters differ much: a judge's advantage must then be above the constant's, with its "
+    "interval."
 )
 COLUMNS = (
     "A rater is a position in the lists of ratings. Where it is not the same person throughout, "
@@ -40,10 +42,10 @@ FEW_RATERS = (
     "be far from."
 )
 IN_SHORT = (
-    "In brackets: raters that the judge wins against. A constant gives every text one rating: "
-    "where it may, too, passing says little."
+    "In brackets: raters that the judge wins against. A constant gives every text one rating; a "
+    "judge that does no better has not read the texts to any effect."
 )
-_MAY, _MAY_NOT = "yes", "no"
+_ANSWERS = get_args(Answer)
 
 
 def replacing(findings: Findings, in_short: bool = False) -> Section:
@@ -66,13 +68,12 @@ def _summary(rows: Sequence[ReplacingRow]) -> Table:
     cells: list[list[Cell]] = []
     for axis in dict.fromkeys(row.axis for row in rows if row.found):
         own = [(row, row.found) for row in rows if row.axis == axis and row.found]
-        passed = [_named(row, found) for row, found in own if found.passes]
-        failed = [_named(row, found) for row, found in own if not found.passes]
-        constant = own[0][0].constant
-        passes = constant is not None and constant.passes
-        cells.append([axis, passed or NONE, failed or NONE, _MAY if passes else _MAY_NOT])
-    heads = ["axis", "may", "may not", "a constant may"]
-    return Table("Who may", heads, cells, "llll")
+        named = [
+            [_named(row, found) for row, found in own if row.answer == answer]
+            for answer in _ANSWERS
+        ]
+        cells.append([axis, *(names or NONE for names in named)])
+    return Table("Who may", ["axis", *_ANSWERS], cells, "llll")
 
 
 def _named(row: ReplacingRow, found: Replacing) -> Named:
@@ -85,11 +86,11 @@ def _mark(row: ReplacingRow) -> str:
 
 
 def _whole(tested: Iterable[tuple[ReplacingRow, Replacing]]) -> Table:
-    heads = ["scorer", "axis", "may", "winning rate", "texts apart", "advantage"]
+    heads = ["scorer", "axis", "may it?", "winning rate", "texts apart", "advantage"]
     heads += ["a constant's winning rate", "a constant's advantage", "raters", "texts", "documents"]
     cells = [
         [
-            *(row.scorer, row.axis, (_MAY if found.passes else _MAY_NOT) + _mark(row)),
+            *(row.scorer, row.axis, f"{row.answer}{_mark(row)}"),
             correlation(found.winning_rate),
             correlation(found.winning_rate_texts),
             bracketed(found.advantage, found.low, found.high),

@@ -40,9 +40,18 @@ def held(level: Any, scorer: str = "rouge1", axis: str = "fluency", **more: Any)
 @pytest.fixture
 def decided(findings: Findings) -> Findings:
     rows = [
-        ReplacingRow("direct", "fluency", 3, 90, 30, found(), found(1 / 3, 0.6)),
-        ReplacingRow("geval", "fluency", 3, 90, 30, found(0.0, 0.3), found(1 / 3, 0.6)),
-        ReplacingRow("direct", "relevance", 2, 90, 30, found(1.0), found(1.0, 0.6)),
+        ReplacingRow("direct", "fluency", 3, 90, 30, found(), found(1 / 3, 0.6), "yes"),
+        ReplacingRow("geval", "fluency", 3, 90, 30, found(0.0, 0.3), found(1 / 3, 0.6), "no"),
+        ReplacingRow(
+            "direct",
+            "relevance",
+            2,
+            90,
+            30,
+            found(1.0),
+            found(1.0, 0.7),
+            "no better than a constant",
+        ),
         ReplacingRow("rouge1", "fluency", 3, reason=OFF_SCALE),
         ReplacingRow("chrf", "fluency", 3, reason=OFF_SCALE),
     ]
@@ -55,9 +64,9 @@ def test_a_terminal_names_who_may(decided: Findings) -> None:
     assert (
         """\
 May the judge replace a rater?
-axis       may               may not         a constant may
-fluency    direct (2 of 3)   geval (0 of 3)  no
-relevance  direct (3 of 3*)  –               yes
+axis       yes              no better than a constant  no
+fluency    direct (2 of 3)  –                          geval (0 of 3)
+relevance  –                direct (3 of 3*)           –
 """
         in said
     )
