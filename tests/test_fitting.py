@@ -148,7 +148,12 @@ def test_the_report_sees_it_as_any_scorer(tmp_path: Path) -> None:
     (row,) = [c for c in found.coverage if c.scorer == "direct.calibrated"]
     assert (row.axis, row.scored, row.unscored) == ("fluency", 5, 1)
     assert row.reasons == {"no rating in the reply": 1}
-    means = {m.system: m.mean for m in found.systems if m.scorer == "direct.calibrated"}
+    means = {
+        one.system: one.mean
+        for m in found.rankings
+        if m.scorer == "direct.calibrated"
+        for one in m.systems
+    }
     assert means == {"A": pytest.approx((2 + 1 + 3.5) / 3), "B": 3}
     sample = {a.scorer: (a.value, a.n) for a in found.agreement
               if (a.axis, a.level, a.coefficient) == ("fluency", "sample", "spearman")}  # fmt: skip

@@ -74,6 +74,9 @@ Tops = Mapping[tuple[Scale, float], float | None]
 """The threshold of each scale and top_fraction; None where nothing is scored on that scale."""
 SCORED = "CREATE TABLE scored (scorer TEXT, axis TEXT, value REAL);"
 SCORED_COLUMNS = ("scorer", "axis", "value")
+UNDECIDED, MOST_UNDECIDED = 0.9, 0.2
+"""The doubt above which a judge was undecided about a text, and how many such texts a selection may
+have without a warning."""
 NONE_FOUND: Found = MappingProxyType({})
 
 
@@ -127,8 +130,8 @@ def select(
         ]
         for candidates in _by_shard(output, shards, {s for one in filters for s in one.scales}):
             for one in filters:
-                for candidate, values in candidates:
-                    one.see(candidate, values)
+                for candidate, values, doubts in candidates:
+                    one.see(candidate, values, doubts)
     selected = [one.selected() for one in filters]
     for rule in selected:
         output.place.write_json(f"selected/{rule.name}.json", asdict(rule))
@@ -157,6 +160,7 @@ class _Filter:
     considered: int = 0
     passed: int = 0
     unscored: int = 0
+    undecided: int = 0
 
     @cached_property
     def scales(self) -> list[Scale]:
@@ -183,24 +187,38 @@ class _Filter:
             found = self.precise[target]
             yield math.inf if found is None or found.threshold is None else found.threshold
 
-    def see(self, candidate: Candidate, values: Mapping[Scale, float]) -> None:
+    def see(
+        self, candidate: Candidate, values: Mapping[Scale, float], doubts: Mapping[Scale, float]
+    ) -> None:
         self.considered += 1
         if any(scale not in values for scale in self.scales):
             self.unscored += 1
         elif all(least <= values[scale] <= most for scale, least, most in self._bounds):
             self.passed += 1
-            own: dict[str, dict[str, float]] = {}
-            for scorer, axis in self.scales:
-                own.setdefault(scorer, {})[axis] = values[scorer, axis]
             doc_id, system, text = candidate
-            row = {"doc_id": doc_id, "system": system, "text": text, "values": own}
+            row: dict[str, Any] = {"doc_id": doc_id, "system": system, "text": text}
+            row["values"] = self._nested(values)
+            if own := self._nested(doubts):
+                row["doubt"] = own
+                self.undecided += any(
+                    doubt > UNDECIDED for by_axis in own.values() for doubt in by_axis.values()
+                )
             self.file.write(f"{json.dumps(row, ensure_ascii=False)}\n".encode())
+
+    def _nested(self, found: Mapping[Scale, float]) -> dict[str, dict[str, float]]:
+        """By scorer and axis, those of the rule."""
+        own: dict[str, dict[str, float]] = {}
+        for scale in self.scales:
+            if scale in found:
+                scorer, axis = scale
+                own.setdefault(scorer, {})[axis] = found[scale]
+        return own
 
     def selected(self) -> Selected:
         rule = self.rule.model_dump(exclude_none=True)
         counts = self.considered, self.passed, self.unscored
         thresholds = [row for condition in self.rule.all for row in self._thresholds(condition)]
-        return Selected(self.rule.name, rule, *counts, thresholds)
+        return Selected(self.rule.name, rule, *counts, thresholds, self.undecided)
 
     def _thresholds(self, condition: Condition) -> Iterator[dict[str, Any]]:
         """The thresholds that top_fraction and precision led to."""
@@ -271,21 +289,25 @@ def share_of(fraction: float, number: int) -> int:
 
 def _by_shard(
     output: Output, shards: Sequence[Shard], scales: set[Scale]
-) -> Iterator[list[tuple[Candidate, dict[Scale, float]]]]:
-    """Each shard's candidates, in case order, with what they have on these scales."""
+) -> Iterator[list[tuple[Candidate, dict[Scale, float], dict[Scale, float]]]]:
+    """Each shard's candidates, in case order, with their scores on these scales and the doubt
+    about them, as far as the scorers say it."""
     if not scales:
         return
 
-    columns = ["doc_id", "system", *SCORED_COLUMNS]
+    columns = ["doc_id", "system", *SCORED_COLUMNS, "doubt"]
 
     def read(shard: Shard) -> tuple[list[tuple[Any, ...]], list[Candidate]]:
         return output.numbers(shard, scales, columns), output.texts(shard)
 
     for rows, candidates in output.ahead(read, shards):
         values: dict[tuple[str, str], dict[Scale, float]] = {}
-        for doc_id, system, scorer, axis, value in rows:
+        doubts: dict[tuple[str, str], dict[Scale, float]] = {}
+        for doc_id, system, scorer, axis, value, doubt in rows:
             values.setdefault((doc_id, system), {})[scorer, axis] = value
-        yield [(one, values.get(one[:2], {})) for one in candidates]
+            if doubt is not None:
+                doubts.setdefault((doc_id, system), {})[scorer, axis] = doubt
+        yield [(one, values.get(one[:2], {}), doubts.get(one[:2], {})) for one in candidates]
 
 
 def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[str]:
@@ -296,6 +318,17 @@ def unmet(selections: Sequence[Selection], rated: Rated, found: Found) -> list[s
         for condition in rule.all
         if (why := _hindrance(condition, rated, found))
     ]
+
+
+def undecided(selected: Sequence[Selected]) -> Iterator[str]:
+    """Selections of which the judge could not say much about many texts."""
+    for one in selected:
+        if one.selected and one.undecided / one.selected >= MOST_UNDECIDED:
+            yield (
+                f"select.{one.name}: the judge was undecided about {one.undecided:,} of "
+                f"{one.selected:,} selected texts (doubt above {short(UNDECIDED)}): their scores "
+                "mean little, so let people rate some of them (`evaljudge label`)"
+            )
 
 
 def out_of_reach(selections: Sequence[Selection], columns: Mapping[Scale, Column]) -> Iterator[str]:

@@ -32,7 +32,7 @@ from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.ratings import FurtherRatings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
-from evaljudge.analysis.selection import out_of_reach, select, targets, unmet
+from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config, load_config
@@ -423,6 +423,8 @@ def _findings(
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     warnings += out_of_reach(job.config.select, tables.columns)
+    selected = select(output, shards, job.config.select, aims)
+    warnings += undecided(selected)
     return Findings(
         run=job.config.out,
         task=job.task.name,
@@ -435,7 +437,7 @@ def _findings(
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
         rankings=rankings(tables.as_grid(), tables.systems(), job.config.seed),
-        selections=select(output, shards, job.config.select, aims),
+        selections=selected,
         signatures=job.signatures(corpus_digest(output))
         | dict(scoring.signatures)
         | fitted.signatures,

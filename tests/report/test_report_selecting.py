@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evaljudge.agreement import Precise, precise
 from evaljudge.analysis.findings import Selected
-from evaljudge.analysis.selection import Target, select, share_of
+from evaljudge.analysis.selection import Target, select, share_of, undecided
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import Damaged
@@ -69,6 +69,31 @@ SHARDS: list[list[Row]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("doubts", "warns"),
+    [((0.95, 0.1, 0.1, None, 1.0), True), ((0.95, 0.1, 0.1, 0.9, 0.2, 0.3), False)],
+)
+def test_a_selection_of_undecided_verdicts_is_warned_of(
+    tmp_path: Path, doubts: Sequence[float | None], *, warns: bool
+) -> None:
+    rows: list[Row] = [(f"d{n}", "A", "text", 4.0, 0.5) for n in range(len(doubts))]
+    output, (shard,) = written(tmp_path, [rows])
+    scores = [
+        Score(doc_id, "A", "synthetic.level", "fluency", 4.0, doubt=doubt)
+        for (doc_id, *_), doubt in zip(rows, doubts, strict=True)
+    ]
+    output.write_scores(shard, scores)
+    (selected,) = select(output, [shard], [rule("good", fluency(at_least=3.5))])
+    assert (selected.selected, selected.undecided) == (len(rows), 2 if warns else 1)
+    lines = (tmp_path / "selected/good.jsonl").read_text().splitlines()
+    assert [json.loads(line).get("doubt", {}) for line in lines] == [
+        {} if doubt is None else {"synthetic.level": {"fluency": doubt}} for doubt in doubts
+    ]
+    said = list(undecided([selected]))
+    assert len(said) == warns
+    assert not warns or said[0].startswith("select.good: the judge was undecided about 2 of 5 ")
+
+
 def test_lines_and_rule_are_written(tmp_path: Path) -> None:
     output, shards = written(tmp_path, SHARDS)
     good = rule("good", fluency(at_least=3.5), rouge(at_most=0.5))
@@ -96,6 +121,7 @@ def test_lines_and_rule_are_written(tmp_path: Path) -> None:
         "selected": 3,
         "unscored": 2,
         "thresholds": [],
+        "undecided": 0,
     }
 
 
