@@ -1,0 +1,199 @@
+"""Do intervals on people's scale from few labels hold the truth as often as they promise?
+
+    python benches/promises_people_scale.py [--worlds 1000]
+
+Worlds are drawn at random: documents of their own difficulty, which people and the judge see;
+systems that differ; a judge with a bias for each system and a scale of its own. In each world one
+system's mean, one difference, the mean of all texts and the pass rate are looked at. `width` is the
+median ratio to the interval of the labels alone. `kept_published`: as the authors' package has it,
+with the variance of all scores and normal quantiles. `kept_unweighted`: without the probabilities.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from evaljudge.decisions.pass_rate import PassRate, pass_rate
+from evaljudge.decisions.people import PeopleScale, people_scale
+from evaljudge.decisions.powered import Bounded
+
+GOOD = 4.0
+
+
+@dataclass(frozen=True)
+class World:
+    documents: int = 100
+    systems: int = 6
+    labelled: int = 20
+    """Documents, or, with `by_text`, texts of each system on average."""
+    knows: float = 0.6
+    """How well the judge's scores follow people's ratings; 0: not at all, 1: exactly."""
+    document_effect: float = 0.7
+    biased: bool = True
+    ordinal: bool = False
+    missing: float = 0.0
+    by_text: bool = False
+    near: bool = False
+    """Texts near the threshold are drawn to be rated with a higher probability."""
+
+
+WORLDS: Mapping[str, World] = {
+    "20 of 100 documents": World(),
+    "10 of 100 documents": World(labelled=10),
+    "6 of 100 documents": World(labelled=6),
+    "10 of 30 documents": World(documents=30, labelled=10),
+    "10 documents, 2 systems": World(labelled=10, systems=2),
+    "20 documents, strong document effects": World(document_effect=2.0),
+    "20 documents, ratings in whole points": World(ordinal=True),
+    "10 documents, a judge that knows nothing": World(labelled=10, knows=0.0),
+    "10 documents, an exact judge": World(labelled=10, knows=1.0, biased=False),
+    "10 documents, an exact judge with a bias per system": World(labelled=10, knows=1.0),
+    "20 texts of each system, 15% of the cells missing": World(by_text=True, missing=0.15),
+    "near the threshold, known probabilities": World(near=True),
+    "near the threshold, whole points, missing cells": World(near=True, ordinal=True, missing=0.1),
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    scores: np.ndarray
+    human: np.ndarray
+    probabilities: np.ndarray | None
+    threshold: float
+    means: np.ndarray
+    good: float
+
+
+def draw(world: World, rng: np.random.Generator) -> Drawn:
+    shape = world.documents, world.systems
+    levels = np.linspace(3, 4, world.systems)
+    effect = rng.normal(0, world.document_effect, (world.documents, 1))
+    ratings = levels + effect + rng.normal(0, 1, shape)
+    noise = 0.9 * rng.normal(0, 1, shape) + 0.5 * rng.normal(0, 1, (world.documents, 1))
+    scores = world.knows * (ratings - 3.5) + np.sqrt(1 - world.knows**2) * noise
+    scores = 0.2 * (scores + (0.15 * rng.permutation(world.systems) if world.biased else 0))
+    spread = float(np.hypot(1, world.document_effect))
+    means, least = levels, GOOD
+    if world.ordinal:
+        ratings, least = np.clip(np.rint(ratings), 1, 5), GOOD - 0.5
+        steps = np.arange(1.5, 5)[:, None]
+        means = 1 + stats.norm.sf((steps - levels) / spread).sum(axis=0)
+    good = float(np.mean(stats.norm.sf((least - levels) / spread)))
+    threshold = float(np.quantile(scores, 0.55))
+    is_labelled, probabilities = _labels(world, scores, threshold, rng)
+    scores = np.where(rng.random(shape) < world.missing, np.nan, scores)
+    human = np.where(is_labelled, ratings, np.nan)
+    return Drawn(scores, human, probabilities, threshold, means, good)
+
+
+def _labels(
+    world: World, scores: np.ndarray, threshold: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None]:
+    if world.near:
+        far = np.abs(scores - threshold) / scores.std()
+        probabilities = np.clip(0.6 * np.exp(-2 * far), 0.08, 0.6)
+        return rng.random(scores.shape) < probabilities, probabilities
+    if world.by_text:
+        return rng.random(scores.shape) < world.labelled / world.documents, None
+    chosen = np.zeros(scores.shape, bool)
+    chosen[rng.choice(world.documents, world.labelled, replace=False)] = True
+    return chosen, None
+
+
+def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    for place, (name, world) in enumerate(WORLDS.items()):
+        for row in of_world(world, worlds, (seed, place)):
+            yield row | {"world": name}
+
+
+def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    kept: dict[str, Counter[str]] = {}
+    widths: dict[str, list[float]] = {}
+    slopes, accused = [], 0
+    for number in range(worlds):
+        rng = np.random.default_rng((*seed, number))
+        drawn = draw(world, rng)
+        found = _found(drawn)
+        slopes.append(found.slope or 0.0)
+        accused += found.p_random is not None and found.p_random < 0.05
+        for promise, truth, interval, alone, others in _looked_at(world, drawn, found, rng):
+            counted = kept.setdefault(promise, Counter())
+            for name, one in {"kept": interval, "kept_by_labels": alone, **others}.items():
+                counted[name] += _holds(one, truth)
+            widths.setdefault(promise, []).append(_width(interval) / _width(alone))
+    for promise, counted in kept.items():
+        row = {"promise": promise, "nominal": 0.95, "worlds": worlds} | dict(counted)
+        row["width"] = round(median(widths[promise]), 3)
+        if promise == "mean of a system":
+            row |= {"slope": round(median(slopes), 3), "slope_sd": round(float(np.std(slopes)), 3)}
+        yield row
+    fair = {"promise": "random labels are not accused", "nominal": 0.95, "worlds": worlds}
+    yield fair | {"kept": worlds - accused}
+
+
+def _found(drawn: Drawn, weighted: bool = True, as_published: bool = False) -> PeopleScale:
+    names = [str(system) for system in range(drawn.scores.shape[1])]
+    probabilities = drawn.probabilities if weighted else None
+    found = people_scale(names, drawn.scores, drawn.human, probabilities, as_published=as_published)
+    assert found is not None
+    return found
+
+
+def _looked_at(
+    world: World, drawn: Drawn, found: PeopleScale, rng: np.random.Generator
+) -> Iterator[tuple[str, float, Bounded, Bounded, dict[str, Bounded]]]:
+    system = int(rng.integers(world.systems))
+    row, others = found.systems[system], {}
+    if world.labelled == 10:
+        published = _found(drawn, as_published=True)
+        others["kept_published"] = published.systems[system].corrected
+    if world.near:
+        others["kept_unweighted"] = _found(drawn, weighted=False).systems[system].corrected
+    yield "mean of a system", drawn.means[system], row.corrected, row.by_labels, others
+    pair = found.differences[int(rng.integers(len(found.differences)))]
+    apart = drawn.means[int(pair.system)] - drawn.means[int(pair.other)]
+    yield "difference of two systems", apart, pair.corrected, pair.by_labels, {}
+    whole = float(drawn.means.mean())
+    yield "mean of all texts", whole, found.together, found.together_by_labels, {}
+    rate = _rate(drawn)
+    yield "pass rate, corrected", drawn.good, rate.corrected, rate.by_labels, {}
+    yield "pass rate, Rogan and Gladen", drawn.good, rate.rogan_gladen, rate.by_labels, {}
+
+
+def _rate(drawn: Drawn) -> PassRate:
+    probabilities, threshold = drawn.probabilities, drawn.threshold
+    found = pass_rate(drawn.scores, drawn.human, probabilities, threshold=threshold, good=GOOD)
+    assert found is not None
+    if found.rogan_gladen.value is None:  # said to be undefined: any share may be true
+        return replace(found, rogan_gladen=Bounded(None, 0.0, 1.0))
+    return found
+
+
+def _holds(interval: Bounded, truth: float) -> bool:
+    low, high = interval.low, interval.high
+    return low is not None and high is not None and bool(low <= truth <= high)
+
+
+def _width(interval: Bounded) -> float:
+    if interval.low is None or interval.high is None:
+        return float("nan")
+    return interval.high - interval.low
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--worlds", type=int, default=1000)
+    for row in rows(parser.parse_args().worlds):
+        print(row)
+
+
+if __name__ == "__main__":
+    main()

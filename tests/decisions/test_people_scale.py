@@ -1,0 +1,153 @@
+"""Means on people's scale from few labels: the published package's numbers, laws, coverage."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaljudge.decisions.people import PeopleScale, people_scale
+
+BENCHES = Path(__file__).parents[2] / "benches"
+NAN = np.nan
+NAMES = ["A", "B", "C"]
+
+
+def waves() -> tuple[np.ndarray, np.ndarray]:
+    """Scores and ratings of 30 documents and 3 systems; 12 documents are rated."""
+    d, s = np.arange(30)[:, None], np.arange(3)
+    scores = 1 + 0.8 * np.sin(1.7 * d + s) + 0.1 * s
+    ratings = 3 + 0.8 * np.sin(1.7 * d + s) + 0.9 * np.cos(2.3 * d + 3 * s) + 0.2 * s
+    return scores, np.where(d * 7 % 30 < 12, np.round(ratings, 3), NAN)
+
+
+def found(scores: Any, human: Any, probabilities: Any = None, **how: Any) -> PeopleScale:
+    names = NAMES[: np.shape(scores)[1]]
+    one = people_scale(names, np.asarray(scores), np.asarray(human), probabilities, **how)
+    assert one is not None
+    return one
+
+
+# ppi-python 0.2.3, of `waves` with S systems, Y, Yhat and Yhat_unlabeled of its 12 and 18 rows:
+# ppi_mean_pointestimate(Y, Yhat, Yhat_unlabeled), ppi_mean_ci(Y, Yhat, Yhat_unlabeled, alpha=0.05)
+PUBLISHED = {
+    1: ([2.985530876599], [2.573216227691], [3.397845525507]),
+    3: (
+        [2.980499984956, 3.238917156189, 3.377467372638],
+        [2.568239506570, 2.822193326327, 2.944213202463],
+        [3.392760463342, 3.655640986051, 3.810721542813],
+    ),
+}
+
+
+@pytest.mark.parametrize("systems", PUBLISHED)
+def test_the_published_package_gives_the_same(systems: int) -> None:
+    scores, human = waves()
+    one = found(scores[:, :systems], human[:, :systems], as_published=True)
+    rows = [row.corrected for row in one.systems]
+    for name, published in zip(("value", "low", "high"), PUBLISHED[systems], strict=True):
+        assert [getattr(row, name) for row in rows] == pytest.approx(published, abs=1e-6)
+
+
+def test_neither_a_judge_s_scale_nor_its_bias_for_a_system_matters() -> None:
+    scores, human = waves()
+    plain, other = found(scores, human), found(40 * scores + [0, 7, -300], human)
+    for one, two in zip(plain.systems, other.systems, strict=True):
+        assert two.corrected.value == pytest.approx(one.corrected.value)
+        assert two.corrected.high == pytest.approx(one.corrected.high)
+    for mine, theirs in zip(plain.differences, other.differences, strict=True):
+        assert theirs.corrected.low == pytest.approx(mine.corrected.low)
+    assert other.slope == pytest.approx(plain.slope / 40)  # type: ignore[operator]
+    assert other.systems[1].judge == pytest.approx(40 * plain.systems[1].judge + 7)  # type: ignore[operator]
+
+
+def test_a_judge_that_tells_nothing_leaves_the_labels_alone() -> None:
+    _, human = waves()
+    one = found(np.full_like(human, 0.1), human)
+    assert one.slope == 0 and one.effective == 36 and one.p_random is None
+    assert all(row.corrected == row.by_labels for row in one.systems)
+    rated = human[np.isfinite(human[:, 0]), 0]
+    reach = 2.200985 * rated.std(ddof=1) / np.sqrt(12)  # Student's t at 11 degrees of freedom
+    assert one.systems[0].by_labels.value == pytest.approx(rated.mean())
+    assert one.systems[0].by_labels.high == pytest.approx(rated.mean() + reach, abs=1e-6)
+
+
+def test_an_exact_judge_s_scores_of_all_texts_count_as_ratings() -> None:
+    # labels that leave the mean and spread of the scores as they are
+    scores = np.tile([[1.0], [2.0], [3.0], [4.0]], (8, 1))
+    human = np.where(np.arange(32)[:, None] < 8, 10 - 2 * scores, NAN)
+    one = found(scores, human)
+    assert one.slope == pytest.approx(-2)
+    assert one.systems[0].corrected.value == pytest.approx(5)
+    assert one.systems[0].effective == pytest.approx(32, rel=0.02)
+
+
+def test_a_label_counts_for_as_many_texts_as_it_was_drawn_from() -> None:
+    human = np.full((40, 1), NAN)
+    human[:8, 0] = [1, 1, 1, 1, 5, 5, 5, 5]
+    probabilities = np.full((40, 1), 0.5)
+    probabilities[4:8] = 0.1
+    one = found(np.zeros((40, 1)), human, probabilities).systems[0]
+    assert one.by_labels.value == pytest.approx((4 * 2 * 1 + 4 * 10 * 5) / (4 * 2 + 4 * 10))
+    probabilities[7] = NAN  # rated, but not drawn
+    assert found(np.zeros((40, 1)), human, probabilities).labels == 7
+
+
+def test_systems_with_too_few_labels_stay_without_a_mean() -> None:
+    scores, human = waves()
+    human[5:, 1] = NAN
+    one = found(scores, human)
+    assert one.systems[1].labels < 6 and one.systems[1].corrected.value is None
+    assert one.systems[1].judge == pytest.approx(scores[:, 1].mean())
+    assert [(row.system, row.other) for row in one.differences] == [("A", "C")]
+    none = found(scores, np.where(np.arange(30)[:, None] < 3, human, NAN))
+    assert none.slope is None and none.together.value is None and none.labels > 0
+
+
+def test_only_where_a_part_is_rated() -> None:
+    scores, human = waves()
+    assert people_scale(NAMES, scores, np.full_like(human, NAN)) is None
+    assert people_scale(NAMES, scores, scores) is None
+    everywhere = np.where([True, False, True], scores, human)  # two systems are rated throughout
+    row = found(scores, everywhere).systems[0]
+    assert row.corrected.value == pytest.approx(scores[:, 0].mean())
+
+
+def test_ratings_that_are_all_equal_have_no_interval() -> None:
+    scores, human = waves()
+    row = found(scores, np.where(np.isfinite(human), 5.0, NAN)).systems[0]
+    assert row.by_labels.value == 5 and row.by_labels.low is None
+
+
+def test_labels_chosen_by_their_scores_are_accused_and_random_ones_are_not() -> None:
+    scores, human = waves()
+    assert found(scores, human).p_random > 0.1  # type: ignore[operator]
+    best = np.argsort(-scores.mean(axis=1))[:12]
+    human[:] = NAN
+    human[best] = scores[best]
+    assert found(scores, human).p_random < 0.001  # type: ignore[operator]
+
+
+@pytest.fixture
+def promises(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    return importlib.import_module("promises_people_scale")
+
+
+WORLDS = [
+    "10 of 100 documents",
+    "20 documents, strong document effects",
+    "near the threshold, whole points, missing cells",
+]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_intervals_hold_the_truth_as_often_as_they_promise(promises: Any, name: str) -> None:
+    rows = {r["promise"]: r for r in promises.of_world(promises.WORLDS[name], 80, (20,))}
+    assert len(rows) == 6
+    for row in rows.values():
+        assert row["kept"] >= 71  # of 80: fewer happen once in 200 times at 95%
+    assert rows["mean of a system"]["width"] < 0.9
