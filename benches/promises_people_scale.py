@@ -5,7 +5,8 @@
 Worlds are drawn at random: documents of their own difficulty, which people and the judge see;
 systems that differ; a judge with a bias for each system and a scale of its own. In each world one
 system's mean, one difference, the mean of all texts and the pass rate are looked at. `width` is the
-median ratio to the interval of the labels alone. `kept_published`: as the authors' package has it,
+median ratio to the interval of the labels alone. `worlds` are those with an interval; in the others
+the report says why there is none. `kept_published`: as the authors' package has it,
 with the variance of all scores and normal quantiles. `kept_unweighted`: without the probabilities.
 """
 
@@ -14,8 +15,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from statistics import median
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -125,15 +125,21 @@ def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[
         slopes.append(found.slope or 0.0)
         accused += found.p_random is not None and found.p_random < 0.05
         for promise, truth, interval, alone, others in _looked_at(world, drawn, found, rng):
-            counted = kept.setdefault(promise, Counter())
+            counted = kept.setdefault(promise, Counter(worlds=0, no_interval=0))
+            counted["worlds" if np.isfinite(_width(interval)) else "no_interval"] += 1
+            if not np.isfinite(_width(interval)):
+                continue
             for name, one in {"kept": interval, "kept_by_labels": alone, **others}.items():
                 counted[name] += _holds(one, truth)
             widths.setdefault(promise, []).append(_width(interval) / _width(alone))
     for promise, counted in kept.items():
-        row = {"promise": promise, "nominal": 0.95, "worlds": worlds} | dict(counted)
-        row["width"] = round(median(widths[promise]), 3)
+        row = {"promise": promise, "nominal": 0.95} | dict(counted)
+        row["width"] = round(float(np.nanmedian(widths[promise])), 3)
         if promise == "mean of a system":
-            row |= {"slope": round(median(slopes), 3), "slope_sd": round(float(np.std(slopes)), 3)}
+            row |= {
+                "slope": round(float(np.median(slopes)), 3),
+                "slope_sd": round(float(np.std(slopes)), 3),
+            }
         yield row
     fair = {"promise": "random labels are not accused", "nominal": 0.95, "worlds": worlds}
     yield fair | {"kept": worlds - accused}
@@ -172,8 +178,6 @@ def _rate(drawn: Drawn) -> PassRate:
     probabilities, threshold = drawn.probabilities, drawn.threshold
     found = pass_rate(drawn.scores, drawn.human, probabilities, threshold=threshold, good=GOOD)
     assert found is not None
-    if found.rogan_gladen.value is None:  # said to be undefined: any share may be true
-        return replace(found, rogan_gladen=Bounded(None, 0.0, 1.0))
     return found
 
 

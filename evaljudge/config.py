@@ -158,10 +158,12 @@ class Condition(Settings):
 
     @model_validator(mode="after")
     def _asks_something(self) -> Condition:
-        if (self.precision is None) != (self.good is None):
-            asked, needed = ("precision", "good") if self.good is None else ("good", "precision")
-            raise ValueError(f"`{asked}` needs `{needed}`: from which rating on a candidate is "
-                             "good, and what share of the selected shall be")  # fmt: skip
+        if self.precision is not None and self.good is None:
+            raise ValueError("`precision` needs `good`: from which rating on a candidate is good, "
+                             "and what share of the selected shall be")  # fmt: skip
+        if self.good is not None and (self.precision, self.at_least) == (None, None):
+            raise ValueError("`good` needs `precision` or `at_least`: the threshold that good "
+                             "candidates pass")  # fmt: skip
         if self.confidence is not None and self.precision in (None, 1):
             raise ValueError("`confidence` needs a `precision` below 1: no sample certifies 1")
         asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)

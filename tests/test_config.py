@@ -96,7 +96,7 @@ def test_changes_are_laid_over() -> None:
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "precision": 0.9}]}]},
          "`precision` needs `good`"),
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "good": 0}]}]},
-         "`good` needs `precision`"),
+         "`good` needs `precision` or `at_least`"),
         ({"select": [{"name": "x", "all": [
             {"scorer": "s", "axis": "a", "precision": 1.1, "good": 4}]}]},
          "select.0.all.0.precision"),

@@ -21,6 +21,7 @@ from evaljudge.agreement import (
     Standing,
 )
 from evaljudge.analysis.replacing import ReplacingRow
+from evaljudge.decisions.people import PeopleScale
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.text import means_selfsame
@@ -151,6 +152,7 @@ class Findings:
     rankings: Sequence[SystemRanking] = ()
     lengths: Sequence[LengthHeld] = ()
     replacing: Sequence[ReplacingRow] = ()
+    people_scale: Sequence[PeopleScale] = ()
     costs: Sequence[CostRow] = ()
     judged: JudgeFindings = JudgeFindings()
     """What the judges say of the run, each of its own."""

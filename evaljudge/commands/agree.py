@@ -16,6 +16,7 @@ from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
+from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
@@ -89,6 +90,8 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)
     statistics = with_statistics(looked_at, wanted.how, wanted.seed)
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
+    scale = with_people_scale(grid, axes=looked_at.human)
+    warnings += scale_warnings(scale)
     signatures = {
         metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)
         for metric in metrics
@@ -110,6 +113,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},
         tokens=(),
         warnings=warnings,
+        people_scale=scale,
         **statistics,
     )
 

@@ -26,11 +26,11 @@ from scipy import stats
 
 from evaljudge.agreement.rated import Floats
 from evaljudge.decisions.labelled import FEWEST, Labelled, labelled
-from evaljudge.decisions.powered import LEVEL, NOTHING, Bounded, Terms, powered
+from evaljudge.decisions.powered import LEVEL, NOTHING, UNLIKE, Bounded, Terms, powered
 
 FEW = f"no system has {FEWEST} labels"
-NO_GOOD = "fewer than two documents have a labelled text that is good"
-NO_BAD = "fewer than two documents have a labelled text that is not good"
+NO_GOOD = f"fewer than {UNLIKE} documents have a labelled text that is good"
+NO_BAD = f"fewer than {UNLIKE} documents have a labelled text that is not good"
 BLIND = "sensitivity and specificity add up to 1 or less: the judge cannot tell good from bad"
 
 
@@ -114,9 +114,9 @@ class _ErrorRates:
 
     @property
     def reason(self) -> str:
-        if self._sensitivity.documents < 2:
+        if self._sensitivity.documents < UNLIKE:
             return NO_GOOD
-        if self._specificity.documents < 2:
+        if self._specificity.documents < UNLIKE:
             return NO_BAD
         return "" if self._told > 0 else BLIND
 

@@ -20,6 +20,7 @@ import numpy as np
 from evaljudge.agreement.rated import Floats
 from evaljudge.agreement.significance import holm
 from evaljudge.decisions.labelled import FEWEST, Labelled, labelled
+from evaljudge.decisions.pass_rate import PassRate
 from evaljudge.decisions.powered import NOTHING, Bounded, Powered, Terms, p_random, powered
 
 
@@ -61,6 +62,10 @@ class PeopleScale:
     effective: float | None = None  # as many labels alone would give means as exact
     effective_of_differences: float | None = None
     p_random: float | None = None  # that random labels differ so much in score from all texts
+    pass_rates: Sequence[PassRate] = ()
+    scorer: str = ""
+    axis: str = ""
+    sampled: bool = False  # of the documents without any rating, a seeded sample
 
 
 def people_scale(

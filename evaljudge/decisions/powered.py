@@ -30,11 +30,14 @@ from evaljudge.agreement.rated import Floats
 from evaljudge.decisions.labelled import Bools, Labelled
 
 LEVEL = 0.95
+UNLIKE = 3
+"""Labelled documents whose rating is not the most common one; of fewer, no interval holds what it
+promises: ratings that are nearly all equal hide how low the rare others are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A value with its 95% interval; None where undefined, as where all ratings are equal."""
+    """A value with its 95% interval; None where too few ratings, or too few different ones."""
 
     value: float | None
     low: float | None
@@ -61,6 +64,7 @@ class Terms:
         self.labelled_scores = (self.shares * sample.scores).sum(axis=0)
         self.scores = sample.scores.sum(axis=0) / self.texts
         self.gaps = self.scores - self.labelled_scores
+        self.is_unlike = _unlike(sample)
         self.by_rating = np.where(sample.is_labelled, sample.ratings - self.ratings, 0.0)
         self.by_label = np.where(sample.is_labelled, sample.scores - self.labelled_scores, 0.0)
         self.by_text = np.where(sample.is_scored, sample.scores - self.scores, 0.0)
@@ -104,21 +108,23 @@ class Combined:
     values: Floats
     variances: Floats
     free: Floats
+    is_known: Bools
+    """Whether the labels tell the variance."""
 
     def intervals(self) -> list[Bounded]:
         reach = stats.t.ppf((1 + LEVEL) / 2, self.free) * np.sqrt(self.variances)
         return [
             Bounded(float(value), float(value - by), float(value + by))
-            if by > 0
+            if known
             else Bounded(float(value), None, None)
-            for value, by in zip(self.values, reach, strict=True)
+            for value, by, known in zip(self.values, reach, self.is_known, strict=True)
         ]
 
     def ps(self) -> list[float | None]:
         """That the value is 0."""
-        errors = np.sqrt(np.where(self.variances > 0, self.variances, np.nan))
+        errors = np.sqrt(np.where(self.is_known, self.variances, 1.0))
         ps = 2 * stats.t.sf(np.abs(self.values) / errors, self.free)
-        return [None if np.isnan(p) else float(p) for p in ps]
+        return [float(p) if known else None for p, known in zip(ps, self.is_known, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -168,10 +174,11 @@ class _Means:
         terms = self._terms
         squares = (self.influences @ of) ** 2
         variances = squares.sum(axis=0)
-        variances = np.where(variances > self._rounding(of), variances, 0.0)
+        is_known = variances > self._rounding(of)
         if self._is_normal:
-            return Combined(self.values @ of, variances, np.full_like(variances, np.inf))
+            return Combined(self.values @ of, variances, np.full_like(variances, np.inf), is_known)
         is_part = of != 0
+        is_known &= np.sum(terms.is_unlike @ is_part, axis=0) >= UNLIKE
         is_labelled = terms.is_labelled @ is_part
         is_other = (terms.is_unlabelled @ is_part) & ~is_labelled
         weights = terms.shares**2 @ of**2
@@ -182,13 +189,22 @@ class _Means:
             labels - self._parameters,
             is_other.sum(axis=0) - 1.0,
         )
-        return Combined(self.values @ of, variances, free)
+        return Combined(self.values @ of, variances, free, is_known)
 
     def _rounding(self, of: Floats) -> Floats:
         """A variance up to this is that of numbers which are all equal."""
         size = np.abs(self._terms.ratings) + np.abs(self.values)
         rounding: Floats = (1e-9 * size @ np.abs(of)) ** 2
         return rounding
+
+
+def _unlike(sample: Labelled) -> Bools:
+    """Labels whose rating is not the most common one of their system."""
+    is_unlike = sample.is_labelled.copy()
+    for system, is_labelled in enumerate(sample.is_labelled.T):
+        values, counts = np.unique(sample.ratings[is_labelled, system], return_counts=True)
+        is_unlike[:, system] &= sample.ratings[:, system] != values[counts.argmax()]
+    return is_unlike
 
 
 def _satterthwaite(one: Floats, other: Floats, of_one: Floats, of_other: Floats) -> Floats:

@@ -38,6 +38,7 @@ def write_report(
         "labels": findings.labels,
         "length": findings.lengths,
         "replacing": findings.replacing,
+        "people_scale": findings.people_scale,
         "costs": findings.costs,
         "without_outliers": findings.without_outliers,
         "labelled": findings.labelled,

@@ -15,6 +15,7 @@ from evaljudge.report.labelled import labelled
 from evaljudge.report.length import length_held_fixed
 from evaljudge.report.levels import level_table, levels, sampled_note, spearman_table
 from evaljudge.report.people import axes, people, scorers_labels
+from evaljudge.report.people_scale import people_scale
 from evaljudge.report.replacing import replacing
 from evaljudge.report.systems import systems
 from evaljudge.sections import Section, Table
@@ -31,6 +32,7 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
     made = [
         *(without_outliers(findings, in_short), best(findings, in_short)),
         systems(findings, in_short),
+        people_scale(findings, in_short),
         intervals(findings, in_short),
         *findings.judged.sections,
         labelled(findings, in_short),

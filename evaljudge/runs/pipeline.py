@@ -28,6 +28,7 @@ from evaljudge.analysis.findings import CostRow, Findings
 from evaljudge.analysis.labelled import labelled_means
 from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.outliers import read_outliers, with_outliers
+from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.ratings import FurtherRatings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
@@ -421,6 +422,8 @@ def _findings(
     warnings += scored.addressing.warnings
     warnings += too_few_permutations(rated, job.config.agreement)
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
+    scale = with_people_scale(tables.as_grid(), job.config.select, aims)
+    warnings += scale_warnings(scale)
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     warnings += out_of_reach(job.config.select, tables.columns)
     selected = select(output, shards, job.config.select, aims)
@@ -446,6 +449,7 @@ def _findings(
         costs=_costs(job, tables, accounts),
         judged=all_judges(by_judge),
         intervals=[one for fit in fitted.fits for one in fit.intervals],
+        people_scale=scale,
         **statistics,
         labelled=labelled_means(tables),
         **with_outliers(job.config, tables),

@@ -1,0 +1,176 @@
+"""Systems' means on people's scale, where few texts are rated and all are scored.
+
+| axis    | scorer    | rated texts | one counts as | highest        | lower than it |
+| ------- | --------- | ----------- | ------------- | -------------- | ------------- |
+| fluency | synthetic | 160 of 1600 | 1.9           | BART (4.21)    | LEAD-3        |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evaljudge.analysis.findings import Findings
+from evaljudge.decisions.pass_rate import PassRate
+from evaljudge.decisions.people import Difference, PeopleScale, SystemOnScale
+from evaljudge.decisions.powered import Bounded
+from evaljudge.sections import Cell, Named, Section, Table
+from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, count, probability
+
+TITLE = "On people's scale, from few ratings"
+ASSUMED = (
+    "Assumed: the texts to be rated were drawn at random, whole documents or single texts; ratings "
+    "alone cannot show that."
+)
+ABOUT = (
+    "Part of the texts is rated and all are scored: the mean rating that all texts would get. "
+    "Corrected: the mean of the ratings, moved by what the scores say of the texts without one "
+    "(prediction-powered inference). The judge's scale and bias do not matter. In brackets: 95% "
+    "intervals over documents."
+)
+COUNTS = (
+    "One counts as: how many ratings without scores would tell as much as one with them. Where "
+    "that is 1 or less, the scores add nothing: take the ratings alone."
+)
+LOWER = "Lower: the corrected difference is not 0, at 5% after Holm's correction over all pairs."
+NO_INTERVAL = "Without an interval: fewer than three documents whose rating is not the usual one."
+RATES = (
+    "Good: the share of all texts that people would rate so high. Rogan and Gladen's corrects the "
+    "share that passes by the error rates alone; the corrected one uses all that random ratings "
+    "tell."
+)
+SAMPLE = "Of the documents without ratings, a seeded sample."
+ALPHA = 0.05
+
+
+def people_scale(findings: Findings, in_short: bool = False) -> Section:
+    rows = [row for row in findings.people_scale if row.slope is not None]
+    chosen = _chosen(rows)
+    notes = [f"{SAMPLED} {SAMPLE}"] if any(row.sampled for row in rows) else []
+    if in_short:
+        return Section(TITLE, [], [_summary(chosen)], [ASSUMED, COUNTS, LOWER, *notes])
+    tables = [_summary(chosen), _gains(rows), *map(_systems, chosen), *_rates(rows)]
+    about = [ABOUT, ASSUMED, COUNTS]
+    if any(row.pass_rates for row in rows):
+        about.append(RATES)
+    return Section(TITLE, about, tables, [LOWER, NO_INTERVAL, *notes])
+
+
+def _chosen(rows: Sequence[PeopleScale]) -> list[PeopleScale]:
+    """Of each axis, that of the scorer which adds most."""
+    axes = dict.fromkeys(row.axis for row in rows)
+    return [
+        max((row for row in rows if row.axis == axis), key=lambda row: row.effective or 0)
+        for axis in axes
+    ]
+
+
+def _summary(rows: Sequence[PeopleScale]) -> Table:
+    heads = ["axis", "scorer", "highest", "lower than it", "rated texts", "one counts as"]
+    cells = [
+        [row.axis, row.scorer, *_highest(row), _texts(row), _counts_as(row.effective, row.labels)]
+        for row in rows
+    ]
+    return Table(
+        "The highest mean of each axis, by the scorer that adds most", heads, cells, "llllrr"
+    )
+
+
+def _highest(row: PeopleScale) -> tuple[Cell, Cell]:
+    best = _best(row)
+    lower = [Named(one.system) for one in row.systems if _is_lower(row, one, best)]
+    return [Named(best.system, correlation(best.corrected.value))], lower or NONE
+
+
+def _best(row: PeopleScale) -> SystemOnScale:
+    known = [one for one in row.systems if one.corrected.value is not None]
+    return max(known, key=lambda one: one.corrected.value or 0.0)
+
+
+def _is_lower(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> bool:
+    pair = _pair(row, one, best)
+    return pair is not None and pair.p_holm is not None and pair.p_holm < ALPHA
+
+
+def _pair(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> Difference | None:
+    names = {one.system, best.system}
+    return next((pair for pair in row.differences if {pair.system, pair.other} == names), None)
+
+
+def _texts(row: PeopleScale) -> str:
+    return f"{count(row.labels)} of {count(row.texts)}{SAMPLED if row.sampled else ''}"
+
+
+def _counts_as(effective: float | None, labels: int) -> str:
+    return NONE if effective is None else f"{effective / labels:.2f}"
+
+
+def _gains(rows: Sequence[PeopleScale]) -> Table:
+    heads = ["axis", "scorer", "rated texts", "documents", "one counts as", "for differences",
+             "a point is worth", "all texts, ratings alone", "all texts, corrected"]  # fmt: skip
+    cells = [
+        [
+            row.axis,
+            row.scorer,
+            _texts(row),
+            f"{count(row.labelled_documents)} of {count(row.documents)}",
+            _counts_as(row.effective, row.labels),
+            _counts_as(row.effective_of_differences, row.labels),
+            correlation(row.slope),
+            _bounded(row.together_by_labels),
+            _bounded(row.together),
+        ]
+        for row in rows
+    ]
+    return Table("What each scorer's scores add", heads, cells, "llrrrrrrr", lead=2)
+
+
+def _systems(row: PeopleScale) -> Table:
+    best = _best(row)
+    heads = ["system", "rated", "judge's own mean", "ratings alone", "corrected",
+             "less the highest", "p (Holm)"]  # fmt: skip
+    ordered = sorted(row.systems, key=lambda one: -(one.corrected.value or float("-inf")))
+    cells = [[*_system(one), *_apart(row, one, best)] for one in ordered]
+    return Table(f"{row.axis}: systems, by the scores of {row.scorer}", heads, cells, "lrrrrrr")
+
+
+def _system(one: SystemOnScale) -> list[str]:
+    means = _bounded(one.by_labels), _bounded(one.corrected)
+    return [one.system, count(one.labels), correlation(one.judge), *means]
+
+
+def _apart(row: PeopleScale, one: SystemOnScale, best: SystemOnScale) -> tuple[str, str]:
+    pair = _pair(row, one, best)
+    if pair is None:
+        return NONE, NONE
+    apart = pair.corrected
+    if pair.system == best.system and apart.value is not None:
+        low, high = (None if end is None else -end for end in (apart.high, apart.low))
+        apart = Bounded(-apart.value, low, high)
+    return _bounded(apart), probability(pair.p_holm)
+
+
+def _bounded(one: Bounded) -> str:
+    return bracketed(one.value, one.low, one.high)
+
+
+def _rates(rows: Sequence[PeopleScale]) -> Iterator[Table]:
+    cells = [_rate(row, rate) for row in rows for rate in row.pass_rates]
+    if cells:
+        heads = ["axis", "scorer", "Rogan and Gladen's is undefined", "good from", "passes from",
+                 "passes", "good: ratings alone", "good: corrected", "good: Rogan and Gladen",
+                 "good that pass", "bad that fail"]  # fmt: skip
+        yield Table("What share of the texts is good", heads, cells, "lllrrrrrrrr", lead=2)
+
+
+def _rate(row: PeopleScale, rate: PassRate) -> list[Cell]:
+    shares = rate.by_labels, rate.corrected, rate.rogan_gladen
+    return [
+        row.axis,
+        row.scorer,
+        rate.reason or NONE,
+        *(f"{number:.6g}" for number in (rate.good, rate.threshold)),
+        correlation(rate.passing),
+        *map(_bounded, shares),
+        correlation(rate.sensitivity),
+        correlation(rate.specificity),
+    ]

@@ -1,0 +1,75 @@
+"""The section of means on people's scale: short on a terminal, whole in Markdown, harmless."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from markdown_it import MarkdownIt
+
+from evaljudge.analysis.findings import Findings
+from evaljudge.decisions.pass_rate import pass_rate
+from evaljudge.decisions.people import PeopleScale, people_scale
+from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.report.people_scale import people_scale as section
+from tests.report.findings import HOSTILE, made, made_hostile
+
+
+def scale(systems: list[str], scorer: str = "judge", axis: str = "tone") -> PeopleScale:
+    rng = np.random.default_rng(2)
+    scores = rng.normal(0, 1, (60, len(systems))) + np.arange(len(systems)) % 3
+    human = np.where(np.arange(60)[:, None] < 12, scores + 3, np.nan)
+    human += rng.normal(0, 0.3, human.shape)
+    found = people_scale(systems, scores, human)
+    rate = pass_rate(scores, human, threshold=0.5, good=4)
+    assert found is not None
+    assert rate is not None
+    return replace(found, scorer=scorer, axis=axis, pass_rates=[rate])
+
+
+@pytest.fixture
+def findings() -> Findings:
+    weak = replace(scale(["A", "B", "C"], "weak"), effective=1.0)
+    return made(people_scale=[weak, scale(["A", "B", "C"])])
+
+
+def test_in_short_it_names_the_highest_and_what_is_lower(findings: Findings) -> None:
+    (table,) = section(findings, in_short=True).tables
+    ((axis, scorer, highest, lower, texts, counts_as),) = table.rows
+    assert (axis, scorer, texts) == ("tone", "judge", "36 of 180")
+    assert [one.name for one in highest] == ["C"]  # type: ignore[union-attr]
+    assert [one.name for one in lower] == ["A", "B"]  # type: ignore[union-attr]
+    assert float(str(counts_as)) > 2
+    assert "drawn at random" in agreement_text(findings)
+
+
+def test_every_scorer_every_system_and_the_pass_rates(findings: Findings) -> None:
+    _, gains, systems, rates = section(findings).tables
+    assert [row[1] for row in gains.rows] == ["weak", "judge"]
+    assert [row[0] for row in systems.rows] == ["C", "B", "A"]
+    apart = findings.people_scale[1].differences[0].corrected  # of A less B
+    assert systems.rows[0][-1] == "–"
+    assert str(systems.rows[2][5]).startswith("-") and apart.value is not None
+    assert len(rates.rows) == 2
+    assert rates.rows[0][3:5] == ["4", "0.5"]
+
+
+def test_without_such_means_there_is_no_section(findings: Findings) -> None:
+    none = replace(findings, people_scale=[])
+    few = replace(findings, people_scale=[replace(scale(["A"]), slope=None)])
+    assert agreement_markdown(few) == agreement_markdown(none)
+    assert "people's scale" not in agreement_markdown(none)
+
+
+def test_strangers_words_break_no_table() -> None:
+    words = list(HOSTILE.values())
+    hostile = replace(made_hostile(), people_scale=[scale(words, words[0], words[2])])
+    said = agreement_markdown(hostile)
+    assert "<" not in said
+    parser = MarkdownIt("commonmark").enable("table")
+    kinds = [token.type for token in parser.parse(said)]
+    before = [token.type for token in parser.parse(agreement_markdown(made_hostile()))]
+    assert kinds.count("table_open") - before.count("table_open") == 4
+    assert kinds.count("tr_open") - before.count("tr_open") == 4 + 3 + len(words)
+    assert page(hostile).count("<script") == page(made_hostile()).count("<script")

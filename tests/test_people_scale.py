@@ -1,0 +1,145 @@
+"""Few ratings among many scores: from cases to rows, warnings, the report and its file."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evaljudge
+from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
+from evaljudge.commands.agree import AgreeOptions, agree_with
+from evaljudge.config import Selection
+from evaljudge.corpora import CorpusSource
+from evaljudge.decisions.grid import Grid
+
+NAN = np.nan
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+BENCHES = Path(__file__).parents[1] / "benches"
+SYSTEMS = "A", "B"
+
+
+def grid(rated: Any = slice(0, 40, 4), systems: int = 2, **more: Any) -> Grid:
+    """Of 40 documents; people rate what the judge sees, in part."""
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 1, (40, systems)) + rng.normal(0, 1, (40, 1))
+    human = np.full_like(scores, NAN)
+    human[rated] = 3 + scores[rated] + rng.normal(0, 0.5, human[rated].shape)
+    names = [f"d{n:02}" for n in range(40)]
+    columns = {("judge", "tone"): scores, ("judge#2", "tone"): scores, ("words", "*"): -scores}
+    return Grid(names, list("ABCDEFGH"[:systems]), columns, {"tone": human}, **more)
+
+
+def rule(**condition: Any) -> Selection:
+    given = {"scorer": "judge", "axis": "tone"} | condition
+    return Selection.model_validate({"name": "good", "all": [given]})
+
+
+def test_a_row_for_each_scorer_that_meets_the_axis() -> None:
+    rows = with_people_scale(grid(is_sample=True))
+    assert [(row.scorer, row.axis, row.sampled) for row in rows] == [
+        ("judge", "tone", True), ("words", "tone", True)
+    ]  # fmt: skip
+    assert rows[0].effective > 1.5 * rows[0].labels  # type: ignore[operator]
+    assert rows[1].slope == pytest.approx(-rows[0].slope)  # type: ignore[operator]
+    assert not list(scale_warnings(rows))
+    assert with_people_scale(grid(), axes=["mood"]) == []
+    assert with_people_scale(grid(rated=slice(0, 40))) == []
+
+
+def test_a_pass_rate_for_each_condition_that_says_what_is_good() -> None:
+    asked = [rule(at_least=0.5, good=4), rule(at_least=0.5), rule(at_least=0.2, good=4)]
+    judge, words = with_people_scale(grid(), asked)
+    assert [(rate.threshold, rate.good) for rate in judge.pass_rates] == [(0.2, 4), (0.5, 4)]
+    assert words.pass_rates == []
+    target = ("judge", "tone"), 0.9, 4.0
+    (row, _) = with_people_scale(grid(), [rule(precision=0.9, good=4)], {target: None})
+    assert row.pass_rates == []
+
+
+def test_probabilities_of_being_drawn_are_used() -> None:
+    tables = grid()
+    known = {("d00", "A"): 0.01, **{(f"d{n:02}", "A"): 0.5 for n in range(4, 40, 4)}}
+    row, _ = with_people_scale(tables, probabilities=known)
+    first = tables.human["tone"][0, 0]
+    assert row.systems[0].by_labels.value == pytest.approx(first, abs=0.7)
+    assert row.systems[1].labels == 0  # rated, but not drawn
+    assert with_people_scale(grid(is_sample=True), probabilities=known) == []
+
+
+def test_what_speaks_against_the_means_is_said() -> None:
+    best = np.argsort(-grid().scores["judge", "tone"].sum(axis=1))[:10]
+    (said,) = scale_warnings(with_people_scale(grid(rated=best)))
+    assert said.startswith("tone: the rated texts differ in score from the others by more than")
+    tables = grid(systems=8)
+    tables.human["tone"][:30, 1:6] = NAN
+    (said,) = scale_warnings(with_people_scale(tables))
+    assert (
+        said == "tone: no mean on people's scale for B, C, D and 2 more: fewer than 6 rated texts"
+    )
+    (said,) = scale_warnings(with_people_scale(grid(rated=slice(0, 35, 5))))
+    assert said == "tone: means on people's scale rest on 7 rated documents: rate 10 or more"
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> str:
+    tables = grid()
+    rows = [
+        {
+            "doc_id": document,
+            "source": "s",
+            "candidates": [
+                {"system": s, "text": "word " * (3 + n % 7 + place)}
+                | ({} if np.isnan(value) else {"ratings": {"tone": float(value)}})
+                for place, (s, value) in enumerate(zip(SYSTEMS, ratings, strict=True))
+            ],
+        }
+        for n, (document, ratings) in enumerate(
+            zip(tables.documents, tables.human["tone"], strict=True)
+        )
+    ]
+    file = tmp_path / "cases.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
+
+
+def test_agree_writes_and_shows_them(cases: str, tmp_path: Path) -> None:
+    wanted = AgreeOptions(CorpusSource(cases), metrics={"words": {}})
+    said = agree_with(wanted, str(tmp_path / "out"), False)
+    assert "On people's scale, from few ratings" in said
+    assert "20 of 80" in said
+    (row,) = json.loads((tmp_path / "out" / "people_scale.json").read_text())
+    assert (row["scorer"], row["axis"], row["documents"]) == ("words", "tone", 40)
+    assert row["systems"][0]["corrected"].keys() == {"value", "low", "high"}
+
+
+def test_a_run_writes_them_with_the_pass_rates_of_its_selections(
+    cases: str, tmp_path: Path
+) -> None:
+    condition = {"scorer": "words", "axis": "*", "at_least": 6, "good": 3}
+    config = {"corpus": cases, "out": str(tmp_path / "out"), "judges": {}, "metrics": ["words"],
+              "select": [{"name": "good", "all": [condition]}]}  # fmt: skip
+    found = evaljudge.run(config).findings
+    ((rate,),) = (row.pass_rates for row in found.people_scale)
+    assert (rate.threshold, rate.good, rate.labels) == (6, 3, 20)
+    assert "What share of the texts is good" in (tmp_path / "out/report/agreement.md").read_text()
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no shared data")
+def test_summeval_with_a_tenth_of_its_documents_rated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHES))
+    bench = importlib.import_module("few_labels")
+    corpus = bench.read(SHARED / "summeval.jsonl", SHARED / "summeval_metrics.jsonl")
+    scores, ratings = corpus.scores["METEOR", "relevance"], corpus.ratings["relevance"]
+    found = bench.few_labels(corpus.systems, scores, ratings, 0.1, 25)
+    assert 0.92 < found["kept"] <= 1 and 0.92 < found["differences"]["kept"] <= 1
+    assert found["width"] == pytest.approx(1, abs=0.05)  # METEOR adds next to nothing
+    # a judge that people agree with: their own ratings, less exact
+    noisy = ratings + np.random.default_rng(0).normal(0, 0.2, ratings.shape)
+    exact = bench.few_labels(corpus.systems, noisy, ratings, 0.1, 25)
+    assert 0.92 < exact["kept"] <= 1
+    assert exact["width"] < 0.6 and exact["a_label_counts_as"] > 3
