@@ -43,6 +43,8 @@ class World:
     by_text: bool = False
     near: bool = False
     """Texts near the threshold are drawn to be rated with a higher probability."""
+    judges: int = 1
+    """Of several, each with noise of its own, the report takes the one that adds most."""
 
 
 WORLDS: Mapping[str, World] = {
@@ -56,6 +58,7 @@ WORLDS: Mapping[str, World] = {
     "10 documents, a judge that knows nothing": World(labelled=10, knows=0.0),
     "10 documents, an exact judge": World(labelled=10, knows=1.0, biased=False),
     "10 documents, an exact judge with a bias per system": World(labelled=10, knows=1.0),
+    "10 documents, the best of 10 judges": World(labelled=10, judges=10),
     "20 texts of each system, 15% of the cells missing": World(by_text=True, missing=0.15),
     "near the threshold, known probabilities": World(near=True),
     "near the threshold, whole points, missing cells": World(near=True, ordinal=True, missing=0.1),
@@ -91,6 +94,9 @@ def draw(world: World, rng: np.random.Generator) -> Drawn:
     is_labelled, probabilities = _labels(world, scores, threshold, rng)
     scores = np.where(rng.random(shape) < world.missing, np.nan, scores)
     human = np.where(is_labelled, ratings, np.nan)
+    if world.judges > 1:
+        judges = [scores + scores.std() * rng.normal(0, 1, shape) for _ in range(world.judges)]
+        scores = max(judges, key=lambda one: _scale(one, human).effective or 0)
     return Drawn(scores, human, probabilities, threshold, means, good)
 
 
@@ -146,9 +152,18 @@ def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[
 
 
 def _found(drawn: Drawn, weighted: bool = True, as_published: bool = False) -> PeopleScale:
-    names = [str(system) for system in range(drawn.scores.shape[1])]
     probabilities = drawn.probabilities if weighted else None
-    found = people_scale(names, drawn.scores, drawn.human, probabilities, as_published=as_published)
+    return _scale(drawn.scores, drawn.human, probabilities, as_published)
+
+
+def _scale(
+    scores: np.ndarray,
+    human: np.ndarray,
+    probabilities: np.ndarray | None = None,
+    as_published: bool = False,
+) -> PeopleScale:
+    names = [str(system) for system in range(scores.shape[1])]
+    found = people_scale(names, scores, human, probabilities, as_published=as_published)
     assert found is not None
     return found
 
@@ -171,7 +186,8 @@ def _looked_at(
     yield "mean of all texts", whole, found.together, found.together_by_labels, {}
     rate = _rate(drawn)
     yield "pass rate, corrected", drawn.good, rate.corrected, rate.by_labels, {}
-    yield "pass rate, Rogan and Gladen", drawn.good, rate.rogan_gladen, rate.by_labels, {}
+    if world.knows:  # else it is mostly undefined, or from 0 to 1
+        yield "pass rate, Rogan and Gladen", drawn.good, rate.rogan_gladen, rate.by_labels, {}
 
 
 def _rate(drawn: Drawn) -> PassRate:

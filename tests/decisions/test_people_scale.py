@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from evaljudge.decisions.labelled import labelled
+from evaljudge.decisions.pass_rate import pass_rate
 from evaljudge.decisions.people import PeopleScale, people_scale
+from evaljudge.decisions.powered import Terms, powered
 
 BENCHES = Path(__file__).parents[2] / "benches"
 NAN = np.nan
@@ -62,6 +67,29 @@ def test_neither_a_judge_s_scale_nor_its_bias_for_a_system_matters() -> None:
         assert theirs.corrected.low == pytest.approx(mine.corrected.low)
     assert other.slope == pytest.approx(plain.slope / 40)  # type: ignore[operator]
     assert other.systems[1].judge == pytest.approx(40 * plain.systems[1].judge + 7)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("which", ["means", "differences", "together"])
+def test_variances_are_those_of_leaving_out_each_document(which: str) -> None:
+    scores, human = waves()
+    own = np.eye(3)
+    pairs = np.array([[1, 1, 0], [-1, 0, 1], [0, -1, -1]], float)
+    of, tuned_for = {
+        "means": (own, own),
+        "differences": (pairs, own - 1 / 3),
+        "together": (np.full((3, 1), 1 / 3), np.full((3, 1), 1 / 3)),
+    }[which]
+
+    def corrected(kept: Any) -> Any:
+        return powered(Terms(labelled(scores[kept], human[kept])), of, tuned_for).corrected
+
+    document, whole = np.arange(30), corrected(slice(None))
+    is_rated = np.isfinite(human[:, 0])
+    factor = np.where(is_rated, 11 / 12, 1.0)[:, None]
+    moved = np.array([corrected(document != one).values for one in document]) - whole.values
+    assert np.sqrt(whole.variances) == pytest.approx(
+        np.sqrt(np.sum(factor * moved**2, axis=0)), rel=0.02
+    )
 
 
 def test_a_judge_that_tells_nothing_leaves_the_labels_alone() -> None:
@@ -129,6 +157,19 @@ def test_labels_chosen_by_their_scores_are_accused_and_random_ones_are_not() -> 
     human[:] = NAN
     human[best] = scores[best]
     assert found(scores, human).p_random < 0.001  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_odd_tables_give_finite_figures_or_none(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(1, 25), rng.integers(1, 5)
+    kinds = [rng.normal(0, 1e8, shape), np.full(shape, 0.1), rng.integers(1, 3, shape) * 1.0]
+    scores, human = (np.where(rng.random(shape) < 0.3, NAN, kinds[rng.integers(3)]) for _ in "ab")
+    probabilities = np.where(rng.random(shape) < 0.2, NAN, rng.uniform(0.01, 1, shape))
+    for drawn in (None, probabilities):
+        one = people_scale([*map(str, range(shape[1]))], scores, human, drawn)
+        rate = pass_rate(scores, human, drawn, threshold=1.5, good=1.5)
+        json.dumps([found and asdict(found) for found in (one, rate)], allow_nan=False)
 
 
 @pytest.fixture
