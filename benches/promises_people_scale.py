@@ -60,6 +60,7 @@ WORLDS: Mapping[str, World] = {
     "10 documents, an exact judge with a bias per system": World(labelled=10, knows=1.0),
     "10 documents, the best of 10 judges": World(labelled=10, judges=10),
     "20 texts of each system, 15% of the cells missing": World(by_text=True, missing=0.15),
+    "4 texts of each of 8 systems": World(systems=8, labelled=4, by_text=True),
     "near the threshold, known probabilities": World(near=True),
     "near the threshold, whole points, missing cells": World(near=True, ordinal=True, missing=0.1),
 }
@@ -139,6 +140,8 @@ def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[
                 counted[name] += _holds(one, truth)
             widths.setdefault(promise, []).append(_width(interval) / _width(alone))
     for promise, counted in kept.items():
+        if not counted["worlds"]:  # too few labels
+            continue
         row = {"promise": promise, "nominal": 0.95} | dict(counted)
         row["width"] = round(float(np.nanmedian(widths[promise])), 3)
         if promise == "mean of a system":
@@ -179,9 +182,10 @@ def _looked_at(
     if world.near:
         others["kept_unweighted"] = _found(drawn, weighted=False).systems[system].corrected
     yield "mean of a system", drawn.means[system], row.corrected, row.by_labels, others
-    pair = found.differences[int(rng.integers(len(found.differences)))]
-    apart = drawn.means[int(pair.system)] - drawn.means[int(pair.other)]
-    yield "difference of two systems", apart, pair.corrected, pair.by_labels, {}
+    if found.differences:
+        pair = found.differences[int(rng.integers(len(found.differences)))]
+        apart = drawn.means[int(pair.system)] - drawn.means[int(pair.other)]
+        yield "difference of two systems", apart, pair.corrected, pair.by_labels, {}
     whole = float(drawn.means.mean())
     yield "mean of all texts", whole, found.together, found.together_by_labels, {}
     rate = _rate(drawn)

@@ -26,9 +26,9 @@ from scipy import stats
 
 from evaljudge.agreement.rated import Floats
 from evaljudge.decisions.labelled import FEWEST, Labelled, labelled
-from evaljudge.decisions.powered import LEVEL, NOTHING, UNLIKE, Bounded, Terms, powered
+from evaljudge.decisions.powered import LEVEL, NOTHING, UNLIKE, Bounded, powered_together
 
-FEW = f"no system has {FEWEST} labels"
+FEW = f"fewer than {FEWEST} labelled documents, or no labels of some system"
 NO_GOOD = f"fewer than {UNLIKE} documents have a labelled text that is good"
 NO_BAD = f"fewer than {UNLIKE} documents have a labelled text that is not good"
 BLIND = "sensitivity and specificity add up to 1 or less: the judge cannot tell good from bad"
@@ -61,27 +61,25 @@ def pass_rate(
 ) -> PassRate | None:
     """Of all systems' texts together, from tables (documents, systems).
 
-    None where not a part of the texts, but all or none, is labelled. Systems with too few labels
-    are left out. `probabilities`: as for `people_scale`.
+    None where not a part of the texts, but all or none, is labelled. `probabilities`: as for
+    `people_scale`.
     """
     passes = np.where(np.isfinite(scores), scores >= threshold, nan)
     is_good = np.where(np.isfinite(human), human >= good, nan)
     sample = labelled(passes, is_good, probabilities)
     if not sample.is_part:
         return None
-    used = sample.of(sample.labels >= FEWEST)
     found = PassRate(
         threshold=threshold,
         good=good,
-        texts=int(used.is_scored.sum()),
-        labels=int(used.is_labelled.sum()),
+        texts=int(sample.is_scored.sum()),
+        labels=int(sample.is_labelled.sum()),
         passing=float(sample.scores.sum() / sample.is_scored.sum()),
         reason=FEW,
     )
-    if not found.labels:
+    if not sample.is_of_all:
         return found
-    terms, errors = Terms(used), _ErrorRates(used)
-    mean = powered(terms, terms.parts[:, None], terms.parts[:, None])
+    errors, mean = _ErrorRates(sample), powered_together(sample)
     by_labels, corrected = (one.intervals()[0] for one in (mean.by_labels, mean.corrected))
     found = replace(found, by_labels=_cut(by_labels), corrected=_cut(corrected))
     return replace(found, reason=errors.reason, **errors.rates())
@@ -101,10 +99,8 @@ class _Share:
 
 
 class _ErrorRates:
-    """Weights are such that a system's labels stand for all of its texts."""
-
     def __init__(self, sample: Labelled) -> None:
-        weights = sample.weights * sample.texts / sample.weights.sum(axis=0)
+        weights = sample.weights
         passes, is_good = sample.scores > 0, sample.ratings > 0
         self._sensitivity = _Share(weights * (passes & is_good), weights * is_good)
         self._specificity = _Share(weights * ~(passes | is_good), weights * ~is_good)

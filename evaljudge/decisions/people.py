@@ -21,7 +21,15 @@ from evaljudge.agreement.rated import Floats
 from evaljudge.agreement.significance import holm
 from evaljudge.decisions.labelled import FEWEST, Labelled, labelled
 from evaljudge.decisions.pass_rate import PassRate
-from evaljudge.decisions.powered import NOTHING, Bounded, Powered, Terms, p_random, powered
+from evaljudge.decisions.powered import (
+    NOTHING,
+    Bounded,
+    Powered,
+    Terms,
+    p_random,
+    powered,
+    powered_together,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +64,7 @@ class PeopleScale:
     systems: Sequence[SystemOnScale]
     differences: Sequence[Difference] = ()
     together_by_labels: Bounded = NOTHING
-    together: Bounded = NOTHING  # the mean of all texts of the systems that have enough labels
+    together: Bounded = NOTHING  # the mean of all texts
     slope: float | None = None  # what one point of the judge is worth on people's scale
     slope_of_differences: float | None = None
     effective: float | None = None  # as many labels alone would give means as exact
@@ -93,12 +101,19 @@ def people_scale(
         labels=int(sample.is_labelled.sum()),
         systems=list(rows.values()),
     )
+    if sample.is_of_all:
+        whole = powered_together(sample)
+        counts = replace(
+            counts,
+            together=whole.corrected.intervals()[0],
+            together_by_labels=whole.by_labels.intervals()[0],
+            p_random=p_random(Terms(sample.together())),
+        )
     if not names:
         return counts
     terms, own = Terms(sample.of(is_enough)), np.eye(len(names))
     means = powered(terms, own, own, as_published)
     apart = powered(terms, _pairs(len(names)), own - 1 / len(names), as_published)
-    together = powered(terms, terms.parts[:, None], terms.parts[:, None], as_published)
     labels = int(terms.labels.sum())
     rows |= {row.system: row for row in _systems(names, terms, means)}
     return replace(
@@ -110,8 +125,6 @@ def people_scale(
         p_random=p_random(terms),
         systems=list(rows.values()),
         differences=_differences(names, apart),
-        together=together.corrected.intervals()[0],
-        together_by_labels=together.by_labels.intervals()[0],
     )
 
 

@@ -54,20 +54,20 @@ class Terms:
         self.is_labelled: Bools = sample.is_labelled
         self.is_unlabelled: Bools = sample.is_scored & ~sample.is_labelled
         self.texts, self.labels = sample.texts, sample.labels
-        self.parts = self.texts / max(float(self.texts.sum()), 1.0)
-        """Of all texts, those of each system."""
         total = sample.weights.sum(axis=0)
         self.shares = sample.weights / total
         self.without = sample.weights / (total - sample.weights)
         """A label's share of what is left when it is left out."""
         self.ratings = (self.shares * sample.ratings).sum(axis=0)
-        self.labelled_scores = (self.shares * sample.scores).sum(axis=0)
-        self.scores = sample.scores.sum(axis=0) / self.texts
+        self.labelled_scores = (self.shares * sample.labelled_scores).sum(axis=0)
+        self.scores = (sample.sizes * sample.scores).sum(axis=0) / self.texts
         self.gaps = self.scores - self.labelled_scores
         self.is_unlike = _unlike(sample)
         self.by_rating = np.where(sample.is_labelled, sample.ratings - self.ratings, 0.0)
-        self.by_label = np.where(sample.is_labelled, sample.scores - self.labelled_scores, 0.0)
-        self.by_text = np.where(sample.is_scored, sample.scores - self.scores, 0.0)
+        self.by_label = np.where(
+            sample.is_labelled, sample.labelled_scores - self.labelled_scores, 0.0
+        )
+        self.by_text = sample.sizes * (sample.scores - self.scores)
 
     @property
     def rounding(self) -> float:
@@ -101,6 +101,12 @@ def powered(terms: Terms, of: Floats, tuned_for: Floats, as_published: bool = Fa
     none = _Slope(0.0, np.zeros_like(slope.influences))
     by_labels, corrected = (_Means(terms, one, as_published).combined(of) for one in (none, slope))
     return Powered(slope.value, by_labels, corrected)
+
+
+def powered_together(sample: Labelled) -> Powered:
+    """The mean of all texts."""
+    one = np.ones((1, 1))
+    return powered(Terms(sample.together()), one, one)
 
 
 @dataclass(frozen=True)

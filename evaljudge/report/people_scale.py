@@ -43,8 +43,8 @@ ALPHA = 0.05
 
 
 def people_scale(findings: Findings, in_short: bool = False) -> Section:
-    rows = [row for row in findings.people_scale if row.slope is not None]
-    chosen = _chosen(rows)
+    rows = [row for row in findings.people_scale if row.together.value is not None]
+    chosen = _chosen([row for row in rows if row.slope is not None])
     notes = [f"{SAMPLED} {SAMPLE}"] if any(row.sampled for row in rows) else []
     if in_short:
         return Section(TITLE, [], [_summary(chosen)], [ASSUMED, COUNTS, LOWER, *notes])

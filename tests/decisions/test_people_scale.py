@@ -135,6 +135,25 @@ def test_systems_with_too_few_labels_stay_without_a_mean() -> None:
     assert none.slope is None and none.together.value is None and none.labels > 0
 
 
+def test_few_labels_of_each_system_tell_of_all_texts_together() -> None:
+    scores, human = waves()
+    chosen = np.zeros_like(human, bool)
+    chosen[[0, 3, 6], 0] = chosen[[3, 9, 12], 1] = chosen[[13, 20], 2] = True
+    rated = np.where(chosen, scores * 2 + 1, NAN)
+    one = found(scores, rated)
+    assert one.labels == 8 and one.slope is None
+    assert one.together_by_labels.value == pytest.approx(np.nanmean(rated))
+    truth = 2 * scores.mean() + 1  # the judge is exact
+    assert one.together.value is not None
+    assert abs(one.together.value - truth) < 0.5 * abs(np.nanmean(rated) - truth)
+    # where nobody rated a system that would have been drawn by chance, nothing is said of all
+    assert found(scores, np.where([True, True, False], human, NAN)).together.value is None
+    # each system's labels stand for its texts, where each has enough
+    more = np.where((np.arange(30)[:, None] < 20) & np.array([True, False, False]), scores, human)
+    means = [row.by_labels.value for row in found(scores, more).systems]
+    assert found(scores, more).together_by_labels.value == pytest.approx(np.mean(means))  # type: ignore[arg-type]
+
+
 def test_only_where_a_part_is_rated() -> None:
     scores, human = waves()
     assert people_scale(NAMES, scores, np.full_like(human, NAN)) is None
