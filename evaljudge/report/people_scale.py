@@ -43,7 +43,7 @@ ALPHA = 0.05
 
 
 def people_scale(findings: Findings, in_short: bool = False) -> Section:
-    rows = [row for row in findings.people_scale if row.together.value is not None]
+    rows = [row for row in findings.people_scale if _is_known(row)]
     chosen = _chosen([row for row in rows if row.slope is not None])
     notes = [f"{SAMPLED} {SAMPLE}"] if any(row.sampled for row in rows) else []
     if in_short:
@@ -52,7 +52,12 @@ def people_scale(findings: Findings, in_short: bool = False) -> Section:
     about = [ABOUT, ASSUMED, COUNTS]
     if any(row.pass_rates for row in rows):
         about.append(RATES)
+    tables = [table for table in tables if table.rows]
     return Section(TITLE, about, tables, [LOWER, NO_INTERVAL, *notes])
+
+
+def _is_known(row: PeopleScale) -> bool:
+    return row.slope is not None or row.together.value is not None
 
 
 def _chosen(rows: Sequence[PeopleScale]) -> list[PeopleScale]:

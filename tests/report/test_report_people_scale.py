@@ -11,6 +11,7 @@ from markdown_it import MarkdownIt
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.pass_rate import pass_rate
 from evaljudge.decisions.people import PeopleScale, people_scale
+from evaljudge.decisions.powered import NOTHING
 from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.report.people_scale import people_scale as section
 from tests.report.findings import HOSTILE, made, made_hostile
@@ -57,9 +58,17 @@ def test_every_scorer_every_system_and_the_pass_rates(findings: Findings) -> Non
 
 def test_without_such_means_there_is_no_section(findings: Findings) -> None:
     none = replace(findings, people_scale=[])
-    few = replace(findings, people_scale=[replace(scale(["A"]), slope=None)])
+    few = replace(findings, people_scale=[replace(scale(["A"]), slope=None, together=NOTHING)])
     assert agreement_markdown(few) == agreement_markdown(none)
     assert "people's scale" not in agreement_markdown(none)
+
+
+def test_where_only_the_mean_of_all_texts_is_known_it_is_shown(findings: Findings) -> None:
+    sparse = replace(scale(["A"]), slope=None, effective=None)
+    tables = section(replace(findings, people_scale=[sparse])).tables
+    assert [table.title for table in tables] == [
+        "What each scorer's scores add", "What share of the texts is good"
+    ]  # fmt: skip
 
 
 def test_strangers_words_break_no_table() -> None:
