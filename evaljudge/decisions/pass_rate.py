@@ -11,7 +11,7 @@ both error rates are uncertain, and come from the same documents. Unlike the del
 it grows without bound where a judge hardly tells good from bad. It is cut at 0 and 1.
 
 Where the labels were drawn from these very texts, the same labels tell more: `corrected` is the
-prediction-powered mean (see people.py) of being good, given whether a text passes. Rogan and
+prediction-powered mean (see powered.py) of being good, given whether a text passes. Rogan and
 Gladen's divides by sensitivity + specificity - 1, which overshoots its best slope.
 """
 
