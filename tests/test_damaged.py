@@ -269,6 +269,31 @@ def test_only_what_is_damaged_is_done_again(both: Bench) -> None:
     assert "verdicts/geval/00000.parquet is empty, checks/synthetic/00002.parquet is gone" in line
 
 
+@pytest.mark.parametrize("name", [STAGES[3], BRIEFS[0], MEASURED[1]])
+def test_a_marker_and_a_file_that_it_names_are_damaged_at_once(whole: Bench, name: str) -> None:
+    stages = {STAGES[3]: ["judge"], BRIEFS[0]: ["prepare", "judge"], MEASURED[1]: ["measure"]}
+    for damage in ("half", "gone"):
+        bench = whole.copied("both")
+        ALL_DAMAGES[damage](bench.find(name))
+        for stage in stages[name]:
+            (bench.out / f"commits/{stage}/00001.json").write_bytes(b"{}")
+        again = bench.copied("again")
+        bench.run(evaljudge.make_report)
+        again.run()
+        assert again.results() == bench.unharmed
+        assert again.check().problems == []
+
+
+def test_a_file_in_the_place_of_a_folder_is_said_in_one_line(whole: Bench) -> None:
+    for name in ("briefs/geval", "cases", "commits", "report", "scores", "verdicts/geval"):
+        bench = whole.copied("flat")
+        shutil.rmtree(bench.out / name)
+        (bench.out / name).write_text("x")
+        with pytest.raises(UserError, match="move (it )?away") as caught:
+            bench.run()
+        one_line(caught.value, name.partition("/")[0])
+
+
 def test_what_is_damaged_again_is_set_aside_beside_the_first(whole: Bench) -> None:
     bench = whole.copied("twice")
     for content in (b"first", b"second"):

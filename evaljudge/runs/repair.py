@@ -83,8 +83,9 @@ def named(faults: Sequence[Fault]) -> str:
 
 
 def _faults(output: Output, error: Damaged) -> list[Fault]:
-    """All that can be made again; the error is raised where it is none of them."""
+    """All that can be made again. The error's file is not among them where its shard's marker,
+    which would name it, is damaged too: then the shard is done again all the same."""
     faults = inspect(output).faults
-    if not any(fault.error.file == error.file for fault in faults):
+    if not faults:
         raise error
     return faults

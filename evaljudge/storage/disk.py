@@ -21,6 +21,8 @@ REMEDIES: Mapping[int, str] = MappingProxyType({
     errno.EACCES: "give yourself the permission",
     errno.EPERM: "give yourself the permission",
 })  # fmt: skip
+"""Of errors that are the disk's whatever was done."""
+IN_THE_WAY = "move away the file that lies in this path instead of a folder"
 
 
 @contextmanager
@@ -36,6 +38,7 @@ def refusing_disk_errors(path: str, action: str) -> Iterator[None]:
 
 def disk_error(path: str, action: str, error: OSError) -> UserError:
     reason = os.strerror(error.errno) if error.errno else first_line(error)
-    remedy = REMEDIES.get(error.errno or 0)
+    in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
+    remedy = IN_THE_WAY if in_the_way else REMEDIES.get(error.errno or 0)
     advice = f": {remedy}, then run it again" if remedy else ""
     return UserError(f"{path}: cannot be {action} ({reason}){advice}")

@@ -97,7 +97,8 @@ class Place:
         try:
             found = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
-            raise UserError(f"{self.at(folder)}: is a file where a folder must be") from None
+            where = f"{self.at(folder)}: is a file where a folder must be"
+            raise UserError(f"{where}: move it away") from None
         if not found:
             self._refuse_no_bucket()
         return [info for info in found if info.type == fs.FileType.File]
@@ -165,7 +166,7 @@ class Place:
         if self._is_s3:
             self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
             return
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             self._try(name, lambda: self._system.delete_file(self._path(name)), "removed")
 
     def set_aside(self, name: str) -> None:
