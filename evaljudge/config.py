@@ -40,6 +40,8 @@ def _without_variables(path: str) -> str:
 Name = Annotated[str, Field(min_length=1)]
 PathName = Annotated[Name, AfterValidator(_without_variables)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
+Draws = Annotated[int, Field(ge=0, le=1_000_000)]
+"""More take days and all memory, and tell no more."""
 
 
 class CorpusConfig(Settings):
@@ -53,6 +55,13 @@ class CorpusConfig(Settings):
     @classmethod
     def _name_is_path(cls, given: Any) -> Any:
         return {"path": given} if isinstance(given, str | list) else given
+
+    @field_validator("path")
+    @classmethod
+    def _names_a_file(cls, path: str | list[str]) -> str | list[str]:
+        if not path:
+            raise ValueError("should not be empty")
+        return path
 
 
 class ModelConfig(Settings):
@@ -140,8 +149,8 @@ class AgreementConfig(Settings):
 
     resample: Literal["documents", "systems", "both"] = "documents"
     coefficient: Literal["spearman", "kendall", "pearson"] = "spearman"
-    resamples: Annotated[int, Field(ge=0)] = 1000
-    permutations: Annotated[int, Field(ge=0)] = 1000
+    resamples: Draws = 1000
+    permutations: Draws = 1000
     alt_test_epsilon: Annotated[float, Field(ge=0, le=1)] = 0.1
     """How much more often than the judge a rater may be the closer one, and still be replaced."""
 
@@ -358,7 +367,9 @@ def _read_file(file: Path) -> dict[str, Any]:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise UserError(f"{file}: no such configuration") from None
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a path with a NUL
+    except UnicodeDecodeError:
+        raise UserError(f"{file}: not UTF-8: save it as UTF-8") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
     if not isinstance(spec, dict):

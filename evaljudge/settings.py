@@ -34,6 +34,7 @@ PLAIN = {
     "model_attributes_type": "should be a mapping of keys to values",
     "list_type": "should be a list",
     "string_too_short": "should not be empty",
+    "too_short": "should not be empty",
     "string_type": "should be a text",
     "bool_parsing": "should be true or false",
     "bool_type": "should be true or false",

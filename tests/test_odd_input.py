@@ -107,6 +107,9 @@ def _refusal(file: str) -> str:
         ("workers: {cpus: .inf}", "workers.cpus: should be a finite number"),
         ("model: {source: m, engine: {tensor_parallel_size: 0}}", "a whole number, at least 1"),
         ("seed: " + "x" * 5000, "seed: should be a whole number (got 'xxx"),
+        ("axes: []", "axes: should not be empty"),
+        ("corpus: []", "corpus.path: should not be empty"),
+        ("agreement: {resamples: 1000000000}", "should be less than or equal to 1000000 (got 1000"),
     ],
 )
 def test_what_is_wrong_where_and_what_to_do(
@@ -120,6 +123,12 @@ def test_what_is_wrong_where_and_what_to_do(
         load_config("c.yaml")
     assert said in str(refused.value)
     assert len(str(refused.value)) < 300
+
+
+def test_a_configuration_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    (file := tmp_path / "c.yaml").write_bytes("out: é".encode("utf-16"))
+    with pytest.raises(UserError, match=r"c\.yaml: not UTF-8: save it as UTF-8"):
+        load_config(file)
 
 
 def test_a_date_is_a_text() -> None:

@@ -33,7 +33,7 @@ RATINGS = Options(("1", "2", "3", "4", "5"))
 
 
 class GevalSettings(Settings):
-    samples: Annotated[int, Field(ge=0)] = 0
+    samples: Annotated[int, Field(ge=0, le=100_000)] = 0
     max_tokens: Annotated[int, Field(gt=0)] = MOST_TOKENS
 
 
