@@ -109,7 +109,7 @@ def injection(
     job, place = make_job(config, engines), Place(out)
     cases = _planted_cases(job, documents, seed)
     rows = (asdict(case.document) | _nested(case) for case in cases)
-    place.write(CASES, "".join(f"{json.dumps(row)}\n" for row in rows))
+    _write_cases(place, "".join(f"{json.dumps(row)}\n" for row in rows))
     where = {"corpus": CorpusConfig(path=place.at(CASES)), "out": place.at("run")}
     outcome = run(config.model_copy(update=where), watcher=watcher, engines=engines)
     scores, ids = _scores(config, outcome), [case.document.doc_id for case in cases]
@@ -154,6 +154,17 @@ def _planted_cases(job: Job, documents: int, seed: int) -> list[Case]:
     if not chosen:
         raise UserError(f"{job.config.corpus_name}: no candidate has a text to plant anything in")
     return [with_planted(case, words, seed) for case in chosen]
+
+
+def _write_cases(place: Place, cases: str) -> None:
+    """Refused where those of another sample were judged: what is there belongs together."""
+    is_judged = not Output(place.at("run")).holds_no_answer
+    if is_judged and CASES in place.names("") and place.read(CASES) != cases.encode():
+        raise UserError(
+            f"{place.uri}: other cases were judged there: give the corpus, `--documents` and "
+            "`--seed` as then to resume, or take another `--out`"
+        )
+    place.write(CASES, cases)
 
 
 def _nested(case: Case) -> dict[str, object]:

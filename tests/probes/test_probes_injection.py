@@ -140,6 +140,10 @@ def test_a_probe_is_resumed_and_bound_to_what_it_planted(tmp_path: Path) -> None
     assert asked == []
     with pytest.raises(UserError, match="bound to another run"):
         probed(tmp_path, noting, axes=["coherence"])
+    before = (tmp_path / "out/cases.jsonl").read_bytes()
+    with pytest.raises(UserError, match="other cases were judged there: give .*`--documents`"):
+        probed(tmp_path, noting, documents=5)
+    assert (tmp_path / "out/cases.jsonl").read_bytes() == before
 
 
 def test_unscored_twins_are_counted(tmp_path: Path) -> None:
