@@ -56,7 +56,7 @@ def needs_of(
     source: ModelSource, files: Collection[str], config: Mapping[str, Any]
 ) -> Iterator[Need]:
     """`files`: of the checkpoint's folder and those in it; `config`: its config.json."""
-    form = source.engine.get("load_format", "auto")
+    form = str(source.engine.get("load_format", "auto")).lower()  # as vLLM reads it
     if form in PICKLED_FORMATS or (form != "dummy" and _has_only_pickled(files)):
         yield PICKLE
     is_allowed = REMOTE_CODE in source.allow  # and is then used for a known model, too
