@@ -9,7 +9,9 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,17 @@ def rewritten(content: Callable[[Path], bytes]) -> Callable[[Path], None]:
 ALL_DAMAGES = {name: rewritten(content) for name, content in DAMAGES.items()} | {
     "gone": gone, "folder": folder, "foreign": foreign,
 }  # fmt: skip
+
+
+@contextmanager
+def not_as_root() -> Iterator[None]:
+    """Root may read everything."""
+    before = os.geteuid()
+    os.seteuid(before or 65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
 
 
 class Warnings(Watcher):
@@ -454,6 +467,21 @@ def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:
     assert bench.check().at_work == ""
     with pytest.raises(UserError, match="no run lies here"):
         check_run(str(bench.folder))
+
+
+def test_check_passes_over_folders_of_others_that_cannot_be_read(whole: Bench) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        bench = copy(whole)
+        bench.out = Path(folder, "out")
+        shutil.copytree(whole.out, bench.out)
+        (bench.out / "lost+found").mkdir(mode=0)
+        with not_as_root():
+            assert bench.check().problems == []
+        bench.out.chmod(0)
+        with not_as_root(), pytest.raises(UserError, match="read .*: give yourself the permission"):
+            bench.check()
+        bench.out.chmod(0o755)
 
 
 def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) -> None:

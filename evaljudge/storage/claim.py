@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import psutil
 
 from evaljudge.errors import ClaimLost, GivenUp, UserError
-from evaljudge.storage.disk import disk_error
+from evaljudge.storage.disk import disk_error, refusing_disk_errors
 from evaljudge.storage.place import Place
 from evaljudge.storage.s3 import SCHEME, Held, Objects
 
@@ -99,7 +99,7 @@ class _Lock:
 
     def holder(self) -> str:
         try:
-            with open(self._path) as file:
+            with refusing_disk_errors(self._path, "read"), open(self._path) as file:
                 said = file.read()
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (FileNotFoundError, NotADirectoryError):

@@ -88,6 +88,9 @@ class Place:
     def all_names(self) -> list[str]:
         """The names of all files, here and below."""
         start = len(self.path) + 1
+        if self.is_local:  # pyarrow would stop at a folder of others that cannot be read
+            walked = ((folder, files) for folder, _, files in os.walk(self.path))
+            return sorted(f"{folder}/{name}"[start:] for folder, files in walked for name in files)
         return sorted(info.path[start:] for info in self._files_in("", and_below=True))
 
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
