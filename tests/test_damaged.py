@@ -145,10 +145,12 @@ class Bench:
                      {"scorer": "geval", "axis": "fluency", "at_least": 1}]}]}  # fmt: skip
         return usual | changes
 
-    def run(self, work: Callable[..., Any] = evaljudge.run, **changes: Any) -> Any:
+    def run(self, work: Callable[..., Any] = evaljudge.run, *, extend: bool = False,
+            **changes: Any) -> Any:  # fmt: skip
         self.warnings = Warnings()
+        options = {"extend": True} if extend else {}
         engines = ScriptedEngines()
-        return work(self.config(**changes), engines=engines, watcher=self.warnings)
+        return work(self.config(**changes), engines=engines, watcher=self.warnings, **options)
 
     def check(self) -> Checked:
         return check_run(str(self.out))
@@ -378,6 +380,25 @@ def test_cases_are_not_made_of_a_corpus_in_another_order(whole: Bench) -> None:
     assert damaged.read_bytes() == b"PAR1"  # refused before anything was moved
     bench.run()
     assert bench.results() == bench.unharmed
+
+
+def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole: Bench) -> None:
+    """There their documents have further candidates, which other shards hold."""
+    bench, corpus = whole.copied("extended"), whole.folder / "grown.jsonl"
+    rows = [json.loads(line) for line in (whole.folder / "cases.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["candidates"].append({"system": "C", "text": f"C says {row['doc_id']}"})
+    corpus.write_text("\n".join(map(json.dumps, rows)))
+    bench.run(corpus=str(corpus), extend=True)
+    before = bench.results()
+    damaged = bench.out / "cases/00001.parquet"
+    content = damaged.read_bytes()
+    damaged.write_bytes(b"PAR1")
+    with pytest.raises(UserError, match="grown.jsonl is no longer as it was"):
+        bench.run(corpus=str(corpus))
+    damaged.write_bytes(content)
+    bench.run(corpus=str(corpus))
+    assert bench.results() == before
 
 
 def test_a_run_of_other_settings_is_not_repaired(whole: Bench) -> None:

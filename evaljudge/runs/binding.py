@@ -173,8 +173,10 @@ def _cut(
 
 
 def _documents(cases: Sequence[Case]) -> str:
-    """A digest of which documents a shard has; what they say is in the digest of the corpus."""
-    return short([case.document.doc_id for case in cases])[:16]
+    """A digest of which documents and candidates a shard has: a corpus by which the run was
+    extended has more. What they say is in the digest of the corpus."""
+    named = [[case.document.doc_id, *(one.system for one in case.candidates)] for case in cases]
+    return short(named)[:16]
 
 
 def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard, list[Case]]:
