@@ -230,7 +230,7 @@ def _batches(
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(stream)
+        table = pq.ParquetFile(stream, page_checksum_verification=True)
         schema = table.schema_arrow
         ours = dict(zip(schema.names, columns.header(schema.names, name), strict=True))
         read = [c for c in schema.names if ours[c] in wanted or ours[c].startswith(DOTTED)]

@@ -224,6 +224,17 @@ def test_a_file_that_is_no_parquet(read, tmp_path):
         read(tmp_path / "c.parquet")
 
 
+def test_a_parquet_page_that_does_not_match_its_checksum_is_refused(read, tmp_path):
+    """As in the scores of a run that a disk has damaged, which `agree` may be given."""
+    row = {"doc_id": ["d"], "source": ["s"], "system": ["A"], "text": ["a summary"]}
+    how = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(pa.table(row), tmp_path / "c.parquet", **how, write_statistics=False)
+    content = (tmp_path / "c.parquet").read_bytes()
+    (tmp_path / "c.parquet").write_bytes(content.replace(b"summary", b"summery"))
+    with pytest.raises(UserError, match=r"c\.parquet"):
+        read(tmp_path / "c.parquet")
+
+
 def test_parquet_columns_that_are_not_read_are_named_when_none_is_the_source(read, parquet):
     with pytest.raises(UserError, match=r"seen: 'doc_id', 'article', 'vector'\. `article` is"):
         read(parquet({"doc_id": ["a"], "article": ["s"], "vector": [[0.5]]}))
