@@ -61,7 +61,7 @@ class LabelOptions:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class WrittenSheet:
     wanted: LabelOptions
     key: str
     axes: Sequence[str]
@@ -83,7 +83,7 @@ class Labelled:
         )
 
 
-def label(wanted: LabelOptions) -> Labelled:
+def label(wanted: LabelOptions) -> WrittenSheet:
     ending, (place, name) = _checked(wanted), to_write(wanted.to)
     if place.kind(name) != "NotFound":
         raise UserError(f"{wanted.to}: {THERE}")
@@ -100,7 +100,7 @@ def label(wanted: LabelOptions) -> Labelled:
         except BaseException:
             output.forget_label_key(key)  # so that the same command can be given again
             raise
-    return Labelled(
+    return WrittenSheet(
         wanted,
         output.place.at(f"labels/{key}.json"),
         axes,

@@ -19,7 +19,7 @@ import evaljudge
 from evaljudge.analysis.labelling import METHODS, entropies
 from evaljudge.cli import main
 from evaljudge.commands.check import check_run
-from evaljudge.commands.label import Labelled, LabelOptions, label
+from evaljudge.commands.label import LabelOptions, WrittenSheet, label
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM
@@ -64,7 +64,7 @@ class Loop:
         config = self.config(ratings=given, **changes)
         return evaljudge.make_report(config, engines=ScriptedEngines(refuse_to_open))
 
-    def label(self, to: str = "sheet.csv", **wanted: Any) -> Labelled:
+    def label(self, to: str = "sheet.csv", **wanted: Any) -> WrittenSheet:
         return label(LabelOptions(self.out, str(self.folder / to), **wanted))
 
     def sheet(self, name: str = "sheet.csv") -> list[Row]:
