@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def test_a_row_for_each_scorer_that_meets_the_axis() -> None:
     ]  # fmt: skip
     assert rows[0].effective > 1.5 * rows[0].labels  # type: ignore[operator]
     assert rows[1].slope == pytest.approx(-rows[0].slope)  # type: ignore[operator]
-    assert not list(scale_warnings(rows))
+    assert not list(scale_warnings(grid(), rows))
     assert with_people_scale(grid(), axes=["mood"]) == []
     assert with_people_scale(grid(rated=slice(0, 40))) == []
 
@@ -62,26 +63,30 @@ def test_a_pass_rate_for_each_condition_that_says_what_is_good() -> None:
 
 
 def test_probabilities_of_being_drawn_are_used() -> None:
-    tables = grid()
-    known = {("d00", "A"): 0.01, **{(f"d{n:02}", "A"): 0.5 for n in range(4, 40, 4)}}
-    row, _ = with_people_scale(tables, probabilities=known)
+    known = np.full((40, 2), NAN)
+    known[4:40:4, 0], known[0, 0] = 0.5, 0.01
+    tables = grid(probabilities={"tone": known})
+    row, _ = with_people_scale(tables)
     first = tables.human["tone"][0, 0]
     assert row.systems[0].by_labels.value == pytest.approx(first, abs=0.7)
     assert row.systems[1].labels == 0  # rated, but not drawn
-    assert with_people_scale(grid(is_sample=True), probabilities=known) == []
+    tables = replace(tables, is_sample=True)
+    assert with_people_scale(tables) == []
+    (said,) = scale_warnings(tables, [])
+    assert said.startswith("tone: too many texts to correct people's means by the scores")
 
 
 def test_what_speaks_against_the_means_is_said() -> None:
     best = np.argsort(-grid().scores["judge", "tone"].sum(axis=1))[:10]
-    (said,) = scale_warnings(with_people_scale(grid(rated=best)))
+    (said,) = scale_warnings(grid(), with_people_scale(grid(rated=best)))
     assert said.startswith("tone: the rated texts differ in score from the others by more than")
     tables = grid(systems=8)
     tables.human["tone"][:30, 1:6] = NAN
-    (said,) = scale_warnings(with_people_scale(tables))
+    (said,) = scale_warnings(tables, with_people_scale(tables))
     assert (
         said == "tone: no mean on people's scale for B, C, D and 2 more: fewer than 6 rated texts"
     )
-    (said,) = scale_warnings(with_people_scale(grid(rated=slice(0, 35, 5))))
+    (said,) = scale_warnings(grid(), with_people_scale(grid(rated=slice(0, 35, 5))))
     assert said == "tone: means on people's scale rest on 7 rated documents: rate 10 or more"
 
 

@@ -1,6 +1,6 @@
 """People's mean ratings from texts that were drawn for rating, corrected for how they were drawn.
 
-    labelled_means(tables)
+    labelled_means(grid)
     -> [LabelledMean("fluency", "*", 3.42, 3.21, 3.63, n=200, documents=87, effective=141.2),
         LabelledMean("fluency", "BART", 3.91, …), …]
 
@@ -17,17 +17,12 @@ import numpy as np
 
 from evaljudge.agreement.rated import Floats
 from evaljudge.analysis.findings import LabelledMean
-from evaljudge.analysis.tables import Tables
 from evaljudge.decisions.grid import Grid
 from evaljudge.decisions.sampling import weighted_mean
 from evaljudge.records import ANY_SYSTEM
 
 
-def labelled_means(tables: Tables) -> list[LabelledMean]:
-    return list(_means(tables.as_grid())) if tables.probabilities else []
-
-
-def _means(grid: Grid) -> Iterator[LabelledMean]:
+def labelled_means(grid: Grid) -> Iterator[LabelledMean]:
     documents = np.broadcast_to(
         np.arange(len(grid.documents))[:, None], (len(grid.documents), len(grid.systems))
     )

@@ -8,10 +8,8 @@ threshold: `at_least`, or the one that its `precision` led to.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-
-import numpy as np
 
 from evaljudge.agreement.rated import Floats, Key, is_repetition
 from evaljudge.agreement.significance import holm
@@ -23,8 +21,6 @@ from evaljudge.decisions.pass_rate import PassRate, pass_rate
 from evaljudge.decisions.people import PeopleScale, people_scale
 from evaljudge.sections.figures import count, probability
 
-Probabilities = Mapping[tuple[str, str], float]
-"""With which a candidate (doc_id, system) was drawn to be rated; of those that were rated."""
 ALPHA = 0.05
 FEW_DOCUMENTS = 10
 
@@ -34,20 +30,17 @@ def with_people_scale(
     selections: Sequence[Selection] = (),
     thresholds: Found = NONE_FOUND,
     axes: Collection[str] | None = None,
-    probabilities: Probabilities | None = None,
 ) -> list[PeopleScale]:
     """`axes`: those of people that are looked at; `thresholds`: of each precision asked for.
 
-    With probabilities there is none where the grid lacks unrated documents: the mean score of all
-    texts is then not known.
+    Where texts were drawn to be rated with known probabilities, none where the grid lacks unrated
+    documents: the mean score of all texts is then not known.
     """
-    if grid.is_sample and probabilities is not None:
-        return []
-    drawn = None if probabilities is None else _table(grid, probabilities)
     rows = []
     for axis in sorted(grid.human if axes is None else set(axes) & set(grid.human)):
-        human = grid.human[axis]
-        for key, scores in grid.meeting(axis).items():
+        human, drawn = grid.human[axis], grid.probabilities.get(axis)
+        scorers = {} if _is_unknown(grid, axis) else grid.meeting(axis)
+        for key, scores in scorers.items():
             found = people_scale(grid.systems, scores, human, drawn)
             if found is not None and not is_repetition(key[0]):
                 rates = list(_pass_rates(key, scores, human, drawn, selections, thresholds))
@@ -56,12 +49,8 @@ def with_people_scale(
     return rows
 
 
-def _table(grid: Grid, probabilities: Probabilities) -> Floats:
-    table = np.full((len(grid.documents), len(grid.systems)), np.nan)
-    for row, document in enumerate(grid.documents):
-        for column, system in enumerate(grid.systems):
-            table[row, column] = probabilities.get((document, system), np.nan)
-    return table
+def _is_unknown(grid: Grid, axis: str) -> bool:
+    return grid.is_sample and axis in grid.probabilities
 
 
 def _pass_rates(
@@ -95,8 +84,13 @@ def _threshold(condition: Condition, thresholds: Found) -> float | None:
     return max((one for one in (condition.at_least, chosen) if one is not None), default=None)
 
 
-def scale_warnings(rows: Sequence[PeopleScale]) -> Iterator[str]:
+def scale_warnings(grid: Grid, rows: Sequence[PeopleScale]) -> Iterator[str]:
     """Where the means assume what the ratings speak against, or rest on too little."""
+    if unknown := [axis for axis in sorted(grid.human) if _is_unknown(grid, axis)]:
+        yield (
+            f"{', '.join(unknown)}: too many texts to correct people's means by the scores, as the "
+            "rated ones were drawn with different probabilities: the report has their own mean"
+        )
     tested = [row for row in rows if row.p_random is not None]
     adjusted = holm([row.p_random for row in tested if row.p_random is not None])
     ps = {(row.scorer, row.axis): p for row, p in zip(tested, adjusted, strict=True)}

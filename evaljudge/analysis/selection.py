@@ -49,6 +49,7 @@ from evaljudge.analysis.findings import Selected
 from evaljudge.analysis.tables import Column, Tables
 from evaljudge.config import Condition, Selection
 from evaljudge.decisions.certified import Certified, certified
+from evaljudge.decisions.grid import Grid
 from evaljudge.sections.figures import short
 from evaljudge.storage import Output, Shard
 from evaljudge.storage.index import Index, index_on_disk
@@ -90,18 +91,21 @@ def target_of(condition: Condition) -> Target | None:
     return Target(scale_of(condition), condition.precision, condition.good, condition.confidence)
 
 
-def targets(selections: Sequence[Selection], tables: Tables, resamples: int, seed: int) -> Found:
+def targets(
+    selections: Sequence[Selection], tables: Tables, grid: Grid, resamples: int, seed: int
+) -> Found:
     """The threshold for each precision that a condition asks for."""
     conditions = (one for rule in selections for one in rule.all)
     asked = {target for one in conditions if (target := target_of(one)) is not None}
-    return {target: _found(target, tables, resamples, seed) for target in asked}
+    return {target: _found(target, tables, grid, resamples, seed) for target in asked}
 
 
-def _found(target: Target, tables: Tables, resamples: int, seed: int) -> Precise | Certified | None:
+def _found(
+    target: Target, tables: Tables, grid: Grid, resamples: int, seed: int
+) -> Precise | Certified | None:
     scale, precision, good, confidence = target
     axis = scale[1]
     if confidence is not None:
-        grid = tables.as_grid()
         if scale not in grid.scores or axis not in grid.human:
             return None
         documents = np.repeat(np.array(grid.documents, dtype=object), len(grid.systems))

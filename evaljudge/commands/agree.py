@@ -91,7 +91,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     statistics = with_statistics(looked_at, wanted.how, wanted.seed)
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     scale = with_people_scale(grid, axes=looked_at.human)
-    warnings += scale_warnings(scale)
+    warnings += scale_warnings(grid, scale)
     signatures = {
         metric.name: metric_signature(metric, kind, read.corpus.digest, wanted.seed)
         for metric in metrics

@@ -410,11 +410,11 @@ def _findings(
     fitted = calibrate_shards(wanted, job.config.seed, output, shards, scored.tables)
     for shard in damaged:
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
-    tables, rated = scored.tables, scored.tables.as_rated()
+    tables, rated, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
     judged = {axis.name for axis in job.task.axes if job.judges}
     warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
     resamples = job.config.agreement.resamples
-    aims = targets(job.config.select, tables, resamples, job.config.seed)
+    aims = targets(job.config.select, tables, grid, resamples, job.config.seed)
     statistics = with_statistics(rated, job.config.agreement, job.config.seed)
     found = Found(rated, tables.documents, statistics["agreement"])
     by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]
@@ -422,8 +422,8 @@ def _findings(
     warnings += scored.addressing.warnings
     warnings += too_few_permutations(rated, job.config.agreement)
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
-    scale = with_people_scale(tables.as_grid(), job.config.select, aims)
-    warnings += scale_warnings(scale)
+    scale = with_people_scale(grid, job.config.select, aims)
+    warnings += scale_warnings(grid, scale)
     warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
     warnings += out_of_reach(job.config.select, tables.columns)
     selected = select(output, shards, job.config.select, aims)
@@ -439,7 +439,7 @@ def _findings(
         rated=tables.rated,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
-        rankings=rankings(tables.as_grid(), tables.systems(), job.config.seed),
+        rankings=rankings(grid, tables.systems(), job.config.seed),
         selections=selected,
         signatures=job.signatures(corpus_digest(output))
         | dict(scoring.signatures)
@@ -451,7 +451,7 @@ def _findings(
         intervals=[one for fit in fitted.fits for one in fit.intervals],
         people_scale=scale,
         **statistics,
-        labelled=labelled_means(tables),
+        labelled=list(labelled_means(grid)),
         **with_outliers(job.config, tables),
     )
 
