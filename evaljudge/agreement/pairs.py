@@ -10,6 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+from scipy.sparse.csgraph import (  # type: ignore[import-untyped, unused-ignore]
+    connected_components,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -95,15 +99,23 @@ class PairTable:
 def tables(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike], compared: Sequence[Two]
 ) -> Iterator[tuple[list[int], PairTable]]:
-    """Comparisons of the same candidates share a table: (places in `compared`, table)."""
+    """Comparisons of the same candidates share a table: (places in `compared`, table).
+
+    Those that share no column, even by way of others, do not: a table costs the square of its
+    columns.
+    """
     codes = np.asarray(documents), np.asarray(systems)
     given = [np.asarray(column, dtype=np.float64) for column in columns]
     if len({column.shape for column in (*codes, *given)}) > 1 or codes[0].ndim != 1:
         raise ValueError("documents, systems, scores and human must be lists of one length")
     present = [np.isfinite(column) for column in given]
-    alike: defaultdict[bytes, list[int]] = defaultdict(list)
+    ends = np.array(compared, dtype=np.int64).reshape(-1, 2)
+    links = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(len(given), len(given)))
+    linked = connected_components(links, directed=False)[1]
+    alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
     for place, (one, other) in enumerate(compared):
-        alike[np.packbits(present[one] & present[other]).tobytes()].append(place)
+        candidates = np.packbits(present[one] & present[other]).tobytes()
+        alike[int(linked[one]), candidates].append(place)
     for places in alike.values():
         some = [compared[place] for place in places]
         both = present[some[0][0]] & present[some[0][1]]

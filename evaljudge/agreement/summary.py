@@ -205,32 +205,36 @@ def pooled_coefficients(pool: Pool, draws: Draws) -> Floats:
     drawn = weights[:, pool.groups]
     sizes = drawn.sum(axis=1)
     ranked = [column.ranked(weights, sizes) for column in pool.columns]
-    ranks = _products(np.stack([column.ranks for column in ranked], axis=1), drawn)
-    values = _products(np.stack([c.centred(drawn) for c in pool.columns], axis=1), drawn)
+    ranks = _cosines([column.ranks for column in ranked], drawn, pool.compared)
+    values = _cosines([column.centred(drawn) for column in pool.columns], drawn, pool.compared)
     found = np.full((len(pool.compared), len(COEFFICIENTS), sizes.size), np.nan)
     for place, (one, other) in enumerate(pool.compared):
         x, y = ranked[one], ranked[other]
         balance = _weighed(pool.concordance[place], weights)
         kendall = ratio(balance, np.sqrt(x.untied * y.untied))
         # Centring a constant leaves rounding noise; counting its ties does not.
-        linear = np.where(np.isnan(kendall), np.nan, _cosine(values, one, other))
+        linear = np.where(np.isnan(kendall), np.nan, values[place])
         kendall_c = stuart(balance, sizes, x.distinct, y.distinct)
-        found[place, :-1] = _cosine(ranks, one, other), kendall, linear, kendall_c
+        found[place, :-1] = ranks[place], kendall, linear, kendall_c
         if pool.agreement is not None:
             found[place, -1] = share(_weighed(pool.agreement[place], weights), sizes)
     return found
 
 
-def _products(columns: Floats, weights: Floats) -> Floats:
-    """Of every two columns, (resamples, columns, columns), from (resamples, columns, candidates)
-    and how often each candidate was drawn."""
-    sums: Floats = (columns * weights[:, None]) @ columns.swapaxes(1, 2)
+def _cosines(columns: Sequence[Floats], weights: Floats, compared: Sequence[Two]) -> list[Floats]:
+    """Of each comparison, in each resample, from columns (resamples, candidates) and how often each
+    candidate was drawn."""
+    weighted = [column * weights for column in columns]
+    squares = [_row_sums(column, own) for column, own in zip(columns, weighted, strict=True)]
+    return [
+        ratio(_row_sums(weighted[one], columns[other]), np.sqrt(squares[one] * squares[other]))
+        for one, other in compared
+    ]
+
+
+def _row_sums(one: Floats, other: Floats) -> Floats:
+    sums: Floats = np.einsum("rc,rc->r", one, other)
     return sums
-
-
-def _cosine(products: Floats, one: int, other: int) -> Floats:
-    lengths = products[:, one, one] * products[:, other, other]
-    return ratio(products[:, one, other], np.sqrt(lengths))
 
 
 def _drawn_together(table: PairTable, resampled: Resampled) -> Codes:
