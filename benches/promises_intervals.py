@@ -64,6 +64,10 @@ WORLDS = (
 )
 
 
+ENOUGH = 60
+"""Of fewer documents, intervals are too wide by construction."""
+
+
 def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
     for number, world in enumerate(WORLDS):
         held, widths, reported = [], [], []
@@ -87,6 +91,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
             "promise": "interval of a single text",
             "world": world.name,
             "nominal": CONFIDENCE,
+            "bound": "about" if world.documents >= ENOUGH else "at least",
             "kept": sum(held),
             "worlds": len(held),
             "width": round(float(np.mean(widths)), 3),

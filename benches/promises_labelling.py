@@ -5,7 +5,7 @@
 In each world documents are drawn, which raise or lower all ratings of their texts; a judge's scores
 go with the ratings; texts are drawn for rating by one of the methods of `evaljudge label`; and the
 interval of the mean of all texts, or of one system's, is compared with the mean of a population of
-20,000 documents. `claimed` says what is promised. Draws by strata promise at least 95%: the
+20,000 documents. `bound` says what is promised. Draws by strata promise at least 95%: the
 interval does not use that a sample with every stratum's share varies less. Of a system with some
 five rated texts that were drawn with very unequal probabilities nothing is promised: often the
 texts that weigh most are missing. `bias` is that of the mean as it is given, `plain_bias` that of
@@ -112,10 +112,10 @@ def _row(
         values.append(found.value)
         plain.append(world.human[drawn].mean())
     what = "all texts" if system is None else f"a system of some {counts / counted:.0f} texts"
-    claimed = "at least 95%" if method in AT_LEAST else "95%"
+    bound = "at least" if method in AT_LEAST else "about"
     return {
         "promise": f"people's mean rating of {what}, drawn by {method}",
-        "claimed": claimed if counts / counted >= ENOUGH_TEXTS else "nothing",
+        "bound": bound if counts / counted >= ENOUGH_TEXTS else "none",
         "world": sheets.name,
         "nominal": 0.95,
         "kept": kept,

@@ -6,7 +6,7 @@ In every world documents differ more than systems do: a document effect with a s
 of 1, noise of 0.6 or more. Scores are continuous, ordinal (1 to 5) or bounded (0 to 1). Systems may
 be unbalanced: each lacks a third of its scores at random, and their noise differs. Only intervals
 that there are count: of equal scores there is none. Rows whose `bound` is `at least` are promises
-that may be kept more often. Rows that are not `claimed` show where the method ends: most scores at
+that may be kept more often. Rows whose `bound` is `none` show where the method ends: most scores at
 the top of their scale, or a long tail.
 """
 
@@ -183,8 +183,7 @@ def _row(
         "nominal": nominal,
         "kept": int(sum(kept)),
         "worlds": len(kept),
-        "bound": bound,
-        "claimed": world.claimed,
+        "bound": bound if world.claimed else "none",
     }
 
 

@@ -113,6 +113,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
             "promise": "precision of a certified threshold",
             "world": world.name,
             "nominal": CONFIDENCE,
+            "bound": "at least",
             "kept": sum(kept),
             "worlds": worlds,
             "certified": sum(share > 0 for share in coverages),
