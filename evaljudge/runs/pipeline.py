@@ -9,57 +9,40 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from importlib import metadata
-from itertools import accumulate, chain
 from types import MappingProxyType
 from typing import Any, Self
 
-import evaljudge
 from evaljudge.agreement import Agreement
-from evaljudge.agreement.rated import nearly_met
-from evaljudge.analysis.calibration import calibrate_shards
-from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.findings import CostRow, Findings
-from evaljudge.analysis.labelled import labelled_means
-from evaljudge.analysis.length import measuring_length
-from evaljudge.analysis.outliers import read_outliers, with_outliers
-from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
-from evaljudge.analysis.ranking import rankings
-from evaljudge.analysis.ratings import FurtherRatings, read_ratings
-from evaljudge.analysis.ratings import unmet as unmet_ratings
-from evaljudge.analysis.scoring import Scored, Scoring, fit
-from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
-from evaljudge.analysis.statistics import too_few_permutations, with_statistics
-from evaljudge.analysis.tables import Tables
+from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
-from evaljudge.execution.local import LocalExecutor
-from evaljudge.judges import plugin
-from evaljudge.judges.collector import Found, all_judges
-from evaljudge.plugins import kinds
-from evaljudge.reasons import DAMAGED_FILE
-from evaljudge.report import page, write_report
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.planning import BOTH, Plan, make_plan
 from evaljudge.runs.references import put_references
-from evaljudge.runs.repair import left_out, left_out_warning, until_whole
-from evaljudge.runs.stages import Watch, corpus_digest, do_stages, measure, missing, unmeasured
-from evaljudge.storage import DERIVED, Claim, Fault, Output, Shard, Stage, claimed, digests
+from evaljudge.runs.repair import left_out, until_whole
+from evaljudge.runs.reporting import (
+    accounts_of,
+    findings_of,
+    further_ratings,
+    shards_to_report,
+    write_files,
+    write_run,
+)
+from evaljudge.runs.stages import Watch, do_stages, measure, missing, unmeasured
+from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
 """Of each stage wanted: how many cases are left to do, of how many."""
 DONE, UNDER_FLOOR = 0, 3
 NOTHING: Mapping[Shard, Sequence[Fault]] = MappingProxyType({})
-MOST_SCORED_HERE = 64
-"""Shards that a report scores in this process, before it is worth starting Ray for them."""
 
 
 class Watcher:
@@ -169,7 +152,7 @@ def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:
 def _prepare(job: Job, extend: bool, watching: Watcher, claim: Claim) -> str:
     output = _bind(job, extend, watching, claim, ("prepare",))
     _ask(job, output, ("prepare",), watching, claim)
-    _write_run(job, output, _accounts(output))
+    write_run(job, output, accounts_of(output))
     return output.uri
 
 
@@ -178,7 +161,7 @@ def _judge(job: Job, watching: Watcher, claim: Claim) -> str:
     if unprepared := len(missing(job, output, ("prepare",))):
         raise UserError(f"{output.uri}: {unprepared} shards have no briefs: `prepare` first")
     _ask(job, output, ("judge",), watching, claim)
-    _write_run(job, output, _accounts(output))
+    write_run(job, output, accounts_of(output))
     return output.uri
 
 
@@ -304,156 +287,15 @@ def _report(
     """`begun`: a session of the executor is open already; `damaged`: shards to be left out."""
     claim.check()
     output.sweep()  # what a report that was killed has left half-written
-    shards = output.shards()
-    if job.judges:
-        judged = output.committed("judge") | {shard.number for shard in damaged}
-        shards = [shard for shard in shards if shard.number in judged]
-        if not shards:
-            raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
-    notes = list(_left_out(job, output, shards, damaged))
-    shards = _whole(output, shards, damaged)
+    shards, notes = shards_to_report(job, output, damaged)
     _measure(job, output, shards, watching, claim)
     watching.entering("scoring and reporting")
-    ratings = _further_ratings(job, output)
-    scoring = fit(_scoring(job, output, shards, ratings), output, shards)
-    scored, accounts = _scored(job, scoring, shards, begun), _accounts(output, damaged)
-    scored.tables.probabilities = ratings.probabilities
-    rated = ((row.doc_id, row.system) for row in scored.tables.rows)
-    notes += [*ratings.warnings, *unmet_ratings(ratings.texts, rated)]
-    findings = _findings(job, output, shards, scoring, scored, accounts, notes, damaged)
-    files = [name for kind in kinds() for name in plugin(kind).files]
-    write_report(output.place, findings, "report/", files)
-    output.place.write("report/index.html", page(findings))
+    accounts = accounts_of(output, damaged)
+    findings = findings_of(job, output, shards, accounts, notes, damaged, begun=begun)
+    write_files(output, findings)
     claim.check()
-    _write_run(job, output, accounts, findings, is_whole=not damaged)
+    write_run(job, output, accounts, findings, is_whole=not damaged)
     return Outcome(output.uri, findings)
-
-
-def _left_out(
-    job: Job, output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
-) -> Iterator[str]:
-    """What of the run is not in the report of these shards."""
-    if unjudged := len(output.shards()) - len(shards):
-        yield f"{unjudged} shards are not judged yet: this report is of the others"
-    if damaged:
-        yield left_out_warning(damaged)
-    prepared = output.committed("prepare") if job.judges else {shard.number for shard in shards}
-    if lost := {shard.number for shard in shards} - prepared:
-        yield f"{len(lost)} shards have lost their marker of `prepare`: its cost is not counted"
-
-
-def _whole(
-    output: Output, shards: Sequence[Shard], damaged: Mapping[Shard, Sequence[Fault]]
-) -> list[Shard]:
-    """Those that are not damaged; of the others no earlier score remains."""
-    for shard in damaged:
-        output.forget_scores(shard)
-    whole = [shard for shard in shards if shard not in damaged]
-    if damaged and not whole:
-        raise UserError(f"{output.uri}: {left_out_warning(damaged)}; nothing is left to report")
-    return whole
-
-
-def _further_ratings(job: Job, output: Output) -> FurtherRatings:
-    return read_ratings(job.config.rating_files, output, [axis.name for axis in job.task.axes])
-
-
-def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: FurtherRatings) -> Scoring:
-    before = accumulate((shard.candidates for shard in shards), initial=0)
-    left = {shard.number: job.config.view - n for shard, n in zip(shards, before, strict=False)}
-    return Scoring(
-        out=job.config.out,
-        briefs=job.config.briefs,
-        run=output.name,
-        judges=job.judges,
-        collecting=job.collecting(),
-        metrics=[metric.name for metric in job.metrics],
-        mixes=job.mixes,
-        scorers=job.scorers,
-        signatures=job.judge_signatures(),
-        shown={number: candidates for number, candidates in left.items() if candidates > 0},
-        fitted={},
-        ratings=ratings.texts,
-    )
-
-
-def _scored(job: Job, scoring: Scoring, shards: Sequence[Shard], begun: bool) -> Scored:
-    """Few shards are scored here, where that needs no executor to be set up."""
-    few_are_here = not begun and len(shards) <= MOST_SCORED_HERE
-    executor = LocalExecutor(job.config.out) if few_are_here else job.executor
-    scored = scoring.nothing()
-    with executor.session():
-        for one in executor.in_order(scoring, shards):
-            scored += one
-    return scored
-
-
-def _findings(
-    job: Job,
-    output: Output,
-    shards: Sequence[Shard],
-    scoring: Scoring,
-    scored: Scored,
-    accounts: Accounts,
-    notes: Sequence[str],
-    damaged: Iterable[Shard],
-) -> Findings:
-    listing = output.listing() or {}
-    warnings = [*notes, *accounts.warnings]
-    if skipped := listing.get("skipped_rows"):
-        warnings.append(f"{skipped} bad rows of the corpus were skipped")
-    if absent := listing.get("absent_ratings"):
-        warnings.append(f"{absent} ratings were no numbers: taken as absent")
-    warnings += [f"corpus: {note}" for note in listing.get("unread", [])]
-    warnings += job.cautions
-    wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
-    fitted = calibrate_shards(wanted, job.config.seed, output, shards, scored.tables)
-    for shard in damaged:
-        scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
-    tables, rated, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
-    judged = {axis.name for axis in job.task.axes if job.judges}
-    warnings += [f"corpus: {note}" for note in nearly_met(judged, rated.human)]
-    resamples = job.config.agreement.resamples
-    aims = targets(job.config.select, tables, grid, resamples, job.config.seed)
-    statistics = with_statistics(rated, job.config.agreement, job.config.seed)
-    found = Found(rated, tables.documents, statistics["agreement"])
-    by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]
-    warnings += [warning for one in by_judge for warning in one.warnings]
-    warnings += scored.addressing.warnings
-    warnings += too_few_permutations(rated, job.config.agreement)
-    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
-    scale = with_people_scale(grid, job.config.select, aims)
-    warnings += scale_warnings(grid, scale)
-    warnings += [*fitted.warnings, *unmet(job.config.select, rated, aims)]
-    warnings += out_of_reach(job.config.select, tables.columns)
-    selected = select(output, shards, job.config.select, aims)
-    warnings += undecided(selected)
-    return Findings(
-        run=job.config.out,
-        task=job.task.name,
-        corpus=job.config.corpus_name,
-        model=str(job.model_is or "none"),
-        writer=str(job.writer_is or "none"),
-        cases=tables.cases,
-        candidates=tables.candidates,
-        rated=tables.rated,
-        coverage=tables.coverage(),
-        coverage_floor=job.config.coverage_floor,
-        rankings=rankings(grid, tables.systems(), job.config.seed),
-        selections=selected,
-        signatures=job.signatures(corpus_digest(output))
-        | dict(scoring.signatures)
-        | fitted.signatures,
-        tokens=accounts.tokens,
-        warnings=warnings,
-        costs=_costs(job, tables, accounts),
-        judged=all_judges(by_judge),
-        intervals=[one for fit in fitted.fits for one in fit.intervals],
-        people_scale=scale,
-        **statistics,
-        labelled=list(labelled_means(grid)),
-        **with_outliers(job.config, tables),
-    )
 
 
 def _refuse_bad_files(job: Job) -> None:
@@ -461,54 +303,4 @@ def _refuse_bad_files(job: Job) -> None:
     job.collecting()
     if job.config.outliers is not None:
         read_outliers(job.config.outliers)
-    _further_ratings(job, Output(job.config.out))
-
-
-def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
-    scored = {(row.scorer, row.axis): row.scored for row in tables.coverage()}
-    scores = {
-        (judge.name, axis): max(scored.get((scorer, axis), 0) for scorer in judge.scorers)
-        for judge in job.judges
-        for axis in judge.axes
-    }
-    return accounts.costs(tables.cases, scores)
-
-
-def _accounts(output: Output, damaged: Iterable[Shard] = ()) -> Accounts:
-    but = {shard.number for shard in damaged}
-    return Accounts(chain(output.receipts("prepare", but), output.receipts("judge", but)))
-
-
-def _write_run(
-    job: Job, output: Output, accounts: Accounts, findings: Findings | None = None, *,
-    is_whole: bool = True,
-) -> None:  # fmt: skip
-    """Write run.json: what was bound, and what was done since."""
-    bound, listing = output.run() or {}, output.listing() or {}
-    is_done = findings and is_whole and not (job.judges and missing(job, output, BOTH))
-    shards, engine = output.shards(), {"engine": job.engine} if job.judges else {}
-    bound["fingerprint"] = job.fingerprint(listing["corpus"])
-    bound |= {
-        "briefs": job.config.briefs,
-        "state": "done" if is_done else "begun",
-        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": {"evaljudge": evaljudge.__version__, **engine}
-        | {name: metadata.version(name) for name in ("ray", "pyarrow", "numpy", "scipy")},
-        "counts": {
-            "cases": sum(shard.cases for shard in shards),
-            "candidates": sum(shard.candidates for shard in shards),
-            "shards": len(shards),
-            "prepared": len(output.committed("prepare")),
-            "judged": len(output.committed("judge")),
-            **{name: listing[name] for name in ("skipped_rows", "absent_ratings")},
-        },
-        "asked": accounts.tokens,
-        "total": accounts.total,
-        "mass": accounts.mass,
-        "seconds": round(bound.get("seconds", 0.0) + time.monotonic() - job.since, 1),
-        "cost": accounts.cost,
-    }
-    if findings:
-        bound |= {"coverage": findings.share, "warnings": list(findings.warnings)}
-        bound |= {DERIVED: digests(output, [rule.name for rule in job.config.select])}
-    output.write_run(bound)
+    further_ratings(job, Output(job.config.out))
