@@ -36,7 +36,7 @@ from .coefficients import (
     SystemCoefficient,
     quotient,
 )  # fmt: skip
-from .pairs import Codes, Floats, PairTable, Two, table_of, tables
+from .pairs import Codes, Floats, PairTable, Two, linked, table_of, tables
 from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
 from .system import system_level
@@ -135,16 +135,17 @@ def comparisons(
     found: dict[int, list[Agreement]] = {}
     accuracy = "accuracy" in coefficients
     for places, table in tables(documents, systems, columns, compared):
-        at = iter(places)
-        for part in table.parts(_at_once(table, resample)):
-            estimates = all_levels(part, seed, resample, accuracy=accuracy)
-            replicates = replicates_of(part, estimates, resample, resamples, seed)
-            for one in range(len(part.compared)):
-                found[next(at)] = [
-                    _agreement(estimate, one, values[one], coefficient, part)
-                    for estimate, values in zip(estimates, replicates, strict=True)
-                    for coefficient in coefficients
-                ]
+        for group in linked(table.compared):  # more columns would leave room for fewer resamples
+            at = iter(group)
+            for part in table.of(group).parts(_at_once(table, resample)):
+                estimates = all_levels(part, seed, resample, accuracy=accuracy)
+                replicates = replicates_of(part, estimates, resample, resamples, seed)
+                for one in range(len(part.compared)):
+                    found[places[next(at)]] = [
+                        _agreement(estimate, one, values[one], coefficient, part)
+                        for estimate, values in zip(estimates, replicates, strict=True)
+                        for coefficient in coefficients
+                    ]
     return [found[place] for place in range(len(compared))]
 
 

@@ -85,37 +85,42 @@ class PairTable:
     def parts(self, most: int) -> "Iterator[PairTable]":
         """At most so many comparisons at a time, with the columns that they need."""
         for start in range(0, len(self.compared), most):
-            some = self.compared[start : start + most]
-            kept = sorted({column for two in some for column in two})
-            yield replace(
-                self,
-                values=self.values[kept],
-                compared=tuple((kept.index(one), kept.index(other)) for one, other in some),
-                unscored=self.unscored[start : start + most],
-                exponents=tuple(self.exponents[column] for column in kept),
-            )
+            yield self.of(range(start, min(start + most, len(self.compared))))
+
+    def of(self, places: Sequence[int]) -> "PairTable":
+        """Some of the comparisons, with the columns that they need."""
+        some = [self.compared[place] for place in places]
+        kept = sorted({column for two in some for column in two})
+        return replace(
+            self,
+            values=self.values[kept],
+            compared=tuple((kept.index(one), kept.index(other)) for one, other in some),
+            unscored=tuple(self.unscored[place] for place in places),
+            exponents=tuple(self.exponents[column] for column in kept),
+        )
+
+
+def linked(compared: Sequence[Two]) -> list[list[int]]:
+    """The places of comparisons that share a column, even by way of others."""
+    ends = np.array(compared, dtype=np.int64).reshape(-1, 2)
+    size = int(ends.max(initial=-1)) + 1
+    links = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(size, size))
+    group = connected_components(links, directed=False)[1][ends[:, 0]]
+    return [np.flatnonzero(group == one).tolist() for one in np.unique(group)]
 
 
 def tables(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike], compared: Sequence[Two]
 ) -> Iterator[tuple[list[int], PairTable]]:
-    """Comparisons of the same candidates share a table: (places in `compared`, table).
-
-    Those that share no column, even by way of others, do not: a table costs the square of its
-    columns.
-    """
+    """Comparisons of the same candidates share a table: (places in `compared`, table)."""
     codes = np.asarray(documents), np.asarray(systems)
     given = [np.asarray(column, dtype=np.float64) for column in columns]
     if len({column.shape for column in (*codes, *given)}) > 1 or codes[0].ndim != 1:
         raise ValueError("documents, systems, scores and human must be lists of one length")
     present = [np.isfinite(column) for column in given]
-    ends = np.array(compared, dtype=np.int64).reshape(-1, 2)
-    links = sparse.coo_array((np.ones(len(ends)), ends.T), shape=(len(given), len(given)))
-    linked = connected_components(links, directed=False)[1]
-    alike: defaultdict[tuple[int, bytes], list[int]] = defaultdict(list)
+    alike: defaultdict[bytes, list[int]] = defaultdict(list)
     for place, (one, other) in enumerate(compared):
-        candidates = np.packbits(present[one] & present[other]).tobytes()
-        alike[int(linked[one]), candidates].append(place)
+        alike[np.packbits(present[one] & present[other]).tobytes()].append(place)
     for places in alike.values():
         some = [compared[place] for place in places]
         both = present[some[0][0]] & present[some[0][1]]

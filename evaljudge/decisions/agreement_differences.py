@@ -86,7 +86,7 @@ def _at_sample_level(documents: ArrayLike, systems: ArrayLike, four: Four) -> Ag
 def _at_other_levels(
     table: PairTable, resamples: int, seed: int
 ) -> Iterator[list[AgreementDifference]]:
-    """One scorer at a time: more would take longer, since every two columns are multiplied."""
+    """One scorer at a time: more columns would leave room for fewer resamples at once."""
     for part in table.parts(2):
         levels = system_level(part, accuracy=False), summary_level(part, seed, accuracy=False)
         drawn = replicates_of(part, levels, "documents", resamples, seed)[:, :, SPEARMAN]

@@ -13,7 +13,7 @@ from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements, com
 from evaljudge.agreement.accuracy import calibrated_lists
 from evaljudge.agreement.bootstrap import Draws, Estimates, drawn, interval
 from evaljudge.agreement.coefficients import centred_ranks
-from evaljudge.agreement.pairs import PairTable, table_of, tables
+from evaljudge.agreement.pairs import PairTable, linked, table_of, tables
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
@@ -307,3 +307,8 @@ def test_centred_ranks_are_those_of_scipy() -> None:
     values = np.random.default_rng(0).integers(0, 9, size=(5, 3, 30)).astype(float)
     expected = stats.rankdata(values, axis=-1) - 15.5
     np.testing.assert_array_equal(centred_ranks(values), expected)
+
+
+def test_comparisons_that_share_columns_are_found() -> None:
+    assert linked([(0, 1), (2, 3), (1, 4), (5, 6), (6, 3)]) == [[0, 2], [1, 3, 4]]
+    assert linked([]) == []
