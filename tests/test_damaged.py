@@ -5,6 +5,7 @@ Every kind of file, times ten damages, times `run`, `report` and `check`.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -27,7 +28,8 @@ from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
 from evaljudge.runs.pipeline import Watcher
 from evaljudge.runs.planning import BOTH
-from evaljudge.storage import Output, claimed
+from evaljudge.storage import Output, Place, claimed
+from evaljudge.storage.disk import disk_error
 
 DOCUMENTS = 3
 """In as many shards."""
@@ -334,12 +336,7 @@ def test_a_run_is_resumed_over_damaged_files(whole: Bench, name: str, stage: str
             (bench.out / f"commits/{commit}/00001.json").unlink()
         if name == BRIEFS[1]:  # else the shard's own briefs have what it holds
             bench.find("briefs/geval/00001-*").unlink()
-        try:
-            bench.run()
-        except UserError as error:  # nothing says that a brief of this name should be there
-            one_line(error, name)
-            assert (name in BRIEFS, stage, damage) == (True, "prepare", "folder")
-            continue
+        bench.run()
         assert bench.results() == bench.unharmed
         assert bench.check().problems == []
 
@@ -503,6 +500,102 @@ def test_check_passes_over_folders_of_others_that_cannot_be_read(whole: Bench) -
         with not_as_root(), pytest.raises(UserError, match="read .*: give yourself the permission"):
             bench.check()
         bench.out.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", [*PAPERS, *STAGES[:4], *MEASURED, BRIEFS[0], *DERIVED])
+def test_a_bad_sector_is_damage_of_its_file(
+    whole: Bench, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = whole.copied("sector")
+    unreadable(bench.find(name), errno.EIO, monkeypatch)
+    (problem,) = bench.check().problems
+    assert ": cannot be read (Input/output error): " in problem
+    one_line(UserError(problem), name)
+    if name in PAPERS:
+        with pytest.raises(UserError, match="put it back from a copy") as caught:
+            bench.run()
+        one_line(caught.value, name)
+    elif name in [*STAGES, *MEASURED]:
+        bench.run()
+        assert bench.results() == bench.unharmed
+        assert (bench.out / "damaged" / name).is_file()
+        assert bench.check().problems == []
+
+
+def unreadable(file: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until another file lies there."""
+    mine, open_here, read = file.stat().st_ino, Place.open, Place.read
+
+    def failing(work: Callable[[Place, str], Any]) -> Callable[[Place, str], Any]:
+        def failed(place: Place, name: str) -> Any:
+            path = Path(place.at(name))
+            if path.is_file() and path.stat().st_ino == mine:
+                raise disk_error(str(path), "read", OSError(number, os.strerror(number)))
+            return work(place, name)
+
+        return failed
+
+    monkeypatch.setattr(Place, "read", failing(read))
+    monkeypatch.setattr(Place, "open", failing(open_here))
+
+
+def test_a_file_that_may_not_be_read_is_refused_and_listed(
+    whole: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = whole.copied("mine")
+    (bench.out / "commits/judge/00002.json").write_bytes(b"")
+    unreadable(bench.out / STAGES[3], errno.EACCES, monkeypatch)
+    denied, empty = sorted(bench.check().problems, key=lambda line: "verdicts" not in line)
+    assert ": is empty: " in empty
+    assert denied.endswith(
+        f"{STAGES[3]}: cannot be read (Permission denied): give yourself the permission, then run "
+        "it again"
+    )
+    for work in (evaljudge.run, evaljudge.make_report):
+        with pytest.raises(UserError, match="give yourself the permission"):
+            bench.run(work)
+    assert not (bench.out / "damaged").exists()
+
+
+def test_a_folder_in_the_place_of_a_marker_is_set_aside_after_a_report(whole: Bench) -> None:
+    """A report of a run that lacks a marker writes that the run is not done."""
+    for stage in ("prepare", "judge"):
+        bench = whole.copied("marked")
+        folder(bench.out / f"commits/{stage}/00001.json")
+        bench.run(evaljudge.make_report)
+        bench.run()
+        assert bench.results() == bench.unharmed
+        assert (bench.out / f"damaged/commits/{stage}/00001.json/inside").exists()
+
+
+def test_a_folder_in_the_place_of_scores_of_a_shard_that_is_left_out(whole: Bench) -> None:
+    bench = whole.copied("scored")
+    folder(bench.out / "scores/00001.parquet")
+    (bench.out / "verdicts/geval/00001.parquet").write_bytes(b"")
+    assert bench.run(evaljudge.make_report).exit_code == 3
+    assert (bench.out / "damaged/scores/00001.parquet/inside").exists()
+
+
+@pytest.mark.parametrize("target", ["nowhere", "itself"])
+def test_symbolic_links_that_lead_nowhere_are_damage(whole: Bench, target: str) -> None:
+    for name in [*PAPERS, *STAGES[:4], *MEASURED, *BRIEFS]:
+        bench = whole.copied("linked")
+        file = bench.find(name)
+        file.unlink()
+        file.symlink_to(file if target == "itself" else "nowhere")
+        if name == BRIEFS[1]:
+            for stage in BOTH:
+                (bench.out / f"commits/{stage}/00001.json").unlink()
+            bench.find("briefs/geval/00001-*").unlink()
+        assert name == BRIEFS[1] or len(bench.check().problems) == 1
+        try:
+            bench.run()
+        except UserError as error:
+            one_line(error, name)
+            assert name in PAPERS
+        else:
+            assert bench.results() == bench.unharmed
+            assert list(bench.out.rglob(f"damaged/**/{file.name}*")) or name == BRIEFS[0]
 
 
 def test_a_run_that_was_killed_before_it_was_cut_is_not_damaged(whole: Bench) -> None:

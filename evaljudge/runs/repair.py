@@ -15,12 +15,14 @@ from typing import TypeVar
 from evaljudge.errors import Damaged
 from evaljudge.runs.binding import cases_again, open_bound
 from evaljudge.runs.job import Job
-from evaljudge.storage import Fault, Output, Shard, inspect
+from evaljudge.storage import GONE, Fault, Output, Shard, inspect
 
 R = TypeVar("R")
 MOST_REPAIRS = 3
 """More often than that, what is written does not come back as it was: the storage is broken."""
 NAMED = 3
+UNEXPECTED = ("commits/", "briefs/")
+"""What may be in the way of a file that is to be written."""
 
 
 def until_whole(job: Job, work: Callable[[], R], warn: Callable[[str], None]) -> R:
@@ -84,8 +86,19 @@ def named(faults: Sequence[Fault]) -> str:
 
 def _faults(output: Output, error: Damaged) -> list[Fault]:
     """All that can be made again. The error's file is not among them where its shard's marker,
-    which would name it, is damaged too: then the shard is done again all the same."""
+    which would name it, is damaged too: then the shard is done again all the same. Markers and
+    briefs are added of which nothing says that they should be there. Refused where one of all may
+    not be read."""
     faults = inspect(output).faults
+    for fault in faults:
+        if not isinstance(fault.error, Damaged):
+            raise fault.error
+    name = output.name_of(error)
+    if name.startswith(UNEXPECTED) and name not in {fault.name for fault in faults}:
+        try:
+            output.prove(name)
+        except Damaged as still:
+            faults += [Fault(name, still)] if still.problem != GONE else []
     if not faults:
         raise error
     return faults

@@ -2,13 +2,13 @@
 
 from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
-from evaljudge.storage.files import RUN, SEALED, SHARDS
+from evaljudge.storage.files import GONE, RUN, SEALED, SHARDS
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.index import Index, index_on_disk
 from evaljudge.storage.output import Output, Shard, Stage, ahead
 from evaljudge.storage.place import Place
 
-__all__ = ["DERIVED", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected", "Output",
-           "Place", "Shard", "Stage", "ahead", "claimed", "digests", "expand", "fetch_folder",
-           "holder", "index_on_disk", "inspect", "listing", "open_to_read", "this_machine",
-           "to_write"]  # fmt: skip
+__all__ = ["DERIVED", "GONE", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected",
+           "Output", "Place", "Shard", "Stage", "ahead", "claimed", "digests", "expand",
+           "fetch_folder", "holder", "index_on_disk", "inspect", "listing", "open_to_read",
+           "this_machine", "to_write"]  # fmt: skip

@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any, get_args
 
 from evaljudge.errors import Damaged, first_words
+from evaljudge.storage.disk import NOT_PERMITTED, DiskError
 from evaljudge.storage.files import RUN, SHARDS
 from evaljudge.storage.output import Output, Shard, Stage, marker
 from evaljudge.storage.streams import PIECE
@@ -34,10 +35,10 @@ _OURS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A file that is damaged or gone."""
+    """A file that is damaged or gone, or that may not be read: a DiskError."""
 
     name: str
-    error: Damaged
+    error: Damaged | DiskError
     shard: Shard | None = None
     stage: Stage | None = None
     """Of the shard, the stage that has to be done again."""
@@ -164,10 +165,12 @@ def _prove(
     output: Output, found: Inspected, name: str, shard: Shard | None = None,
     stage: Stage | None = None,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """What a JSON file holds; None where a file is damaged or gone."""
+    """What a JSON file holds; None where a file is damaged, gone, or may not be read."""
     try:
         content, is_proven = output.prove(name)
-    except Damaged as error:
+    except (Damaged, DiskError) as error:
+        if isinstance(error, DiskError) and error.number not in NOT_PERMITTED:
+            raise
         found.faults.append(Fault(name, error, shard, stage))
         return None
     _count(found, is_proven)
@@ -184,6 +187,8 @@ def _compare(output: Output, found: Inspected, name: str, digest: str) -> None:
         problem = "" if _digest(output, name) == digest else "is not as the last report wrote it"
     except FileNotFoundError:
         problem = "is gone"
+    except DiskError as error:
+        problem = error.problem
     except OSError as error:
         problem = f"cannot be read ({first_words(error)})"
     if problem:

@@ -16,18 +16,33 @@ REMEDIES: Mapping[int, str] = MappingProxyType({
     errno.EFBIG: "raise the limit of a file's size (`ulimit -f`)",
     errno.EROFS: "mount it for writing",
     errno.EIO: "the disk fails: have it checked",
+    errno.ELOOP: "remove the symbolic link that leads back to itself",
     errno.EMFILE: "raise the limit of open files (`ulimit -n`)",
     errno.ENFILE: "too many files are open on this machine: close other programs",
     errno.EACCES: "give yourself the permission",
     errno.EPERM: "give yourself the permission",
 })  # fmt: skip
 """Of errors that are the disk's whatever was done."""
+DAMAGE, NOT_PERMITTED = (errno.EIO, errno.ELOOP), (errno.EACCES, errno.EPERM)
+"""Errors of one file: it can be moved aside, or nobody has given the permission to read it."""
 IN_THE_WAY = "move away the file that lies in this path instead of a folder"
+
+
+class DiskError(UserError):
+    """`problem`: what cannot be done, and why; `number`: of the system's error."""
+
+    def __init__(self, file: str, problem: str, remedy: str, number: int | None) -> None:
+        super().__init__(file, problem, remedy, number)  # all, so that a copy of it can be made
+        self.file, self.problem, self.remedy, self.number = file, problem, remedy, number
+
+    def __str__(self) -> str:
+        advice = f": {self.remedy}, then run it again" if self.remedy else ""
+        return f"{self.file}: {self.problem}{advice}"
 
 
 @contextmanager
 def refusing_disk_errors(path: str, action: str) -> Iterator[None]:
-    """Turn errors of the disk in this block into a UserError; others are the caller's to handle."""
+    """Turn errors of the disk in this block into a DiskError; others are the caller's to handle."""
     try:
         yield
     except OSError as error:
@@ -36,9 +51,8 @@ def refusing_disk_errors(path: str, action: str) -> Iterator[None]:
         raise disk_error(path, action, error) from None
 
 
-def disk_error(path: str, action: str, error: OSError) -> UserError:
+def disk_error(path: str, action: str, error: OSError) -> DiskError:
     reason = os.strerror(error.errno) if error.errno else first_line(error)
     in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
-    remedy = IN_THE_WAY if in_the_way else REMEDIES.get(error.errno or 0)
-    advice = f": {remedy}, then run it again" if remedy else ""
-    return UserError(f"{path}: cannot be {action} ({reason}){advice}")
+    remedy = IN_THE_WAY if in_the_way else REMEDIES.get(error.errno or 0, "")
+    return DiskError(path, f"cannot be {action} ({reason})", remedy, error.errno)

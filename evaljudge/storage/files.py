@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage import tables
+from evaljudge.storage.disk import DAMAGE, DiskError
 from evaljudge.storage.place import Place
 from evaljudge.storage.seals import Unsound, parquet, read_json, read_parquet, sealed_json
 from evaljudge.storage.streams import FolderInPlace
@@ -36,7 +37,8 @@ _NONE = "put it back from a copy, or take another `out` (its `briefs` can be tho
 REMEDIES: Mapping[str, str] = MappingProxyType({
     RUN: _NONE,
     SHARDS: _NONE,
-    "cases": "`evaljudge run` makes it anew, if the corpus is as it was when the run was begun",
+    "cases": "`evaljudge run` makes it anew, if the corpus is as it was when this was cut from it: "
+    "without candidates that `--extend` has added to its documents since",
     "commits": _BY_RUN,
     "verdicts": _BY_RUN,
     "checks": _BY_RUN,
@@ -102,6 +104,12 @@ class RunFiles:
         place, at = self._where(name)
         place.set_aside(at)
 
+    def name_of(self, error: Damaged) -> str:
+        """Of the damaged file."""
+        if self._shared and error.file.startswith(self._shared.at("")):
+            return f"briefs{error.file.removeprefix(self._shared.uri)}"
+        return error.file.removeprefix(f"{self.uri}/")
+
     def _where(self, name: str) -> tuple[Place, str]:
         if self._shared and name.startswith("briefs/"):
             return self._shared, name.removeprefix("briefs/")
@@ -131,7 +139,13 @@ class RunFiles:
         try:
             return place.read(at)
         except (FileNotFoundError, NotADirectoryError):
+            if place.is_link(at):
+                raise self.damaged(name, "is a symbolic link to nothing") from None
             return None
+        except DiskError as error:
+            if error.number not in DAMAGE:
+                raise
+            raise self.damaged(name, error.problem) from None
         except OSError:
             if place.kind(at) != "Directory":
                 raise

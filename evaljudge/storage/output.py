@@ -33,6 +33,7 @@ from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
 from evaljudge.storage.files import BRIEFS, GONE, RUN, SHARDS, RunFiles
 from evaljudge.storage.seals import parquet, read_json, sealed_json
+from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R, Scale
 
 if TYPE_CHECKING:
@@ -295,7 +296,11 @@ class Output(RunFiles):
         self._put(name, parquet(table, self._sealed_name(name)), is_derived=True)
 
     def forget_scores(self, shard: Shard) -> None:
-        self.place.remove(f"scores/{shard.file}")
+        name = f"scores/{shard.file}"
+        try:
+            self.place.remove(name)
+        except FolderInPlace:
+            self.set_aside(name)
 
     def _write(self, folder: str, shard: Shard, kind: type[R], records: Iterable[R]) -> str:
         """Gives the file's name."""

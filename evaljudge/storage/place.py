@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import chain, count
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -21,7 +21,7 @@ from evaljudge.storage.disk import refusing_disk_errors
 from evaljudge.storage.patience import patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
-from evaljudge.storage.streams import PatientFile, is_part, whole_file, whole_upload
+from evaljudge.storage.streams import FolderInPlace, PatientFile, is_part, whole_file, whole_upload
 from evaljudge.text import is_encodable, shown
 
 if TYPE_CHECKING:
@@ -76,6 +76,9 @@ class Place:
         if kind == "NotFound":
             self._refuse_no_bucket()
         return kind
+
+    def is_link(self, name: str) -> bool:
+        return self.is_local and os.path.islink(self._path(name))
 
     def files(self, folder: str) -> list[tuple[str, int]]:
         """The files directly in a folder, with their sizes; none where the folder is not there."""
@@ -169,13 +172,16 @@ class Place:
         if self._is_s3:
             self._objects.remove(name)  # pyarrow would leave a mark of the folder it was in
             return
-        with suppress(FileNotFoundError, NotADirectoryError):
+        try:
             self._try(name, lambda: self._system.delete_file(self._path(name)), "removed")
+        except IsADirectoryError:
+            raise FolderInPlace(f"{self.at(name)}: a folder lies there: move it away") from None
+        except (FileNotFoundError, NotADirectoryError):
+            return
 
     def set_aside(self, name: str) -> None:
         """Move a file, or a folder in its place, to `damaged/`, beside what was moved earlier."""
-        kind = self.kind(name)
-        if kind == "NotFound" or (kind == "Directory" and not self.is_local):
+        if not (os.path.lexists(self._path(name)) if self.is_local else self.kind(name) == "File"):
             return
         to = f"damaged/{name}"
         names = chain([to], (f"{to}.{number}" for number in count(2)))
