@@ -31,6 +31,7 @@ class Sign:
 
     words: tuple[str, ...]
     pattern: re.Pattern[str]
+    only_in_candidates: bool
 
 
 @dataclass
@@ -46,11 +47,11 @@ class Addressing:
         self._see(DOCUMENTS, document, case.document.source)
         for candidate in case.candidates:
             where = f"{document}, system {one_line(candidate.system)}"
-            self._see(CANDIDATES, where, candidate.text)
+            self._see(CANDIDATES, where, candidate.text, case.document.source)
 
-    def _see(self, kind: str, where: str, text: str) -> None:
+    def _see(self, kind: str, where: str, text: str, source: str | None = None) -> None:
         self.seen[kind] += 1
-        if quote := addresses(text):
+        if quote := addresses(text, source):
             self.found[kind] += 1
             self.first.setdefault(kind, f"{where}: {quote}")
 
@@ -72,13 +73,19 @@ class Addressing:
                 )
 
 
-def addresses(text: str) -> str:
-    """The words by which a text seems to address the judge, quoted; empty where there are none."""
+def addresses(text: str, source: str | None = None) -> str:
+    """The words by which a text seems to address the judge, quoted; empty where there are none.
+
+    `source`: of the document that a candidate is of.
+    """
     lower = text.lower()
     for sign in signs():
+        if sign.only_in_candidates and source is None:
+            continue
         for word in sign.words:  # a generator for `any` would take as long as the search
             if word in lower:
-                if found := sign.pattern.search(text):
+                found = sign.pattern.search(text)
+                if found and not (sign.only_in_candidates and sign.pattern.search(source or "")):
                     return shown(text[max(0, found.start() - BEFORE) :].lstrip())
                 break
     return ""
@@ -90,4 +97,7 @@ def signs() -> list[Sign]:
 
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     entries = yaml.safe_load(text).values()
-    return [Sign(tuple(one["words"]), re.compile(one["pattern"])) for one in entries]
+    return [
+        Sign(tuple(one["words"]), re.compile(one["pattern"]), one.get("only_in_candidates", False))
+        for one in entries
+    ]
