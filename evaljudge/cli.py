@@ -21,6 +21,7 @@ from evaljudge.probes.commands import (
     Column,
     ConfigFile,
     Format,
+    Resamples,
     Seed,
     Sources,
     studies_app,
@@ -270,7 +271,7 @@ def calibrate(
     folds: Annotated[int, typer.Option(help="Of documents, each mapped by the others.")] = 5,
     form: Format = "generic", sources: Sources = None, column: Column = None,
     skip_bad_rows: SkipBadRows = False,
-    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    resamples: Resamples = 1000,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option(
         help="Write calibrated scores and selections here.")] = None,

@@ -61,6 +61,8 @@ Mixed = Annotated[
 Draws = Annotated[int, typer.Option(min=1, help="How often documents are drawn.")]
 
 
+Resamples = Annotated[int, typer.Option(min=0, max=1_000_000, help="Behind each interval.")]
+"""At most as many as in a configuration."""
 Name = TypeVar("Name", bound=str)
 
 
@@ -70,7 +72,7 @@ def mixes(
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = None, level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
-    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    resamples: Resamples = 1000,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Sums of all pairs of scorers, and mixes of yours, against people."""
@@ -183,7 +185,7 @@ def position(
     votes: Annotated[
         str, typer.Option(help="Pairwise votes: doc_id, axis, first, second, winner (or tie).")
     ],
-    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    resamples: Resamples = 1000,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Whether a judge of pairs prefers a place: how often the first wins, how often order flips."""
@@ -197,7 +199,7 @@ def position(
 def injection(
     config: ConfigFile, changes: Changes = None,
     documents: Annotated[int, typer.Option(min=1, help="How many, with a candidate each.")] = 50,
-    resamples: Annotated[int, typer.Option(min=0, help="Behind each interval.")] = 1000,
+    resamples: Resamples = 1000,
     seed: Seed = 0,
     out: Annotated[str, typer.Option(
         help="Where its run and its tables go (path or URI): rerun it to resume.",

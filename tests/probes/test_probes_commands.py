@@ -202,3 +202,13 @@ def test_of_several_axes_one_must_be_named(
     with pytest.raises(SystemExit):
         main(["probe", "spurious", "--cases", str(file), "--metrics", "words"])
     assert "--axis: name one of those that people rated: ease, tone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["probe", "position"], ["probe", "injection"], ["calibrate"]])
+def test_a_slip_of_a_few_digits_is_refused(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([*command, "--resamples", "10000000"])
+    said = capsys.readouterr().err
+    assert "'--resamples'" in said and " 1000000 " in said, said
