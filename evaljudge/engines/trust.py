@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +31,9 @@ REMOTE_CODE: Need = "remote-code"
 PICKLED, SAFE = (".bin", ".pt", ".pth", ".ckpt"), (".safetensors", ".gguf")
 LAYER = "pytorch_model"
 CONFIG = "config.json"
+DRAFT = "speculative_config"
+NAMING = {"tokenizer": "tokenizer_config.json", "hf_config_path": CONFIG, DRAFT: CONFIG}
+"""vLLM's arguments that name another checkpoint, and its file that may ask for code."""
 REGISTRY = "_CONFIG_REGISTRY"
 PICKLED_FORMATS = ("pt", "npcache")
 """vLLM's `load_format`s that read pickled files though there are others."""
@@ -43,13 +48,41 @@ WHY = {
 def refuse_untrusted(
     source: ModelSource, commit: str | None, *, can_allow: bool = True
 ) -> tuple[Need, ...]:
-    """What loading it needs, all of which the configuration allows; `commit`: of one on the hub."""
-    needs = tuple(needs_of(source, *_files_and_config(source, commit)))
-    for need in needs:
+    """What loading it needs, all of which the configuration allows; `commit`: of one on the hub.
+
+    Its engine's arguments may name further checkpoints, which are loaded with it.
+    """
+    needs = dict.fromkeys(needs_of(source, *_files_and_config(source, commit)), "")
+    for argument, other in _others(source):
+        is_here = os.path.exists(other.path) or "://" in other.path
+        at = None if is_here else other.revision or "main"
+        files, config = _files_and_config(other, at, NAMING[argument])
+        for need in needs_of(other, files if argument == DRAFT else (), config):
+            needs.setdefault(need, f" {argument} {other.source}:")
+    for need, whose in needs.items():
         if need not in source.allow:
             trust = f", or trust this one by `allow: [{need}]` beside its name" if can_allow else ""
-            raise UserError(f"model {source.source}: {WHY[need]}{trust}")
-    return needs
+            raise UserError(f"model {source.source}:{whose} {_why(source, need)}{trust}")
+    return tuple(sorted(needs))
+
+
+def _others(source: ModelSource) -> Iterator[tuple[str, ModelSource]]:
+    given = dict(source.engine)
+    draft = given.get(DRAFT)
+    if isinstance(draft, Mapping):
+        given |= {DRAFT: draft.get("model"), f"{DRAFT}_revision": draft.get("revision")}
+    form = {name: value for name, value in given.items() if name == "load_format"}
+    for argument in NAMING:
+        name, revision = given.get(argument), given.get(f"{argument}_revision")
+        if isinstance(name, str) and name.strip("[]") != "ngram":  # which drafts without a model
+            yield argument, replace(source, source=name, revision=revision, engine=form)
+
+
+def _why(source: ModelSource, need: Need) -> str:
+    form = source.engine.get("load_format")
+    if need == PICKLE and str(form).lower() in PICKLED_FORMATS:
+        return f"`load_format: {form}` reads pickled weights, which can run code: leave it out"
+    return WHY[need]
 
 
 def needs_of(
@@ -59,9 +92,19 @@ def needs_of(
     form = str(source.engine.get("load_format", "auto")).lower()  # as vLLM reads it
     if form in PICKLED_FORMATS or (form != "dummy" and _has_only_pickled(files)):
         yield PICKLE
-    is_allowed = REMOTE_CODE in source.allow  # and is then used for a known model, too
-    if "auto_map" in config and (is_allowed or not _is_known(str(config.get("model_type")))):
+    overrides = source.engine.get("hf_overrides")
+    if isinstance(overrides, Mapping):
+        config = {**config, **overrides}
+    if _has_code(config, is_allowed=REMOTE_CODE in source.allow):
         yield REMOTE_CODE
+
+
+def _has_code(config: Mapping[str, Any], *, is_allowed: bool) -> bool:
+    """In it or in a part of it (`text_config`); if allowed, it is used for a known model, too."""
+    if "auto_map" in config and (is_allowed or not _is_known(str(config.get("model_type")))):
+        return True
+    parts = (part for part in config.values() if isinstance(part, Mapping))
+    return any(_has_code(part, is_allowed=is_allowed) for part in parts)
 
 
 def _has_only_pickled(files: Collection[str]) -> bool:
@@ -79,7 +122,7 @@ def _has_only_pickled(files: Collection[str]) -> bool:
 
 
 def _files_and_config(
-    source: ModelSource, commit: str | None
+    source: ModelSource, commit: str | None, config: str = CONFIG
 ) -> tuple[Collection[str], Mapping[str, Any]]:
     """What is at hand of the checkpoint. A file that is not there is not loaded either."""
     from evaljudge.storage import Place, listing
@@ -87,27 +130,29 @@ def _files_and_config(
     if "://" in source.path:
         names = [name for name, _ in listing(source.path)]
         read = Place(source.path).read
-        return names, _config(source, read(CONFIG)) if CONFIG in names else {}
-    folder, listed = (Path(source.path), None) if commit is None else _on_hub(source, commit)
+        return names, _config(source, read(config)) if config in names else {}
+    folder, listed = (
+        (Path(source.path), None) if commit is None else _on_hub(source, commit, config)
+    )
     names = [str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file()]
-    is_there = (folder / CONFIG).is_file()
-    return listed or names, _config(source, (folder / CONFIG).read_bytes()) if is_there else {}
+    is_there = (folder / config).is_file()
+    return listed or names, _config(source, (folder / config).read_bytes()) if is_there else {}
 
 
 def _config(source: ModelSource, content: bytes) -> Mapping[str, Any]:
     try:
         said = json.loads(content)
     except ValueError as error:
-        raise UserError(f"model {source.source}: its {CONFIG} is not JSON: {error}") from None
+        raise UserError(f"model {source.source}: its configuration is not JSON: {error}") from None
     return said if isinstance(said, dict) else {}
 
 
-def _on_hub(source: ModelSource, commit: str) -> tuple[Path, Collection[str] | None]:
-    """A local folder with its config.json, and all names, unless the hub is not to be asked."""
+def _on_hub(source: ModelSource, commit: str, config: str) -> tuple[Path, Collection[str] | None]:
+    """A local folder with its configuration, and all names, unless the hub is not to be asked."""
     from huggingface_hub import HfApi, constants, snapshot_download
 
     try:
-        folder = snapshot_download(source.path, revision=commit, allow_patterns=[CONFIG])
+        folder = snapshot_download(source.path, revision=commit, allow_patterns=[config])
         if constants.HF_HUB_OFFLINE:
             return Path(folder), None
         return Path(folder), HfApi().list_repo_files(source.path, revision=commit)

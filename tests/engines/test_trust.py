@@ -64,7 +64,7 @@ def test_pickled_weights_are_refused_unless_allowed(checkpoint: Checkpoint, file
 def test_what_vllm_is_told_to_read_counts(checkpoint: Checkpoint) -> None:
     folder = checkpoint(SAFE, "model.pt")
     for form in ("pt", "PT"):  # vLLM reads either
-        with pytest.raises(UserError, match="pickled"):
+        with pytest.raises(UserError, match=f"`load_format: {form}` reads pickled weights"):
             identify(folder, load_format=form)
     assert identify(checkpoint(PICKLED), load_format="dummy").allow == ()
 
@@ -72,7 +72,7 @@ def test_what_vllm_is_told_to_read_counts(checkpoint: Checkpoint) -> None:
 def test_a_config_that_is_no_json(checkpoint: Checkpoint) -> None:
     folder = checkpoint(SAFE)
     Path(folder, "config.json").write_text("{")
-    with pytest.raises(UserError, match="config.json is not JSON"):
+    with pytest.raises(UserError, match="configuration is not JSON"):
         identify(folder)
 
 
@@ -92,6 +92,43 @@ def test_code_that_nobody_needs_is_not_run(checkpoint: Checkpoint, kind: str) ->
     folder = checkpoint(SAFE, auto_map=AUTO, model_type=kind)
     assert identify(folder).allow == ()
     assert identify(folder, "remote-code").allow == ("remote-code",)
+
+
+def test_code_in_overrides_and_in_parts_of_the_configuration(checkpoint: Checkpoint) -> None:
+    part = {"auto_map": AUTO, "model_type": "new-to-everybody"}
+    folder = checkpoint(SAFE, model_type="qwen3")
+    for overrides in (part, {"text_config": part}):
+        with pytest.raises(UserError, match="Python code of its own"):
+            identify(folder, hf_overrides=overrides)
+        assert identify(folder, "remote-code", hf_overrides=overrides).allow == ("remote-code",)
+    folder = checkpoint(SAFE, model_type="llava", text_config=part)
+    with pytest.raises(UserError, match="Python code of its own"):
+        identify(folder)
+
+
+@pytest.mark.parametrize(
+    ("engine", "allow"),
+    [
+        ({"speculative_config": {"model": "OTHER", "num_speculative_tokens": 3}}, "pickle"),
+        ({"tokenizer": "OTHER"}, "remote-code"),
+        ({"hf_config_path": "OTHER"}, "remote-code"),
+    ],
+)
+def test_other_checkpoints_that_the_engine_is_told_to_load(
+    checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory, engine: dict[str, Any],
+    allow: str,
+) -> None:  # fmt: skip
+    folder, other = checkpoint(SAFE, model_type="qwen3"), tmp_path_factory.mktemp("other")
+    (other / PICKLED).write_bytes(b"")
+    for file in ("config.json", "tokenizer_config.json"):
+        code = {"auto_map": AUTO} if allow == "remote-code" else {}
+        (other / file).write_text(json.dumps(code))
+    engine = json.loads(json.dumps(engine).replace("OTHER", str(other)))
+    (argument,) = engine
+    with pytest.raises(UserError, match=rf": {argument} {other}: .*`allow: \[{allow}\]`"):
+        identify(folder, **engine)
+    assert identify(folder, allow, **engine).allow == (allow,)
+    assert identify(folder, speculative_config={"model": "[ngram]"}).allow == ()
 
 
 def test_a_checkpoint_at_a_uri(checkpoint: Checkpoint) -> None:
