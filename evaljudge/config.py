@@ -301,12 +301,12 @@ class Config(Settings):
             )
         return given
 
-    @field_validator("calibrate")
+    @field_validator("axes", "calibrate")
     @classmethod
-    def _each_once(cls, scorers: list[str]) -> list[str]:
-        if twice := _repeated(scorers):
+    def _each_once(cls, names: list[str] | None) -> list[str] | None:
+        if twice := _repeated(names or ()):
             raise ValueError(f"{twice!r} is named twice")
-        return scorers
+        return names
 
     @field_validator("metrics", mode="before")
     @classmethod

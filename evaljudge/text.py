@@ -38,6 +38,11 @@ def one_line(text: str, longest: int = SHORT) -> str:
     return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """`1 rating was …`, `2 ratings were …`."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def is_encodable(text: str) -> bool:
     """Whether files and paths can hold it: no NUL, no lone surrogate."""
     try:

@@ -483,8 +483,16 @@ def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:
     with claimed(str(bench.out)):
         assert bench.check().at_work.startswith("process ")
     assert bench.check().at_work == ""
-    with pytest.raises(UserError, match="no run lies here"):
-        check_run(str(bench.folder))
+
+
+def test_check_names_the_run_in_a_folder_of_a_study(whole: Bench) -> None:
+    bench = whole.copied("study/run")
+    study = bench.out.parent
+    (study / "a").mkdir()
+    with pytest.raises(UserError, match=f"no run lies here; check {bench.out}, which is one"):
+        check_run(str(study))
+    with pytest.raises(UserError, match="no run lies here$"):
+        check_run(str(study / "a"))
 
 
 def test_check_passes_over_folders_of_others_that_cannot_be_read(whole: Bench) -> None:

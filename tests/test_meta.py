@@ -89,7 +89,7 @@ def test_what_is_missing_is_counted_and_what_is_strange_is_said(cases: str, tmp_
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
     findings = agreed(cases, written(tmp_path, rows, "jsonl"))
     assert findings.coverage[0].unscored == 1
-    assert findings.warnings == ["1 scores belong to no candidate of the corpus and were left out"]
+    assert findings.warnings == ["1 score belongs to no candidate of the corpus: left out"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) 
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 candidates rated by people",
         "unscored   mine on fluency: 1 of 6 (null × 1)",
-        "warning    1 scores belong to no candidate of the corpus and were left out",
+        "warning    1 score belongs to no candidate of the corpus: left out",
     ]
 
 
@@ -267,7 +267,7 @@ def test_bad_rows_can_be_skipped(cases: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="1 bad row"):
         agreed(cases, given)
     findings = agreed(cases, given, bad_rows="skip")
-    assert findings.warnings == ["1 bad rows of the corpus were skipped"]
+    assert findings.warnings == ["1 bad row of the corpus was skipped"]
 
 
 def test_no_permutations_no_p(cases: str, tmp_path: Path) -> None:

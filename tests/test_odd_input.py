@@ -97,6 +97,7 @@ def _refusal(file: str) -> str:
         ('briefs: {a: ["\\ud800"]}', "briefs.a.0: '\\ud800' has a NUL or a character"),
         ("judges: [{synthetic: {levels: 5}}]", "judges: a list has the judges' names only"),
         ("judges: [direct, direct]", "judges: 'direct' is named twice"),
+        ("axes: [fluency, fluency]", "axes: 'fluency' is named twice"),
         ("metrics: [words, words]", "metrics: 'words' is named twice"),
         ("judges: {direct: ''}", "judges.direct: should be a mapping of keys to values"),
         ("out: ${HOME}/runs", "out: ${HOME} is not replaced in a configuration: write the path"),

@@ -44,6 +44,12 @@ def test_the_bill_of_materials_names_what_is_installed(capsys: pytest.CaptureFix
     for name in ("ray", "pyarrow", "pydantic", "torch"):
         assert found[name]["version"] == version(name)
     assert found["torch"]["purl"] == f"pkg:pypi/torch@{version('torch').replace('+', '%2B')}"
+    licences = [found[name]["licenses"] for name in ("pydantic", "pyyaml", "ray", "boto3")]
+    assert licences == [
+        [{"expression": "MIT"}],
+        *([{"license": {"name": name}}] for name in ("MIT License", "Apache 2.0", "Apache-2.0")),
+    ]
+    assert sum("licenses" in one for one in found.values()) > 0.9 * len(found)
     assert "evaljudge" not in found
     main_exits(["sbom"])
     assert '"purl": "pkg:pypi/ray@' in capsys.readouterr().out

@@ -83,8 +83,6 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     refuse_unknown("--axis", "human axis", wanted.axes, rated.human)
     warnings = [*read.left_out, *cautions_of(metrics), *_unmet(rated)]
     warnings += [*too_few_permutations(rated, wanted.how), *read.notes]
-    if absent := read.corpus.absent_ratings:
-        warnings.append(f"{absent} ratings were no numbers: taken as absent")
     looked_at, grid = rated, tables.as_grid()
     if wanted.axes:
         looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)

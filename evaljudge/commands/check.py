@@ -70,7 +70,9 @@ def check_run(out: str, briefs: str | None = None) -> Checked:
         if run is None and output.has_listing:
             raise output.damaged(RUN, "is gone")
         if run is None:
-            raise UserError(f"{out}: no run lies here")
+            within = output.place.folder_with(RUN)
+            advice = f"; check {output.place.at(within)}, which is one" if within else ""
+            raise UserError(f"{out}: no run lies here{advice}")
         found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from evaljudge.corpora import BadRows, Corpus, CorpusSource, open_corpus, refuse_empty
+from evaljudge.corpora import BadRows, Corpus, CorpusSource, notes_on, open_corpus, refuse_empty
 from evaljudge.corpora.scores import Given, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
+from evaljudge.text import counted
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def read_rated(
     unmet = sum(at not in known for values in given.values() for at in values)
     if given and unmet == sum(map(len, given.values())):
         raise UserError(f"{', '.join(scores)}: no score belongs to a candidate of {name}")
-    left_out = f"{unmet} scores belong to no candidate of the corpus and were left out"
-    skipped = f"{corpus.skipped_rows} bad rows of the corpus were skipped"
-    notes = [skipped] if corpus.skipped_rows else []
+    one, many = "score belongs", "scores belong"
+    left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
+    notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)
     notes += [f"corpus: {note}" for note in corpus.unread]
     return RatedCases(name, cases, corpus, given, [left_out] if unmet else [], notes)
 

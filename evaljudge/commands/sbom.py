@@ -18,6 +18,10 @@ import evaljudge
 SPEC = "1.6"
 """The version of CycloneDX; every field that is written here exists since 1.2."""
 
+GROUP = "OSI Approved"
+"""A classifier that names no licence."""
+NO_LICENCE = ("", "UNKNOWN")
+
 
 def bill_of_materials() -> dict[str, Any]:
     """Equal for equal environments: without a date or a serial number."""
@@ -41,6 +45,16 @@ def _name(package: Distribution) -> str:
 def _component(name: str, package: Distribution) -> dict[str, Any]:
     purl = f"pkg:pypi/{name}@{package.version.replace('+', '%2B')}"
     about: dict[str, Any] = {"type": "library", "bom-ref": purl, "name": name}
-    if "License-Expression" in package.metadata:
-        about |= {"licenses": [{"expression": package.metadata["License-Expression"]}]}
-    return about | {"version": package.version, "purl": purl}
+    return about | _licences(package) | {"version": package.version, "purl": purl}
+
+
+def _licences(package: Distribution) -> dict[str, Any]:
+    """The expression that newer packages have; else their classifiers, else the name they give."""
+    said = package.metadata
+    if "License-Expression" in said:
+        return {"licenses": [{"expression": said["License-Expression"]}]}
+    classifiers = (one for one in said.get_all("Classifier") or () if one.startswith("License ::"))
+    names = [name for one in classifiers if (name := one.rpartition(" :: ")[2]) != GROUP]
+    if not names and "License" in said and said["License"].strip() not in NO_LICENCE:
+        names = [said["License"].strip().partition("\n")[0]]  # some give the whole text
+    return {"licenses": [{"license": {"name": name}} for name in names]} if names else {}

@@ -17,7 +17,7 @@ from functools import partial
 
 from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
 from evaljudge.corpora.columns import ColumnNames
-from evaljudge.corpora.corpus import BadRows, Corpus, gather, refuse_empty
+from evaljudge.corpora.corpus import BadRows, Corpus, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
 from evaljudge.corpora.hanna import read_hanna
@@ -63,8 +63,8 @@ FORMATS: dict[str, Format] = {
     **SOURCED,
 }
 
-__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "open_corpus", "refuse_empty",
-           "source_by_options"]  # fmt: skip
+__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "notes_on", "open_corpus",
+           "refuse_empty", "source_by_options"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from evaljudge.corpora.rows import BadRow, Row
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
 from evaljudge.storage import Index
-from evaljudge.text import shown
+from evaljudge.text import counted, shown
 
 BadRows = Literal["fail", "skip"]
 NAMED_ON_FAILURE = 3
@@ -46,6 +46,15 @@ class Corpus(Grouped):
     ratings_digest: str
     unread: tuple[str, ...]
     """Only for the generic form: notes on columns and keys that nothing reads."""
+
+
+def notes_on(skipped: int, absent: int) -> list[str]:
+    """Of so many rows that were skipped and ratings that are taken as absent."""
+    rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
+    ratings = "rating was no number: taken as absent", "ratings were no numbers: taken as absent"
+    return [
+        counted(number, *said) for number, said in ((skipped, rows), (absent, ratings)) if number
+    ]
 
 
 def refuse_empty(corpus: Corpus, name: str, consequence: str) -> None:

@@ -60,6 +60,8 @@ LONGEST_CELL = 1 << 28
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
 PARQUET = ".parquet"
+AS_EXCEL_SAYS = ["sep=", ""]
+"""The cells of its line `sep=,` before the header."""
 GENERIC = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
 ROWS_AT_A_TIME = 256
 """Few, because a row may hold an article with all its candidates."""
@@ -95,7 +97,11 @@ def _json_items(content: bytes, name: str) -> Rows:
 
 
 def _json_line(line: bytes, columns: ColumnNames) -> dict[str, Any]:
-    return _json_fields(_json(line, "one object a line"), columns)
+    form = "one object a line"
+    item = _json(line, form)
+    if isinstance(item, list):
+        raise RefusedError(f"not an object but list: write {form}")
+    return _json_fields(item, columns)
 
 
 def _json_fields(item: Any, columns: ColumnNames) -> dict[str, Any]:
@@ -125,7 +131,7 @@ def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -
         elif header:
             if any(cell and not cell.isspace() for cell in cells):
                 yield row_of(place, _csv_fields, header, cells)
-        elif cells:  # a blank line has none
+        elif cells not in ([], AS_EXCEL_SAYS):  # a blank line has none
             _refuse_odd_header(name, cells)
             header = columns.header([column.strip() for column in cells], name)
 

@@ -34,6 +34,8 @@ FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
 """Beginnings of cells, some of them full-width, that an apostrophe is put before."""
 SEPARATORS = ",;\t"
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*|,\d{1,2})?", re.ASCII)
+_BEFORE = re.compile(r"[\r\n]*(?:sep=[,;\t][\r\n]+)?")
+"""Blank lines, and Excel's line that names the separator."""
 Fields = Mapping[str, Any]
 
 
@@ -105,8 +107,9 @@ def _csv_rows(file: str) -> Iterator[Row]:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
     refuse_other_forms(file, content)
     csv.field_size_limit(LONGEST_CELL)
-    text = _decoded(content).lstrip("\r\n")
-    first = content[: len(content) - len(content.lstrip(b"\xef\xbb\xbf\r\n"))].count(b"\n")
+    whole = _decoded(content)
+    text = whole[_BEFORE.match(whole).end() :]  # type: ignore[union-attr]  # it may be empty
+    first = whole.count("\n", 0, len(whole) - len(text))
     separator = _separator(text, file)
     header: list[str] = []
     for line, cells in _records(text, separator, file):

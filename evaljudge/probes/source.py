@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from evaljudge.analysis.mixes import Mix, mix_of
-from evaljudge.corpora import CorpusSource, open_corpus
+from evaljudge.corpora import CorpusSource, notes_on, open_corpus
 from evaljudge.corpora.scores import read_all_given
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics, read_metrics
@@ -45,8 +45,7 @@ class ProbeData:
         with open_corpus(self.source) as corpus:
             cases = list(corpus)
             warnings = [f"corpus: {note}" for note in corpus.unread]
-            if corpus.absent_ratings:
-                warnings.append(f"{corpus.absent_ratings} ratings were no numbers: taken as absent")
+            warnings += notes_on(corpus.skipped_rows, corpus.absent_ratings)
         values = self.measure(cases)
         matrix = score_matrix(cases, read_all_given(self.scores), columns_of(values))
         for warning in [*warnings, *_left_out(matrix, values)]:

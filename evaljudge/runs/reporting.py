@@ -23,6 +23,7 @@ from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
+from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugin
@@ -156,10 +157,7 @@ def findings_of(
 
 def _of_the_corpus(output: Output) -> Iterator[str]:
     listing = output.listing() or {}
-    if skipped := listing.get("skipped_rows"):
-        yield f"{skipped} bad rows of the corpus were skipped"
-    if absent := listing.get("absent_ratings"):
-        yield f"{absent} ratings were no numbers: taken as absent"
+    yield from notes_on(listing.get("skipped_rows", 0), listing.get("absent_ratings", 0))
     yield from (f"corpus: {note}" for note in listing.get("unread", []))
 
 

@@ -80,6 +80,11 @@ class Place:
     def is_link(self, name: str) -> bool:
         return self.is_local and os.path.islink(self._path(name))
 
+    def folder_with(self, name: str) -> str | None:
+        """The first folder in it that has a file of this name."""
+        folders = (info.base_name for info in self._infos("") if not info.is_file)
+        return next((one for one in sorted(folders) if self.kind(f"{one}/{name}") == "File"), None)
+
     def files(self, folder: str) -> list[tuple[str, int]]:
         """The files directly in a folder, with their sizes; none where the folder is not there."""
         return sorted((info.base_name, info.size) for info in self._files_in(folder))
@@ -97,6 +102,9 @@ class Place:
         return sorted(info.path[start:] for info in self._files_in("", and_below=True))
 
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
+        return [info for info in self._infos(folder, and_below=and_below) if info.is_file]
+
+    def _infos(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
         from pyarrow import fs
 
         selector = fs.FileSelector(self._path(folder), allow_not_found=True, recursive=and_below)
@@ -107,7 +115,7 @@ class Place:
             raise UserError(f"{where}: move it away") from None
         if not found:
             self._refuse_no_bucket()
-        return [info for info in found if info.type == fs.FileType.File]
+        return list(found)
 
     def _refuse_no_bucket(self) -> None:
         """Where something is missing on S3, look once whether the whole bucket is."""

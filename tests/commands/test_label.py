@@ -423,6 +423,7 @@ ODD: dict[str, tuple[Callable[[str], bytes], str]] = {
     # how a saved sheet is changed, and what is said of it; empty: nothing
     "semicolons": (lambda text: resaved(text, ";"), ""),
     "tabs": (lambda text: resaved(text, "\t"), ""),
+    "its separator named": (lambda text: b"sep=;\r\n" + resaved(text, ";"), ""),
     "no byte order mark": (lambda text: text.encode(), ""),
     "another encoding": (lambda text: resaved(text).decode().encode("cp1252"), ""),
     "old line ends": (lambda text: resaved(text, end="\r"), ""),

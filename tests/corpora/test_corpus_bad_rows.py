@@ -40,7 +40,7 @@ BAD = [
         flat(ratings={"x": "n/a"}),
         "rating 'x' is the text 'n/a': leave it empty (null) where there is none",
     ),
-    (b"[1]", "not an object but list"),
+    (b"[1]", "not an object but list: write one object a line"),
     (b"null", "not an object but null"),
     (b'{"doc_id": "\xff"}', "not UTF-8"),
     (b'{"doc_id": "\xed\xa0\x80"}', "not UTF-8"),

@@ -105,6 +105,12 @@ def test_bad_csv_rows_are_named_by_the_line_they_begin_on(read, table, line, pro
     assert read(path, "skip").texts == {"g": [("A", "t")]}
 
 
+def test_excel_s_line_that_names_the_separator(read, table):
+    assert read(table(f"\ufeffsep=,\r\n{HEAD}{GOOD}")).texts == {"g": [("A", "t")]}
+    with pytest.raises(UserError, match="separated by semicolons"):
+        read(table(f"sep=;\n{HEAD}{GOOD}".replace(",", ";")))
+
+
 def test_a_quote_left_open_does_not_swallow_the_rest_in_silence(read, table):
     with pytest.raises(UserError, match=r"cases\.csv:3: not valid CSV \(unexpected end of data\)"):
         read(table(HEAD + GOOD + 'd,"s,A,t,,\n' + GOOD))

@@ -191,7 +191,7 @@ def test_what_is_left_out_is_said_and_the_only_axis_is_meant(
         "warning: rouge1: 4 of 12 candidates have no score and are left out "
         "(is the reference × 4)\n"
     ) in said.err
-    assert "1 ratings were no numbers" in said.err
+    assert "1 rating was no number: taken as absent" in said.err
 
 
 def test_of_several_axes_one_must_be_named(
