@@ -9,14 +9,18 @@ from __future__ import annotations
 import os
 import random
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from evaljudge.errors import StorageLost, UserError, first_line
+from evaljudge.text import shown
 
 R = TypeVar("R")
-PATIENCE = 300.0
+PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
+SILENCE, BETWEEN = 10.0, 60.0
+"""After how many seconds a line says what is waited for, and how far apart such lines are."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
@@ -43,8 +47,8 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     The work must be safe to do twice: an answer may be lost, not only a request.
     """
     if patience is None:
-        patience = float(os.environ.get("EVALJUDGE_STORAGE_PATIENCE", PATIENCE))
-    give_up = time.monotonic() + patience
+        patience = _patience()
+    begun = time.monotonic()
     for wait in _waits():
         try:
             return work()
@@ -52,11 +56,38 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             raise
         except OSError as error:
             refuse(uri, str(error))
-            if time.monotonic() + wait > give_up:
+            waited = time.monotonic() - begun
+            if waited + wait > patience:
                 said = f"no use of it for {patience:g} s ({first_line(error)})"
                 raise StorageLost(f"{uri}: {said}") from None
+            if waited >= SILENCE:
+                _say(f"{uri}: no answer yet ({first_line(error)}); given up after {patience:g} s")
         time.sleep(wait)
     raise AssertionError("the waits never end")
+
+
+def _patience() -> float:
+    given = os.environ.get(VARIABLE, f"{PATIENCE:g}")
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise UserError(f"{VARIABLE} is {shown(given)}: write a number of seconds")
+    return seconds
+
+
+class _Said:
+    """When the last line was written; other threads wait for the same storage."""
+
+    at = -BETWEEN
+
+
+def _say(what: str) -> None:
+    now = time.monotonic()
+    if now - _Said.at >= BETWEEN:
+        _Said.at = now
+        print(f"waiting for {what}", file=sys.stderr, flush=True)
 
 
 def refuse(uri: str, message: str) -> None:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage.disk import refusing_disk_errors
-from evaljudge.storage.patience import patiently
+from evaljudge.storage.patience import SILENCE, patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import FolderInPlace, PatientFile, is_part, whole_file, whole_upload
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 R = TypeVar("R")
+GOOGLE = ("gs://", "gcs://")
 
 
 def locate(uri: str) -> tuple[fs.FileSystem, str]:
@@ -40,6 +41,8 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
     if uri.startswith(SCHEME):
         return open_s3(uri)
+    if uri.startswith(GOOGLE):  # else it would try for 15 minutes by itself, without a word
+        uri += f"{'&' if '?' in uri else '?'}retry_limit_seconds={SILENCE:g}"
     try:
         system, path = fs.FileSystem.from_uri(uri)
         return system, str(path)

@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.request import getproxies
 
 from evaljudge.errors import UserError
 from evaljudge.storage.patience import patiently, refuse
+from evaljudge.text import shown
 
 if TYPE_CHECKING:
     from pyarrow import fs
 
 SCHEME = "s3://"
 CONNECT_TIMEOUT, READ_TIMEOUT = 10, 60
+NO_HOST = (socket.EAI_NONAME, socket.EAI_NODATA)
 MISSING, TAKEN = {404}, {409, 412}
 
 
@@ -40,6 +44,10 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
     if "?" in path:
         raise UserError(f"{uri}: endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
+    name = re.match(r"[^/:\[]+", host)  # no address in brackets
+    if name and not _is_known(name[0]):
+        said = f"AWS_ENDPOINT_URL names {shown(name[0])}, which is no host"
+        raise UserError(f"{uri}: {said}: correct it")
     system = fs.S3FileSystem(
         region=_region(bucket, _named_region(), _endpoint()),
         scheme=scheme or "https",
@@ -48,6 +56,19 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
         request_timeout=READ_TIMEOUT,
     )
     return system, path.rstrip("/")
+
+
+@cache
+def _is_known(host: str) -> bool:
+    """Whether the name may be a host's: false only where the network says that there is none. A
+    proxy would look it up by itself."""
+    try:
+        socket.getaddrinfo(host, None)
+    except socket.gaierror as error:
+        return bool(getproxies()) or error.errno not in NO_HOST
+    except UnicodeError:
+        return False
+    return True
 
 
 def _named_region() -> str | None:
