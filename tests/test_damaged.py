@@ -391,7 +391,9 @@ def test_cases_are_not_made_of_the_corpus_that_extended_the_run(whole: Bench) ->
     damaged = bench.out / "cases/00001.parquet"
     content = damaged.read_bytes()
     damaged.write_bytes(b"PAR1")
-    with pytest.raises(UserError, match="grown.jsonl is no longer as it was"):
+    (problem,) = bench.check().problems
+    assert problem.endswith("without candidates that `--extend` has added to its documents since")
+    with pytest.raises(UserError, match=r"grown.jsonl is no longer .*`--extend` has added cand"):
         bench.run(corpus=str(corpus))
     damaged.write_bytes(content)
     bench.run(corpus=str(corpus))

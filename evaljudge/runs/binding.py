@@ -195,6 +195,8 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
                 found[shard] = piece
         if len(found) < len(wanted) or corpus.digest != listing["corpus"]:
             changed = f"{job.config.corpus_name} is no longer as it was when it was cut"
+            if corpus.digest == listing["corpus"] and len(listing.get("cuts", ())) > 1:
+                changed = f"{changed} (`--extend` has added candidates to it since)"
             older = "this run's version did not note which documents a shard has"
             raise UserError(
                 f"{error.file}: {error.problem}, and {changed if documents else older}: put it "
