@@ -250,7 +250,9 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, na
         warnings = outcome.findings.warnings
         if name.startswith("commits/") and name in STAGES and damage in ("gone", "folder"):
             stage = name.split("/")[1]
-            said = "are not judged yet" if stage == "judge" else "lost their marker of `prepare`"
+            said = (
+                "1 shard is not judged yet" if stage == "judge" else "1 shard has lost its marker"
+            )
             assert any(said in line for line in warnings)
         elif name in STAGES and damage != "foreign":
             assert sum("1 shard left out" in line and name in line for line in warnings) == 1
@@ -357,7 +359,7 @@ def test_the_step_commands_repair_too(whole: Bench) -> None:
     bench = whole.copied("steps")
     (bench.out / "commits/judge/00001.json").unlink()
     bench.find(BRIEFS[0]).write_bytes(b"")
-    with pytest.raises(UserError, match="1 shards have no briefs: `prepare` first"):
+    with pytest.raises(UserError, match="1 shard has no briefs: `prepare` first"):
         bench.run(evaljudge.judge)
     for work in (evaljudge.prepare, evaljudge.judge, evaljudge.make_report):
         bench.run(work)

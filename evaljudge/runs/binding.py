@@ -21,6 +21,7 @@ from evaljudge.records import Candidate, Case
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import check_references
 from evaljudge.storage import SEALED, Claim, Fault, Output, Shard, ahead
+from evaljudge.text import counted
 
 MOST_CASES = 32
 PIECES_PER_WORKER = 8
@@ -128,8 +129,8 @@ def _refuse_unfinished(job: Job, output: Output) -> None:
         return
     if missing := {shard.number for shard in output.shards()} - output.committed("judge"):
         raise UserError(
-            f"{output.uri}: {len(missing)} shards are not judged yet; finish the run as it was "
-            "before you extend it"
+            f"{output.uri}: {counted(len(missing), 'shard is', 'shards are')} not judged yet; "
+            "finish the run as it was before you extend it"
         )
 
 

@@ -37,6 +37,7 @@ from evaljudge.runs.reporting import (
 )
 from evaljudge.runs.stages import Watch, do_stages, measure, missing, unmeasured
 from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
+from evaljudge.text import counted
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
@@ -159,7 +160,8 @@ def _prepare(job: Job, extend: bool, watching: Watcher, claim: Claim) -> str:
 def _judge(job: Job, watching: Watcher, claim: Claim) -> str:
     output = open_bound(job)
     if unprepared := len(missing(job, output, ("prepare",))):
-        raise UserError(f"{output.uri}: {unprepared} shards have no briefs: `prepare` first")
+        has = counted(unprepared, "shard has", "shards have")
+        raise UserError(f"{output.uri}: {has} no briefs: `prepare` first")
     _ask(job, output, ("judge",), watching, claim)
     write_run(job, output, accounts_of(output))
     return output.uri

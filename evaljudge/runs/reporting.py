@@ -36,6 +36,7 @@ from evaljudge.runs.planning import BOTH
 from evaljudge.runs.repair import left_out_warning
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Fault, Output, Shard, digests
+from evaljudge.text import counted
 
 MOST_SCORED_HERE = 64
 """Shards that a report scores in this process, before it is worth starting Ray for them."""
@@ -60,12 +61,14 @@ def _left_out(
 ) -> Iterator[str]:
     """What of the run is not in the report of these shards."""
     if unjudged := len(output.shards()) - len(shards):
-        yield f"{unjudged} shards are not judged yet: this report is of the others"
+        are = counted(unjudged, "shard is", "shards are")
+        yield f"{are} not judged yet: this report is of the others"
     if damaged:
         yield left_out_warning(damaged)
     prepared = output.committed("prepare") if job.judges else {shard.number for shard in shards}
     if lost := {shard.number for shard in shards} - prepared:
-        yield f"{len(lost)} shards have lost their marker of `prepare`: its cost is not counted"
+        have = counted(len(lost), "shard has lost its", "shards have lost their")
+        yield f"{have} marker of `prepare`: its cost is not counted"
 
 
 def _whole(
