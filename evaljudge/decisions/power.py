@@ -20,6 +20,9 @@ ALPHA, POWER = 0.05, 0.8
 _FEWEST, _MOST = 2, 1000
 """Documents for which the needed difference is kept; beyond, a correction of the normal formula
 is exact to less than one document (Guenther, 1981)."""
+_FAR = 300.0
+"""From this critical value on, only the spread's error matters: that of the mean is less than 1 in
+10,000 of it, and scipy's noncentral t is slow and less exact."""
 
 
 def detectable(
@@ -63,5 +66,7 @@ def _standardised(documents: Floats, alpha: float, power: float) -> Floats:
     """From the noncentral t distribution; the tail on the other side is less than rounding."""
     freedom = documents - 1
     critical = special.stdtrit(freedom, 1 - alpha / 2)
-    found: Floats = special.nctdtrinc(freedom, 1 - power, critical) / np.sqrt(documents)
+    near = special.nctdtrinc(freedom, 1 - power, np.minimum(critical, _FAR))
+    far = critical * np.sqrt(special.chdtri(freedom, 1 - power) / freedom)
+    found: Floats = np.where(critical < _FAR, near, far) / np.sqrt(documents)
     return found

@@ -73,3 +73,10 @@ def test_a_t_test_shows_it_as_often_as_promised() -> None:
     differences = np.random.default_rng(1).normal(float(detectable(1.0, 12)), 1.0, (4000, 12))
     shown = np.mean(stats.ttest_1samp(differences, 0.0, axis=1).pvalue < 0.05)
     assert 0.78 < shown < 0.82
+
+
+def test_two_documents_among_very_many_pairs_do_not_take_minutes() -> None:
+    alpha = 0.05 / 44_850  # 300 systems: of two documents, scipy's noncentral t hangs there
+    critical = 2 / (np.pi * alpha)  # t with one degree of freedom is Cauchy's distribution
+    shown = critical * stats.norm.ppf(0.9) / np.sqrt(2)
+    assert detectable(1.0, 2, alpha) == pytest.approx(shown, rel=1e-6)
