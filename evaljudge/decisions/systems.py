@@ -253,8 +253,8 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
         test=compared.test,
         told_apart=int(np.triu(apart).sum()),
         spread=_median(gaps.spread),
-        detectable=_median(_detectable(gaps, ALPHA)),
-        detectable_among_all=_median(_detectable(gaps, ALPHA / tested)),
+        detectable=_median(_detectable(gaps, ALPHA)) or None,
+        detectable_among_all=_median(_detectable(gaps, ALPHA / tested)) or None,
         alpha=ALPHA,
         power=POWER,
     )

@@ -18,14 +18,15 @@ from evaljudge.sections.figures import NONE, SAMPLED, bracketed, correlation, co
 
 TITLE = "On people's scale, from few ratings"
 ASSUMED = (
-    "Assumed: the texts to be rated were drawn at random, whole documents or single texts; ratings "
-    "alone cannot show that."
+    "Assumed: the texts to be rated were drawn at random, whole documents or single texts, or by a "
+    "sheet of `evaljudge label`, whose probabilities are used. Ratings alone cannot show that."
 )
 ABOUT = (
     "Part of the texts is rated and all are scored: the mean rating that all texts would get. "
     "Corrected: the mean of the ratings, moved by what the scores say of the texts without one "
     "(prediction-powered inference). The judge's scale and bias do not matter. In brackets: 95% "
-    "intervals over documents."
+    "intervals over documents. The method does not know the ends of the scale: read a value beyond "
+    "an end as that end."
 )
 COUNTS = (
     "One counts as: how many ratings without scores would tell as much as one with them. Where "

@@ -11,8 +11,8 @@ synthetic  fluency  0.441 [0.312, 0.553]  0.802 [0.671, 0.913]  0.401 [0.273, 0.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Coverage, Findings
@@ -53,14 +53,19 @@ def _coverage(findings: Findings) -> Iterator[str]:
     for row in findings.coverage:
         if row.unscored:
             yield f"unscored   {one_line(_unscored(row))}"
-    for found in findings.agreement:
-        if (found.level, found.coefficient) == ("sample", "spearman") and found.skipped:
-            yield f"skipped    {one_line(_skipped(found))}"
+    yield from (f"skipped    {one_line(line)}" for line in _skipped(findings.agreement))
 
 
-def _skipped(row: Agreement) -> str:
-    of = f"{count(row.skipped)} of {count(row.n + row.skipped)} documents"
-    return f"{of} at sample level, for {row.scorer} on {row.axis}: nothing to rank"
+def _skipped(agreement: Iterable[Agreement]) -> Iterator[str]:
+    """Where people gave all texts one rating, it is the same for every scorer: one line."""
+    scorers = defaultdict[tuple[str, int, int], list[str]](list)
+    for row in agreement:
+        if (row.level, row.coefficient) == ("sample", "spearman") and row.skipped:
+            scorers[row.axis, row.skipped, row.n + row.skipped].append(row.scorer)
+    for (axis, skipped, documents), names in scorers.items():
+        of = f"{count(skipped)} of {count(documents)} documents"
+        which = names[0] if len(names) == 1 else f"{count(len(names))} scorers"
+        yield f"{of} at sample level, for {which} on {axis}: nothing to rank"
 
 
 def _unscored(row: Coverage) -> str:

@@ -138,6 +138,7 @@ def test_alike_to_the_digit_is_p_1_in_every_test() -> None:
         assert [pair.p for pair in found.pairs] == [1.0] * 3
         assert {one.letters for one in found.systems} == {"a"}
         assert found.pairs[0].documents_needed is None
+        assert (found.detectable, found.detectable_among_all) == (None, None)
     assert found.test == "t"
 
 

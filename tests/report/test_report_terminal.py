@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evaljudge.agreement import Agreement, Standing
 from evaljudge.analysis.findings import Findings
-from evaljudge.report import agreement_text
+from evaljudge.report import agreement_text, coverage_text
 from evaljudge.text import columns
 
 ORDINARY = """\
@@ -92,6 +92,20 @@ def test_few_systems_are_no_evidence(with_statistics: Findings) -> None:
     assert "[0.500, 1.000]" not in said
     assert "with fewer than 6 documents, or 5 systems" in said
     assert "fluency  system  synthetic (1.000, only 3 systems)" in said
+
+
+def test_documents_that_no_scorer_can_rank_are_one_line(findings: Findings) -> None:
+    first = next(row for row in findings.agreement if row.level == "sample")
+    some = [
+        replace(first, coefficient="spearman", scorer=name, n=96, skipped=skipped)
+        for name, skipped in [("a", 4), ("b", 4), ("c", 5)]
+    ]
+    said = coverage_text(replace(findings, agreement=some)).splitlines()
+    axis = first.axis
+    assert [line for line in said if line.startswith("skipped")] == [
+        f"skipped    4 of 100 documents at sample level, for 2 scorers on {axis}: nothing to rank",
+        f"skipped    5 of 101 documents at sample level, for c on {axis}: nothing to rank",
+    ]
 
 
 def test_no_ratings(findings: Findings) -> None:
