@@ -25,17 +25,16 @@ from evaljudge.sections.figures import (
 from evaljudge.text import one_line
 
 ERRORS = (
-    "Errors are mean absolute ones, in units of the ratings: of always saying the mean rating, and "
-    "of the calibrated scores, which are less wrong by the share told. Whatever is said of a "
-    "document was learned from the other folds, in the mean over several divisions into folds. "
-    "Spearman's is the mean over documents. Intervals: "
-    "95%, whole documents resampled."
+    "Errors are mean absolute errors, in units of the ratings. Error of mean: if every text got "
+    "the mean rating. Less by: the share of this error that the calibrated scores avoid. Each "
+    "document is judged by what was learned from other documents. Spearman's is the mean over "
+    "documents. Intervals: 95%, whole documents resampled."
 )
 SELECTED = (
-    "The threshold is the lowest score that reaches the target on all documents: it is what is "
-    "selected by. How well that works is told by the thresholds of the other folds, on documents "
-    "they were not chosen on, so a precision may miss the target. Good and selected are shares of "
-    "the pairs; recall is the share of the good that is selected."
+    "Texts are selected by the threshold: the lowest score that reaches the target on all "
+    "documents. Precision and recall are those of thresholds chosen on other documents, so a "
+    "precision may miss the target. Good and selected are shares of the pairs; recall is the share "
+    "of the good that is selected."
 )
 CERTIFIED = (
     "With this confidence over the rated documents, the threshold has the target precision on new "
