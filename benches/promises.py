@@ -66,9 +66,9 @@ def is_outside(row: Row) -> bool:
     share, nominal = row["kept"] / row["worlds"], row["nominal"]
     match row.get("bound", "about"):
         case "about":
-            return bool(abs(share - nominal) > WITHIN)
+            return bool(round(abs(share - nominal), 6) > WITHIN)
         case "at least":
-            return bool(share < nominal - WITHIN)
+            return bool(round(nominal - share, 6) > WITHIN)
     return False
 
 

@@ -19,8 +19,16 @@ from evaljudge.records import HUMAN
 
 
 def rankings(grid: Grid, means: Sequence[SystemMean], seed: int) -> list[SystemRanking]:
-    """`means`: of all candidates, where the grid holds a sample of them."""
-    tables = {(HUMAN, axis): table for axis, table in sorted(grid.human.items())}
+    """`means`: of all candidates, where the grid holds a sample of them.
+
+    People are left out on axes where the rated texts were drawn for it: analysis/labelled.py has
+    their means, corrected for how they were drawn.
+    """
+    tables = {
+        (HUMAN, axis): table
+        for axis, table in sorted(grid.human.items())
+        if axis not in grid.probabilities
+    }
     tables |= {key: table for key, table in grid.scores.items() if not is_repetition(key[0])}
     ranked = rank_systems(grid.systems, list(tables.values()), seed)
     found = {key: one for key, one in zip(tables, ranked, strict=True) if one}

@@ -31,6 +31,9 @@ from evaljudge.records import Case
 from evaljudge.storage import Output
 from evaljudge.text import shown
 
+FEWEST_OTHERS, FAR = 3, 2
+"""A rating is far from the others where these have so many different values, and it is so many
+times their range away from the nearest."""
 Text = tuple[str, str]
 """Its document and its system."""
 BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
@@ -71,7 +74,7 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
         if not rated:
             raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}")
         warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
-    return FurtherRatings(given.texts(), sheets.probabilities(), warnings)
+    return FurtherRatings(given.texts(), sheets.probabilities(), [*warnings, *given.slips()])
 
 
 def with_ratings(case: Case, given: ByText) -> Case:
@@ -156,6 +159,23 @@ class _Given:
             if len(values) > 1:
                 several.setdefault(text, {})[axis] = tuple(values)
         return {text: RatedText(own, several.get(text, {})) for text, own in ratings.items()}
+
+    def slips(self) -> Iterator[str]:
+        """Ratings far outside all others: as a rule slips of the hand, such as 55 for 5."""
+        places: dict[str, dict[float, str]] = {}
+        for (_, axis), by_rater in self.found.items():
+            places.setdefault(axis, {}).update(by_rater.values())
+        for axis, by_value in places.items():
+            values = sorted(by_value)
+            for odd, others in ((values[0], values[1:]), (values[-1], values[:-1])):
+                if len(others) < FEWEST_OTHERS:
+                    continue
+                gap, width = min(abs(odd - one) for one in others), others[-1] - others[0]
+                if gap > FAR * width:
+                    yield (
+                        f"{by_value[odd]}: {axis} {odd:g} is far from all other ratings "
+                        f"({others[0]:g} to {others[-1]:g}): is it a slip?"
+                    )
 
     @property
     def _raters(self) -> dict[str, list[str]]:

@@ -162,6 +162,21 @@ def test_a_whole_round(loop: Loop) -> None:
     assert not (report / "labelled.json").exists()
 
 
+def test_a_slip_of_the_hand_is_warned_of(loop: Loop) -> None:
+    loop.label(n=6)
+    marks = ["1", "2", "3", "4", "55", ""]
+    rows = [row | {"fluency": mark} for row, mark in zip(loop.sheet(), marks, strict=True)]
+    file = loop.fill(rows)
+    findings = loop.report(file).findings
+    (said,) = [one for one in findings.warnings if "slip" in one]
+    assert said.endswith(
+        f"{file}:6: fluency 55 is far from all other ratings (1 to 4): is it a slip?"
+    )
+    assert not any(row.scorer == "human" for row in findings.rankings)
+    rows[4]["fluency"] = "7"
+    assert not any("slip" in one for one in loop.report(loop.fill(rows)).findings.warnings)
+
+
 def test_run_reads_them_too_and_they_bind_nothing(loop: Loop) -> None:
     loop.label(n=5)
     filled = loop.fill([row | {"fluency": 3} for row in loop.sheet()])
