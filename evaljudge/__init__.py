@@ -28,6 +28,10 @@ _HOMES = {"Config": "config", "load_config": "config", "UserError": "errors",
 """The modules of these names; all others are in runs/pipeline.py."""
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")

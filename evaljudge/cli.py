@@ -39,6 +39,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Absolute scores for machine-written text, by a language model that compares.",
+    epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 too "
+    "few texts scored; 4 a condition of `diff --fail-if` holds. Documentation: README.md, docs/.",
 )
 app.add_typer(studies_app, name="probe")
 for kind in kinds():
@@ -60,6 +62,21 @@ HumanAxes = Annotated[
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
 ]
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"evaljudge {evaljudge.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option(
+        "--version", callback=_print_version, is_eager=True, help="Print the version and exit.",
+    )] = False,
+) -> None:  # fmt: skip
+    """The options of `evaljudge` itself."""
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import evaljudge
 from evaljudge.cli import main
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
@@ -168,3 +169,9 @@ def test_what_no_waiting_mends_is_said_at_once(
     line = said(out=uri)
     assert words in line
     assert "secret" not in line
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"evaljudge {evaljudge.__version__}\n"

@@ -13,13 +13,14 @@ from typing import Any
 from evaljudge.analysis.findings import Findings
 from evaljudge.report.lines import asked_line, floor_line
 from evaljudge.report.markdown import agreement_markdown
+from evaljudge.report.notebook import outcome_html, outcome_text
 from evaljudge.report.page import page
 from evaljudge.report.terminal import agreement_text, coverage_text, unscored_text
 from evaljudge.storage import Place
 
 __all__ = [
-    "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line", "page",
-    "unscored_text", "write_report",
+    "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line",
+    "outcome_html", "outcome_text", "page", "unscored_text", "write_report",
 ]  # fmt: skip
 
 

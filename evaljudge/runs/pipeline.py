@@ -22,6 +22,7 @@ from evaljudge.analysis.outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
+from evaljudge.report import outcome_html, outcome_text
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.planning import BOTH, Plan, make_plan
@@ -65,12 +66,18 @@ class Watcher:
     def done(self) -> None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
-    """A run's folder and findings."""
+    """A run's folder and findings. Notebooks show it as a small table."""
 
     out: str
     findings: Findings
+
+    def __repr__(self) -> str:
+        return outcome_text(self.findings, self.out)
+
+    def _repr_html_(self) -> str:
+        return outcome_html(self.findings, self.out)
 
     @property
     def coverage(self) -> float:
