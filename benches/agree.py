@@ -44,7 +44,7 @@ def rows() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 def agree(folder: Path, checkout: str) -> tuple[float, str]:
     """Processor seconds, and what was printed."""
-    command = [sys.executable, "-P", "-m", "evaljudge.cli", "agree"]
+    command = [sys.executable, "-P", "-m", "evaljudge", "agree"]
     command += ["--cases", str(folder / "cases.jsonl"), "--scores", str(folder / "scores.jsonl")]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     env = os.environ | {"PYTHONPATH": checkout}

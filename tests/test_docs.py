@@ -326,7 +326,7 @@ def _by_itself(command: str) -> str:
     arguments = ["demo", "--out", "runs/demo"] if words == ["make", "demo"] else _ours(words)
     assert arguments is not None, command
     done = subprocess.run(
-        [sys.executable, "-m", "evaljudge.cli", *arguments],
+        [sys.executable, "-m", "evaljudge", *arguments],
         capture_output=True, text=True, timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -16,7 +16,7 @@ import evaljudge
 from evaljudge.cli import main
 
 pytestmark = pytest.mark.engine
-COMMAND = [sys.executable, "-m", "evaljudge.cli"]
+COMMAND = [sys.executable, "-m", "evaljudge"]
 
 ARTICLE = "The river rose after two days of rain and the town council closed the old bridge."
 SPECIALS = "<pad> <s> </s> <|user|> <|assistant|>"

@@ -80,7 +80,7 @@ def test_the_real_engine_killed_ends_like_one_that_was_not(
 def command(folder: Path, model: Path, cases: str, executor: str, killing: ModuleType) -> Any:
     folder.mkdir()
     (folder / "config.yaml").write_text(json.dumps(config(folder, model, cases, executor)))
-    line = [sys.executable, "-m", "evaljudge.cli", "run", str(folder / "config.yaml")]
+    line = [sys.executable, "-m", "evaljudge", "run", str(folder / "config.yaml")]
     return killing.Command(line, folder, folder / "out", {})
 
 

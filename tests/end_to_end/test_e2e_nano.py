@@ -37,7 +37,7 @@ Levels = dict[tuple[str, str], float]
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Its folder, and what it printed."""
     out = tmp_path_factory.mktemp("demo") / "demo"
-    command = [sys.executable, "-m", "evaljudge.cli", "demo", "--out", str(out)]
+    command = [sys.executable, "-m", "evaljudge", "demo", "--out", str(out)]
     done = subprocess.run(
         [*command, "--documents", str(DOCUMENTS), "--seed", "5"],
         capture_output=True,

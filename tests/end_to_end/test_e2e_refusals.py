@@ -53,7 +53,7 @@ class Shell:
     def call(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """By a process of its own, as a shell does it."""
         return subprocess.run(
-            [sys.executable, "-m", "evaljudge.cli", *arguments],
+            [sys.executable, "-m", "evaljudge", *arguments],
             cwd=self.folder, env=os.environ | {"HF_HUB_OFFLINE": "1"} | environment,
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip

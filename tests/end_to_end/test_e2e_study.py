@@ -61,7 +61,7 @@ def planned_and_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Pat
     (folder / "cases.jsonl").write_text(as_jsonl(make_cases(3, 5)))
     (folder / "study.yaml").write_text(json.dumps(spec(folder)))
     ((_, plan),) = plan_study(str(folder / "study.yaml"))
-    line = [sys.executable, "-m", "evaljudge.cli", "study", str(folder / "study.yaml")]
+    line = [sys.executable, "-m", "evaljudge", "study", str(folder / "study.yaml")]
     done = subprocess.run(line, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return plan, folder, done.stdout

@@ -29,7 +29,7 @@ def written(folder: Path) -> Path:
 
 
 def told(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
-    command = [sys.executable, "-m", "evaljudge.cli", *arguments]
+    command = [sys.executable, "-m", "evaljudge", *arguments]
     done = subprocess.run(
         command, env=os.environ | environment, capture_output=True, text=True, check=False
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(app: typer.Typer) -> None:
-    @app.command()
+    @app.command(rich_help_panel="Look at a run")
     def entities(
         run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
         to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],

@@ -1,0 +1,74 @@
+"""The command line: every command, by what people use it for.
+
+Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condition of `diff` holds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+import evaljudge
+from evaljudge.cli import judging, looking, people
+from evaljudge.errors import GivenUp, UserError
+from evaljudge.judges import plugin
+from evaljudge.plugins import kinds
+from evaljudge.probes.commands import studies_app
+
+EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
+COMMANDS: dict[str, list[Callable[..., None]]] = {
+    "Judge a corpus": [judging.demo, judging.plan, judging.run, judging.prepare, judging.judge,
+                       judging.report, judging.study],
+    "Look at a run": [looking.check, looking.diff, looking.references],
+    "Compare with people": [people.label, people.agree, people.calibrate],
+    "About the installation": [looking.sbom],
+}  # fmt: skip
+"""In the order of `evaljudge --help`."""
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Absolute scores for machine-written text, by a language model that compares.",
+    epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 too "
+    "few texts scored; 4 a condition of `diff --fail-if` holds. Documentation: README.md, docs/.",
+)
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(command)
+app.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
+for kind in kinds():
+    if add_commands := plugin(kind).commands:
+        add_commands(app)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"evaljudge {evaljudge.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option(
+        "--version", callback=_print_version, is_eager=True, help="Print the version and exit.",
+    )] = False,
+) -> None:  # fmt: skip
+    """The options of `evaljudge` itself."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """A command in this process: a user's mistake is one line on stderr, never a traceback."""
+    try:
+        app(arguments)
+    except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
+        print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
+        sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
+
+
+def _printable(text: str) -> str:
+    """One line of printable text: a corpus' own words may stand in a message."""
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
