@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
-from evaljudge.engines.trust import Need
+from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin
 from evaljudge.metrics import metrics_spec
@@ -85,6 +85,17 @@ class ModelConfig(Settings):
         if not self.source:
             raise ValueError("needs a `source`: a hub name, a path or a URI")
         return self
+
+    @field_validator("engine")
+    @classmethod
+    def _holds_no_secret(cls, engine: dict[str, Any]) -> dict[str, Any]:
+        """Whatever a configuration holds is stored with the run, in run.json."""
+        if secret := secret_in(engine):
+            raise ValueError(
+                f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
+                "environment variable where the engine runs (HF_TOKEN for the hub)"
+            )
+        return engine
 
     @field_validator("engine")
     @classmethod

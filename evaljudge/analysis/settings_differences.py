@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evaljudge.analysis.two_runs import SIDES, ScoredRun
+from evaljudge.engines.trust import SECRET_NAME
 
 Row = Mapping[str, Any]
 Tree = Mapping[str, Any]
 Signatures = Mapping[str, str]
 HIDDEN = "(hidden)"
-_SECRET = re.compile(r"secret|passw|credential|api_?key|access_?key|token$", re.IGNORECASE)
 _LOGIN = re.compile(r"://[^/@\s]+@")
 
 
@@ -82,7 +82,7 @@ def _masked(row: Row) -> Row:
 
 def _harmless(value: Any, key: str) -> Any:
     if isinstance(value, str):
-        return HIDDEN if _SECRET.search(key) else _LOGIN.sub("://…@", value)
+        return HIDDEN if SECRET_NAME.search(key) else _LOGIN.sub("://…@", value)
     if isinstance(value, Mapping):
         return {name: _harmless(one, name) for name, one in value.items()}
     return [_harmless(one, key) for one in value] if isinstance(value, list) else value

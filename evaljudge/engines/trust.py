@@ -1,4 +1,5 @@
-"""What a checkpoint asks of those who load it: to unpickle its weights, or to run code of its own.
+"""What a checkpoint asks of those who load it: to unpickle its weights, or to run code of its own;
+and which arguments of an engine would be secrets.
 
 needs_of(ModelSource("models/old"), ["config.json", "pytorch_model.bin"], {})  ->  "pickle"
 needs_of(ModelSource("models/new"), ["config.json", "model.safetensors"], {})  ->  nothing
@@ -12,6 +13,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -37,6 +39,12 @@ NAMING = {"tokenizer": "tokenizer_config.json", "hf_config_path": CONFIG, DRAFT:
 REGISTRY = "_CONFIG_REGISTRY"
 PICKLED_FORMATS = ("pt", "npcache")
 """vLLM's `load_format`s that read pickled files though there are others."""
+SECRET_NAME = re.compile(r"secret|passw|credential|api_?key|access_?key|token$", re.IGNORECASE)
+"""Settings with such names are secrets: `hf_token`, `aws_secret_access_key`."""
+SECRET_VALUE = re.compile(r"\bhf_[A-Za-z0-9]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
+"""What a token of the hub and a key of AWS look like."""
+OF_THE_MODEL = "hf_overrides"
+"""Names tokens of the model's vocabulary (`eos_token`), which are no secrets."""
 WHY = {
     PICKLE: "its weights are pickled files only, which can run code as they are loaded: use a "
     "checkpoint with safetensors",
@@ -64,6 +72,20 @@ def refuse_untrusted(
             trust = f", or trust this one by `allow: [{need}]` beside its name" if can_allow else ""
             raise UserError(f"model {source.source}:{whose} {_why(source, need)}{trust}")
     return tuple(sorted(needs))
+
+
+def secret_in(engine: Mapping[str, Any]) -> str | None:
+    """The path of the first of an engine's arguments that is a secret, by its name or its value.
+
+    secret_in({"hf_token": "hf_…"})  ->  "hf_token"
+    """
+    for name, value in engine.items():
+        if SECRET_NAME.search(str(name)) or (isinstance(value, str) and SECRET_VALUE.search(value)):
+            return str(name)
+        inner = secret_in(value) if isinstance(value, Mapping) and name != OF_THE_MODEL else None
+        if inner:
+            return f"{name}.{inner}"
+    return None
 
 
 def _others(source: ModelSource) -> Iterator[tuple[str, ModelSource]]:

@@ -190,9 +190,9 @@ def test_settings_are_said_once_by_their_keys(bench: Bench) -> None:
 def test_secrets_are_not_shown(bench: Bench) -> None:
     for name in ("one", "two"):
         secrets = {"hf_token": f"token-{name}", "from": f"https://{name}:pw@host", "x": {"y": 1}}
-        bench.run(name, model={"source": "m", "engine": secrets})
+        bench.run(name, model={"source": "m", "chat": secrets})
     assert bench.diff("one", "two").differences.settings[1] == {
-        "key": "model.engine.hf_token", "first": "(hidden)", "second": "(hidden)"
+        "key": "model.chat.hf_token", "first": "(hidden)", "second": "(hidden)"
     }  # fmt: skip
     for found in (bench.diff("one", "two"), bench.diff("a", "two")):
         for secret in ("token-one", "token-two", ":pw@"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from evaljudge.config import load_config
 from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.engines.loading import _arguments
+from evaljudge.engines.opening import engine_arguments
+from evaljudge.engines.trust import secret_in
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics
 
@@ -178,3 +181,33 @@ def test_a_metric_s_encoder_is_allowed_in_its_own_settings(checkpoint: Checkpoin
     (allowed,) = make_metrics({"mover": settings | {"allow": ["pickle"]}})
     assert allowed.facts["model"].endswith(" with pickle")
     assert "allow" not in allowed.facts
+
+
+# secrets
+
+
+@pytest.mark.parametrize(
+    ("engine", "named"),
+    [
+        ({"hf_token": "hf_abcdefghijklmnop"}, "hf_token"),
+        ({"hf_token": True}, "hf_token"),
+        ({"model_loader_extra_config": {"s3_secret_access_key": "x"}},
+         "model_loader_extra_config.s3_secret_access_key"),
+        ({"seed": 1, "tokenizer": "https://x/hf_abcdefghijklmnop"}, "tokenizer"),
+        ({"kv_transfer_config": {"a": {"b": "AKIAABCDEFGHIJKLMNOP"}}}, "kv_transfer_config.a.b"),
+    ],
+)  # fmt: skip
+def test_an_engines_argument_that_is_a_secret_is_refused(
+    engine: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        load_config({"corpus": "c", "out": "o", "model": {"source": "m", "engine": engine}})
+    assert str(refused.value).startswith(f"model.engine: {named} is a secret, and would be stored")
+    assert "HF_TOKEN" in str(refused.value)
+    assert not re.search("hf_abc|AKIA", str(refused.value))
+
+
+def test_what_only_sounds_like_a_secret_is_not_refused() -> None:
+    known = {name: None for name in engine_arguments() if name != "hf_token"}
+    assert len(known) > 100
+    assert secret_in(known | {"hf_overrides": {"eos_token": "</s>"}}) is None
