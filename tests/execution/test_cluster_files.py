@@ -22,7 +22,8 @@ from evaljudge.config import load_config
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"
 SPOT_NOTICE = "jobs/spot_notice.sh"
-RAYJOB = CONFIGS / "rayjob.yaml"
+RAYJOB = ROOT / "jobs/kubernetes/rayjob.yaml"
+AWS = ROOT / "jobs/aws"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 RAY_PIN = next(p for p in PROJECT["dependencies"] if p.startswith("ray["))
 NOT_IN_THE_REPO = {
@@ -100,6 +101,7 @@ def test_the_cloud_has_such_machines(
     assert found["head"]["CPU"] >= 4
     assert "GPU" not in found["head"]
     assert (found["gpu"]["GPU"], found["gpu"]["accelerator_type:L4"]) == (1, 1)
+    assert found["four_gpus"]["GPU"] == 4
 
 
 def test_gpu_workers_come_and_go_on_spot_machines(cluster: dict[str, Any]) -> None:
@@ -109,7 +111,8 @@ def test_gpu_workers_come_and_go_on_spot_machines(cluster: dict[str, Any]) -> No
         if name != cluster["head_node_type"]
     ]
     assert all(re.match(r"[gp]\d", w["node_config"]["InstanceType"]) for w in workers)
-    assert all(w["min_workers"] == 0 < w["max_workers"] <= cluster["max_workers"] for w in workers)
+    assert all(w["min_workers"] == 0 <= w["max_workers"] <= cluster["max_workers"] for w in workers)
+    assert [w["max_workers"] for w in workers if w["max_workers"]] == [cluster["max_workers"]]
     assert all(w["node_config"]["InstanceMarketOptions"]["MarketType"] == "spot" for w in workers)
     assert 0 < cluster["idle_timeout_minutes"] <= 15
 
@@ -144,14 +147,45 @@ def test_the_dashboard_listens_to_its_own_machine(cluster: dict[str, Any]) -> No
     assert "--address=$RAY_HEAD_IP:6379" in shlex.split(cluster["worker_start_ray_commands"][-1])
 
 
-def test_machines_have_roles_of_their_own(cluster: dict[str, Any]) -> None:
-    configs = [kind["node_config"] for kind in cluster["available_node_types"].values()]
-    assert len({config["IamInstanceProfile"]["Name"] for config in configs}) == len(configs)
+def test_workers_have_another_role_than_the_head(cluster: dict[str, Any]) -> None:
+    profiles = {
+        name: kind["node_config"]["IamInstanceProfile"]["Name"]
+        for name, kind in cluster["available_node_types"].items()
+    }
+    assert profiles.pop(cluster["head_node_type"]) == "evaljudge-head"
+    assert set(profiles.values()) == {"evaljudge-worker"}
+
+
+@pytest.mark.parametrize("role", ["head", "worker"])
+def test_ray_starts_with_the_hubs_token_and_shows_it_to_nobody(
+    cluster: dict[str, Any], role: str, tmp_path: Path
+) -> None:
+    """Stand-ins for the commands; the models' shared folder is there."""
+    stand_ins = {"python": 'echo "$*" > asked; echo the-token', "ray": "env > environment"}
+    for name, does in stand_ins.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "weights/hub").mkdir(parents=True)
+    start = cluster[f"{role}_start_ray_commands"][-1]
+    start = start.replace("-d /weights", f"-d {tmp_path}/weights")
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-c", start], cwd=tmp_path, env={"PATH": path, "HOME": "/home/me"},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    script, secret, region = (tmp_path / "asked").read_text().split()
+    assert f"~{script.removeprefix('/home/me')}" in cluster["file_mounts"]
+    assert region == cluster["provider"]["region"]
+    assert f"secret:{secret}-" in (AWS / "hub-token.json").read_text()
+    environment = (tmp_path / "environment").read_text().splitlines()
+    assert "HF_TOKEN=the-token" in environment
+    assert "HF_HUB_CACHE=/weights/hub" in environment
+    assert "the-token" not in done.stdout + done.stderr + start
 
 
 @pytest.mark.parametrize("what", NOT_IN_THE_REPO)
 @pytest.mark.parametrize(
-    "file", [ROOT / "cluster.yaml", *sorted(CONFIGS.glob("*.yaml"))], ids=lambda file: file.name
+    "file",
+    [ROOT / "cluster.yaml", *(f for f in (ROOT / "jobs").rglob("*.*") if f.suffix != ".pyc")],
+    ids=lambda file: file.name,
 )
 def test_no_file_names(file: Path, what: str) -> None:
     annotated = re.sub(r"eks\.amazonaws\.com/role-arn", "", file.read_text())
@@ -238,9 +272,7 @@ def test_pods_may_do_little_and_hold_no_key(manifests: dict[str, Any], job: dict
             assert environment(pod)["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
-@pytest.mark.parametrize(
-    "file", sorted(set(CONFIGS.glob("*.yaml")) - {RAYJOB}), ids=lambda file: file.name
-)
+@pytest.mark.parametrize("file", sorted(CONFIGS.glob("*.yaml")), ids=lambda file: file.name)
 def test_every_configuration_loads(file: Path) -> None:
     assert load_config(file).out
 
