@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import ray
 import yaml
@@ -42,14 +44,17 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture
 def manifests() -> dict[str, Any]:
-    documents = yaml.safe_load_all(RAYJOB.read_text())
-    return {document["kind"]: document for document in documents}
+    return {document["kind"]: document for document in objects(RAYJOB)}
 
 
 @pytest.fixture
 def job(manifests: dict[str, Any]) -> dict[str, Any]:
     spec: dict[str, Any] = manifests["RayJob"]["spec"]
     return spec
+
+
+def objects(file: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(file.read_text()))
 
 
 def pods(job: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -67,7 +72,7 @@ def container(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def environment(pod: dict[str, Any]) -> dict[str, str]:
-    return {variable["name"]: variable["value"] for variable in container(pod)["env"]}
+    return {one["name"]: one["value"] for one in container(pod)["env"] if "value" in one}
 
 
 def test_the_pins_are_what_is_installed_here() -> None:
@@ -258,8 +263,78 @@ esac""",
     ray_commands.commands[command].make_context(command, options)  # it takes the options
 
 
-def test_pods_may_do_little_and_hold_no_key(manifests: dict[str, Any], job: dict[str, Any]) -> None:
-    account = manifests["ServiceAccount"]["metadata"]["name"]
+def test_kubernetes_knows_every_key_of_the_manifests(job: dict[str, Any]) -> None:
+    """The RayJob by its pods. As a whole it was held against the schemas of KubeRay 1.5.1, 1.6.2
+    and 1.7.0 by hand, since no package has them."""
+    files = (RAYJOB, RAYJOB.with_name("weights.yaml"))
+    core = [one for file in files for one in objects(file) if one["kind"] != "RayJob"]
+    about = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}
+    made = [about | {"spec": pod} for pod in pods(job).values()]
+    for one in [*core, *made]:
+        kubernetes_validate.validate(one, kubernetes_validate.latest_version(), strict=True)
+    wrong = json.loads(json.dumps(made[0]).replace('"runAsNonRoot"', '"runAsNoRoot"'))
+    with pytest.raises(kubernetes_validate.ValidationError, match="runAsNoRoot"):
+        kubernetes_validate.validate(wrong, kubernetes_validate.latest_version(), strict=True)
+
+
+def test_the_rayjob_has_the_keys_that_kuberay_reads(job: dict[str, Any]) -> None:
+    """So that a misspelt one is seen without KubeRay's schema."""
+    assert job.keys() == {
+        "entrypoint", "submissionMode", "shutdownAfterJobFinishes", "ttlSecondsAfterFinished",
+        "backoffLimit", "submitterPodTemplate", "rayClusterSpec",
+    }  # fmt: skip
+    cluster = job["rayClusterSpec"]
+    assert cluster.keys() == {
+        "rayVersion", "authOptions", "enableInTreeAutoscaling", "autoscalerOptions",
+        "headGroupSpec", "workerGroupSpecs",
+    }  # fmt: skip
+    assert cluster["autoscalerOptions"].keys() == {
+        "idleTimeoutSeconds",
+        "securityContext",
+        "resources",
+    }
+    assert cluster["headGroupSpec"].keys() == {"serviceType", "rayStartParams", "template"}
+    [group] = cluster["workerGroupSpecs"]
+    assert group.keys() == {
+        "groupName",
+        "replicas",
+        "minReplicas",
+        "maxReplicas",
+        "rayStartParams",
+        "template",
+    }
+
+
+def test_only_the_head_may_ask_kubernetes_for_pods(job: dict[str, Any]) -> None:
+    """By KubeRay, its account may start and delete them; both accounts have the bucket's role."""
+    accounts = {a["metadata"]["name"]: a for a in objects(RAYJOB) if a["kind"] == "ServiceAccount"}
+    head, worker = (accounts[pods(job)[name]["serviceAccountName"]] for name in ("head", "gpu"))
+    assert head["metadata"]["name"] != worker["metadata"]["name"]
+    assert worker["automountServiceAccountToken"] is False
+    assert head["metadata"]["annotations"] == worker["metadata"]["annotations"]
+
+
+def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> None:
+    assert not [one for one in objects(RAYJOB) if one["kind"] == "Secret"]
+    for name in ("head", "gpu"):
+        [token] = [one for one in container(pods(job)[name])["env"] if one["name"] == "HF_TOKEN"]
+        secret = token["valueFrom"]["secretKeyRef"]
+        assert secret["optional"] is True
+        made = f"create secret generic {secret['name']} --from-literal={secret['key']}="
+        assert made in (ROOT / "docs/cluster.md").read_text()
+
+
+def test_the_pods_share_what_they_download(job: dict[str, Any]) -> None:
+    [claim] = objects(RAYJOB.with_name("weights.yaml"))
+    assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+    for pod in (pods(job)["head"], pods(job)["gpu"]):
+        [volume] = [one for one in pod["volumes"] if one["name"] == "weights"]
+        assert volume["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+        [mount] = [m for m in container(pod)["volumeMounts"] if m["name"] == "weights"]
+        assert environment(pod)["HF_HUB_CACHE"].startswith(f"{mount['mountPath']}/")
+
+
+def test_pods_may_do_little_and_hold_no_key(job: dict[str, Any]) -> None:
     for name, pod in pods(job).items():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -268,7 +343,6 @@ def test_pods_may_do_little_and_hold_no_key(manifests: dict[str, Any], job: dict
             "capabilities": {"drop": ["ALL"]},
         }
         if name != "submitter":
-            assert pod["serviceAccountName"] == account
             assert environment(pod)["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
