@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evaljudge.errors import UserError
 from evaljudge.storage import fetch_folder
 
 
@@ -46,3 +49,37 @@ def test_another_content_is_another_copy(model: Path) -> None:
     first = fetch_folder(str(model))
     (model / "config.json").write_text('{"a": 1}')
     assert fetch_folder(str(model)) != first
+
+
+@pytest.mark.service
+def test_files_come_from_a_bucket_side_by_side(
+    s3_proxy: Any, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer is late: one after the other, eight files would take the sum of it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for number in range(8):
+        s3.put(f"weights/part-{number}.safetensors", bytes([number]) * 1000)
+    late = s3_proxy.add(
+        "delay", when=lambda method, path: method == "GET" and "part-" in path, seconds=0.5
+    )
+    begun = time.monotonic()
+    kept = Path(fetch_folder(f"{s3.uri}/weights"))
+    assert time.monotonic() - begun < 0.6 * late.applied * late.seconds
+    assert late.applied >= 8
+    assert [file.read_bytes() for file in sorted(kept.iterdir())] == [
+        bytes([number]) * 1000 for number in range(8)
+    ]
+
+
+@pytest.mark.service
+def test_a_copy_that_fails_leaves_nothing_that_looks_whole(
+    s3_proxy: Any, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for number in range(8):
+        s3.put(f"weights/part-{number}", b"x")
+    s3_proxy.add("denied", when=lambda method, path: "part-5" in path)
+    with pytest.raises(UserError, match="part-5: access is denied"):
+        fetch_folder(f"{s3.uri}/weights")
+    cache = tmp_path / ".cache/evaljudge"
+    assert not [one for one in cache.iterdir() if one.suffix not in (".part", ".lock")]
