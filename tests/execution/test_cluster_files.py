@@ -1,4 +1,5 @@
-"""cluster.yaml and rayjob.yaml: what `ray up` and KubeRay are told, checked as far as Ray can."""
+"""cluster.yaml, the Kubernetes manifests and the configurations of jobs/: what Ray, AWS and KubeRay
+are told, checked as far as it can be here."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ from ray.autoscaler._private.commands import _bootstrap_config
 from ray.autoscaler._private.util import prepare_config, validate_config
 from ray.scripts.scripts import cli as ray_commands
 
-from evaljudge.config import load_config
+from evaljudge.commands.plan import planned_text
+from evaljudge.config import Config, load_config
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.execution.ray.placement import Cluster, NodeGroup, place
 
 ROOT = Path(__file__).parents[2]
 CONFIGS = ROOT / "jobs" / "configs"
@@ -28,6 +33,7 @@ RAYJOB = ROOT / "jobs/kubernetes/rayjob.yaml"
 AWS = ROOT / "jobs/aws"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 RAY_PIN = next(p for p in PROJECT["dependencies"] if p.startswith("ray["))
+CASE = json.dumps({"doc_id": "d", "source": "a b", "candidates": [{"system": "x", "text": "a"}]})
 NOT_IN_THE_REPO = {
     "a key": r"(?i)AKIA|secret_?access|access_key|token['\"]?\s*[:=]\s*['\"]?\w{16}|hf_\w{20}",
     "a registry host": r"https?://|\w+\.(io|com|org|dev)/\w+[:/]\w",
@@ -363,3 +369,38 @@ def test_the_bucket_configuration_uses_the_whole_cluster(cluster: dict[str, Any]
     config = load_config(CONFIGS / "bucket.yaml")
     assert config.workers.max == cluster["max_workers"]
     assert config.workers.gpus == "auto"
+
+
+@pytest.fixture
+def large() -> Config:
+    return load_config(CONFIGS / "large.yaml")
+
+
+def test_the_large_models_engine_spans_the_gpus_of_one_machine(
+    cluster: dict[str, Any], large: Config
+) -> None:
+    """As Ray asks for it: an actor with four GPUs on a node. Smaller machines are refused."""
+    assert large.model is not None
+    engine = large.model.as_source().gpus_per_engine
+    assert engine == large.workers.gpus == 4
+    assert cluster["available_node_types"]["four_gpus"]["max_workers"] == 0  # until it is changed
+    four, one = {"CPU": 48, "GPU": 4}, {"CPU": 8, "GPU": 1, "accelerator_type:L4": 1}
+    could_come = Cluster([], [NodeGroup(one, 8), NodeGroup(four, 2)], most_added=8)
+    placement = place(large.workers, engine, could_come)
+    assert (placement.ray_options["num_gpus"], placement.workers_on(four)) == (4, 1)
+    with pytest.raises(UserError, match="each worker needs 4 on one node, and the largest node"):
+        place(large.workers, engine, Cluster([], [NodeGroup(one, 8)]))
+
+
+def test_the_large_models_plan_counts_all_gpus_of_an_engine(tmp_path: Path) -> None:
+    (tmp_path / "cases.jsonl").write_text(CASE)
+    here = [f"corpus={tmp_path}/cases.jsonl", f"out={tmp_path}/out"]
+    given = yaml.safe_load((CONFIGS / "large.yaml").read_text())
+
+    def hours(*changes: str) -> float:
+        said = planned_text(given, [*here, *changes], throughput=1, engines=ScriptedEngines())
+        found = re.search(r"([\d.]+) GPU-hours", said)
+        assert found
+        return float(found[1])
+
+    assert hours() == pytest.approx(4 * hours("model.engine={}"), rel=0.01)
