@@ -25,7 +25,10 @@ ROOT = Path(__file__).parents[1]
 AWS = ROOT / "jobs/aws"
 POLICIES = ("bucket", "hub-token", "machines")
 WORKER, HEAD = ("bucket", "hub-token"), POLICIES
-PLACES = {"BUCKET": "mine", "ACCOUNT": "123456789012", "REGION": "eu-central-1"}
+PLACES = {
+    "BUCKET": "mine", "ACCOUNT": "123456789012", "REGION": "eu-central-1",
+    "OIDC": "oidc.eks.eu-central-1.amazonaws.com/id/1",
+}  # fmt: skip
 S3, EC2 = "arn:aws:s3:::", "arn:aws:ec2:eu-central-1:123456789012:"
 INSTANCE, IAM = f"{EC2}instance/i-1", "arn:aws:iam::123456789012:role/"
 SECRETS = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:"
@@ -52,11 +55,18 @@ def test_the_policies_are_what_aws_reads() -> None:
         name: {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": document}}
         for name, document in documents.items()
     }
-    trust = json.loads((AWS / "ec2-trust.json").read_text())
-    role = {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": trust}}
-    template = json.dumps({"Resources": managed | {"role": role}})
+    roles = {
+        name: {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": policy(name)}}
+        for name in ("ec2-trust", "pods-trust")
+    }
+    roles = {name.replace("-", ""): role for name, role in roles.items()}
+    template = json.dumps({"Resources": managed | roles})
     found = lint(template, config=ManualArgs(regions=["eu-central-1"]))
     assert [(match.rule.id, match.path[1]) for match in found] == [("W3037", "misspelt")]
+
+
+def manifests() -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((ROOT / "jobs/kubernetes/rayjob.yaml").read_text()))
 
 
 def as_list(value: Any) -> list[Any]:
@@ -95,9 +105,9 @@ def tags(kind: str, of: Mapping[str, str]) -> dict[str, str]:
         ("s3:GetObject", f"{S3}others/corpus/a.jsonl", {}, "nobody"),
         ("s3:ListBucket", f"{S3}others", {}, "nobody"),
         ("s3:PutBucketPolicy", f"{S3}mine", {}, "nobody"),
-        ("secretsmanager:GetSecretValue", f"{SECRETS}evaljudge/hub-token-a1B2c3", {}, "both"),
+        ("secretsmanager:GetSecretValue", f"{SECRETS}evaljudge-hub-a1B2c3", {}, "both"),
         ("secretsmanager:GetSecretValue", f"{SECRETS}payroll-a1B2c3", {}, "nobody"),
-        ("secretsmanager:PutSecretValue", f"{SECRETS}evaljudge/hub-token-a1B2c3", {}, "nobody"),
+        ("secretsmanager:PutSecretValue", f"{SECRETS}evaljudge-hub-a1B2c3", {}, "nobody"),
         ("ec2:DescribeInstances", "*", {}, "head"),
         ("ec2:RunInstances", INSTANCE, tags("Request", OURS), "head"),
         ("ec2:RunInstances", INSTANCE, tags("Request", OTHERS), "nobody"),
@@ -124,12 +134,16 @@ def test_who_may_do_what(action: str, resource: str, context: dict[str, str], wh
     assert may == {"both": {"head", "worker"}, "head": {"head"}, "nobody": set()}[who]
 
 
-def test_the_names_are_those_of_the_cluster() -> None:
+def test_the_names_are_those_of_the_cluster_and_the_pods() -> None:
     cluster = yaml.safe_load((ROOT / "cluster.yaml").read_text())
     text = (AWS / "machines.json").read_text()
     assert text.count(f'ray-cluster-name": "{cluster["cluster_name"]}"') == 2
     profile = cluster["available_node_types"]["gpu"]["node_config"]["IamInstanceProfile"]["Name"]
     assert f"role/{profile}" in text
+    pods = [one["metadata"]["name"] for one in manifests() if one["kind"] == "ServiceAccount"]
+    [trusted] = policy("pods-trust")["Statement"]
+    subjects = trusted["Condition"]["StringEquals"][f"{PLACES['OIDC']}:sub"]
+    assert subjects == [f"system:serviceaccount:default:{name}" for name in pods]
     image = cluster["available_node_types"]["head"]["node_config"]["ImageId"]
     assert image.startswith("resolve:ssm:/aws/service/deeplearning/ami/")
 
