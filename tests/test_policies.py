@@ -7,6 +7,9 @@ has nothing but the bucket's policy.
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -239,3 +242,35 @@ def test_the_hubs_token_comes_from_the_secret_store(s3: Any) -> None:
     assert printed == "\n"
     assert complaint.startswith("no token for the hub, so only public models can be loaded: secret")
     assert "ResourceNotFound" in complaint
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("aws"), reason="the AWS command line is not here")
+def test_the_commands_of_the_docs_make_the_roles(s3: Any, tmp_path: Path) -> None:
+    """Those of docs/cluster.md that prepare an account and a cluster, at Moto."""
+    from boto3 import Session
+
+    text = (ROOT / "docs/cluster.md").read_text()
+    blocks = re.findall(r"```sh cluster\n(.*?)```", text, re.DOTALL)
+    account, pods, secret = (
+        next(block for block in blocks if mark in block)
+        for mark in ("aws iam create-policy ", "pods-trust.json", "create-secret ")
+    )
+    cluster = ("aws eks create-cluster --name my-cluster --resources-vpc-config {} "
+               "--role-arn arn:aws:iam::$ACCOUNT:role/evaljudge-head")  # fmt: skip
+    pods = "\n".join(line for line in pods.splitlines() if not re.match("kubectl|eksctl", line))
+    script = "\n".join(["set -e", account, "HF_TOKEN=hf_of-a-test", secret, cluster, pods])
+    script = script.replace("/tmp/", f"{tmp_path}/")
+    subprocess.run(["bash", "-c", script], cwd=ROOT, env=os.environ | {"AWS_PAGER": ""}, check=True,
+                   capture_output=True)  # fmt: skip
+    iam = Session().client("iam")
+    attached = {
+        role: [found["PolicyName"].removeprefix("evaljudge-") for found in
+               iam.list_attached_role_policies(RoleName=f"evaljudge-{role}")["AttachedPolicies"]]
+        for role in ("head", "worker", "pods")
+    }  # fmt: skip
+    assert attached == {"head": list(HEAD), "worker": list(WORKER), "pods": ["bucket"]}
+    [profiled] = iam.get_instance_profile(InstanceProfileName="evaljudge-head")["InstanceProfile"][
+        "Roles"
+    ]
+    assert profiled["RoleName"] == "evaljudge-head"

@@ -1,4 +1,4 @@
-"""A folder of models that several machines share, and the hub's token; the hub is a small server."""
+"""A folder of models that several machines share, and the token that a hub asks for."""
 
 from __future__ import annotations
 
