@@ -2,9 +2,10 @@
 
     judges: {synthetic: {levels: 5}}
     judges: {synthetic: {}, finer: {judge: synthetic, levels: 9}}      one judge twice
+    judges: {brevity: {judge: "my_judges:Brevity"}}                    a class by its import path
 
-plugins.py says where judges are looked for. The name of a judge in a run is its scorer's name in
-every table, and the name of its verdicts' folder.
+plugins.py says where judges are looked for; plugin.py imports those that a path names. The name of
+a judge in a run is its scorer's name in every table, and the name of its verdicts' folder.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.plugin import Plugin
+from evaljudge.judges.plugin import Plugin, imported
 from evaljudge.plugins import folders, kinds
 from evaljudge.records import HUMAN
 
@@ -30,6 +31,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 @cache
 def plugin(kind: str) -> Plugin:
+    if ":" in kind:
+        return imported(kind)
     module, _, name = kinds()[kind].partition(":")
     found = getattr(import_module(module), name)
     if not isinstance(found, Plugin):
@@ -38,8 +41,10 @@ def plugin(kind: str) -> Plugin:
 
 
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
-    """The kind that a judge is named after, unless its key `judge` names another."""
+    """The kind that a judge is named after, unless its key `judge` names another, or a class."""
     kind = settings.get("judge", name)
+    if isinstance(kind, str) and "judge" in settings and ":" in kind:
+        return kind
     if not isinstance(kind, str) or kind not in kinds():
         raise UserError(f"judges: {unknown('judge', str(kind), kinds())}")
     return kind

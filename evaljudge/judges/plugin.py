@@ -2,14 +2,27 @@
 
 All plug-ins are imported whenever a configuration is read, so they import nothing heavy: a judge's
 class is imported only when it is called, inside a function or by `made_by`.
+
+A judge that is registered nowhere is named by its class' import path (`imported`):
+
+    judges: {brevity: {judge: "my_judges:Brevity"}}
+
+Python must find the module by itself: no folder is added to those that it searches. So a
+configuration from elsewhere can name code that this installation has, and can bring none along.
 """
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from evaljudge.errors import UserError, first_line, unknown
 
 if TYPE_CHECKING:
     import typer
@@ -46,3 +59,60 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
         return judge
 
     return make
+
+
+def imported(place: str) -> Plugin:
+    """A judge by the import path of its class, which is checked when the judge is made.
+
+    Its kind is the path. To its version belongs a digest of its module's source: an edit makes it
+    another judge, whose numbers and stored answers are not mixed with those from before.
+    """
+
+    def make(settings: Settings, task: Task, name: str) -> Judge:
+        try:
+            found, digest = _class_at(place)
+        except UserError as error:
+            raise UserError(f"judges.{name}: {error}") from error.__cause__
+        judge: Judge = found.__new__(found)  # its own __init__ may need its kind
+        judge.kind = place
+        judge.version = "+".join(filter(None, [getattr(found, "version", ""), digest]))
+        found.__init__(judge, settings, task, name)
+        return judge
+
+    return Plugin(make)
+
+
+@cache
+def _class_at(place: str) -> tuple[Any, str]:
+    """The class, and the digest of its module's source as it was imported."""
+    from evaljudge.judges.protocol import Judge
+
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+", place):
+        raise UserError(f"{place!r} is not an import path: write it as package.module:Class")
+    name, _, wanted = place.partition(":")
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise UserError(f"there is no module {error.name}: install its package, or put the "
+                            "folder that it is in into PYTHONPATH") from None  # fmt: skip
+        raise UserError(f"{name} cannot be imported: {first_line(error)}") from error
+    except Exception as error:  # a module's own code may raise anything
+        said = f"{type(error).__name__}: {first_line(error)}"
+        raise UserError(f"{name} cannot be imported: {said}") from error
+    found = getattr(module, wanted, None)
+    if found is None:
+        classes = [n for n, one in inspect.getmembers(module, inspect.isclass)
+                   if one.__module__ == name]  # fmt: skip
+        raise UserError(f"{name}: {unknown('class', wanted, classes)}")
+    if not (inspect.isclass(found) and issubclass(found, Judge)):
+        raise UserError(f"{place} is not a judge: it must be a class that inherits from "
+                        "evaljudge.judges.protocol.Judge")  # fmt: skip
+    if missing := ", ".join(sorted(found.__abstractmethods__)):
+        raise UserError(f"{place} lacks what every judge has: {missing}")
+    try:
+        source = inspect.getsource(module)
+    except (OSError, TypeError):
+        raise UserError(f"{place}: the source of its module cannot be read: put the class into a "
+                        "file of its own") from None  # fmt: skip
+    return found, hashlib.sha256(source.encode()).hexdigest()[:12]

@@ -4,7 +4,8 @@
     - direct
     -> synthetic-probabilities-3  synthetic-probabilities-5  synthetic-yes-no-3  …  direct
 
-A judge is named by its kind and the values of its dimensions; `name` in an entry gives another.
+A judge is named by its kind (one that is named by its import path, by its class) and the values of
+its dimensions; `name` in an entry gives another.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _judges(entry: Entry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     kind = given.pop("judge", None)
     if not isinstance(kind, str):
         raise UserError(f"{where}: needs `judge`, the kind of judge")
-    name = given.pop("name", kind)
+    name = given.pop("name", kind.rpartition(":")[2])
     if not isinstance(name, str):
         raise UserError(f"{where}.name: must be text")
     many = {key: values for key, values in given.items() if isinstance(values, list)}

@@ -8,19 +8,19 @@ by the same steps, and judges that ask for them alike share them.
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 from evaljudge.errors import UserError
-from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.asking import ANY_WORDS, document_texts, reason_unscorable
+from evaljudge.judges.protocol import Part
+from evaljudge.judges.shared.asking import ANY_WORDS
+from evaljudge.judges.shared.one_question import QuestionJudge, Texts
 from evaljudge.judges.shared.references import text_of
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Prompt, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Writing, Written
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Pack, Task
-from evaljudge.records import Axis, Brief, Candidate, Case, Document, Verdict
+from evaljudge.records import Axis, Brief, Document
 
 STEPS = "steps"
 MOST_TOKENS = 512
@@ -30,12 +30,12 @@ _WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
 Reply = TypeVar("Reply", Written, Chosen)
 
 
-class RatingJudge(Judge, Generic[Reply]):
-    """A judge that asks one question about each candidate on each axis."""
+class RatingJudge(QuestionJudge[Reply]):
+    """A judge that asks for a rating of each candidate on each axis, by the steps of the axis."""
 
     def __init__(self, name: str, task: Task, template: str, steps_tokens: int | None) -> None:
         """`steps_tokens`: the limit of the steps' reply; None for a question without steps."""
-        self.name, self._axes, self._pack, self._template = name, task.axes, task.pack, template
+        super().__init__(name, task.axes, task.pack, template)
         self._writing = None if steps_tokens is None else Writing(steps_tokens)
         self._prompts: dict[str, str] = {}
         if self._writing:
@@ -44,10 +44,6 @@ class RatingJudge(Judge, Generic[Reply]):
         needed = ["steps", "target"] if self._writing else ["target"]
         self._pack.check(template, needed, **ANY_WORDS)
         self._prompts["rating"] = self._pack.hash([template])
-
-    @property
-    def axes(self) -> Sequence[str]:
-        return [axis.name for axis in self._axes]
 
     # stage one: the steps of each axis
 
@@ -77,48 +73,14 @@ class RatingJudge(Judge, Generic[Reply]):
 
     # stage two: the question for a rating
 
-    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
-        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
-        asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
-        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
-        replies = iter(await self._ask(prompts, model))
-        verdicts = [
-            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
-            for (axis, c), one in zip(pairs, asked, strict=True)
-        ]
-        return Judged(verdicts)
-
-    def _prompt(
-        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
-    ) -> Prompt | Failed:
-        """The prompt, or why this candidate cannot be rated at all."""
-        if reason := reason_unscorable(document, candidate):
-            return Failed(reason)
-        texts = document_texts(document, axis) | {"target": candidate.text}
-        if self._writing:
-            written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
-            steps = next(written, Failed("never written"))
-            if isinstance(steps, Failed):
-                return Failed(f"no steps for {axis.name}: {steps.reason}")
-            texts["steps"] = steps
-        return self._pack.render(self._template, texts, **axis.words)
-
-    def _verdict(
-        self, case: Case, axis: Axis, candidate: Candidate, reply: Reply | Failed
-    ) -> Verdict:
-        known = (case.document.doc_id, candidate.system, self.name, axis.name)
-        if isinstance(reply, Failed):
-            return Verdict(*known, {}, "unscored", reply.reason, cost([reply]))
-        evidence, reason = self._read(axis, reply)
-        return Verdict(*known, evidence, "unscored" if reason else "ok", reason, cost([reply]))
-
-    @abstractmethod
-    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Reply | Failed]:
-        """One reply to each prompt."""
-
-    @abstractmethod
-    def _read(self, axis: Axis, reply: Reply) -> tuple[dict[str, Any], str]:
-        """A verdict's evidence, and why it is unscored, where it is."""
+    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
+        if not self._writing:
+            return {}
+        written = (text_of(brief) for brief in briefs if brief.axis == axis.name)
+        steps = next(written, Failed("never written"))
+        if isinstance(steps, Failed):
+            return Failed(f"no steps for {axis.name}: {steps.reason}")
+        return {"steps": steps}
 
 
 def _check_steps(pack: Pack) -> None:

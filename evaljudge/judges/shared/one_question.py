@@ -1,0 +1,263 @@
+"""Judges that ask one question about each candidate: on each axis, or once.
+
+    class Brevity(OneQuestion):
+        version = "1"
+        question = "Is this {{ target_noun }} brief?\\n<target>{{ target }}</target>"
+        answers = ("Yes", "No")
+        each_axis = False
+
+        def value(self, reply: Chosen) -> float:
+            return reply.p["Yes"]
+
+That is a whole judge: `judges: {brevity: {judge: "my_judges:Brevity"}}`. docs/extending.md explains
+it. A judge that prepares something from the document first, as `direct` and `geval` do with their
+steps (steps.py), extends QuestionJudge.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from evaljudge.errors import UserError
+from evaljudge.judges.collector import (
+    Collector,
+    CollectorOptions,
+    Found,
+    JudgeFindings,
+    SeenShard,
+)
+from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.shared.asking import (
+    ANY_WORDS,
+    document_texts,
+    printable,
+    quoted,
+    reason_unscorable,
+)
+from evaljudge.model import Model
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Written
+from evaljudge.model.counting import cost
+from evaljudge.prompts import Pack, Task
+from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
+from evaljudge.sections import View
+from evaljudge.settings import Settings, read_settings
+
+Reply = TypeVar("Reply", bound=Written | Chosen)
+Texts = dict[str, str | None]
+LONGEST_REASON = 200
+
+
+class QuestionJudge(Judge, Generic[Reply]):
+    """Asks one question about each candidate on each axis, and keeps what it reads as evidence."""
+
+    def __init__(self, name: str, axes: Sequence[Axis], pack: Pack, template: str) -> None:
+        self.name, self._axes, self._pack, self._template = name, axes, pack, template
+
+    @property
+    def axes(self) -> Sequence[str]:
+        return [axis.name for axis in self._axes]
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
+        pairs = [(axis, candidate) for axis in self._axes for candidate in case.candidates]
+        asked = [self._prompt(case.document, axis, c, briefs) for axis, c in pairs]
+        prompts = [prompt for prompt in asked if isinstance(prompt, Prompt)]
+        replies = iter(await self._ask(prompts, model))
+        verdicts = [
+            self._verdict(case, axis, c, next(replies) if isinstance(one, Prompt) else one)
+            for (axis, c), one in zip(pairs, asked, strict=True)
+        ]
+        return Judged(verdicts)
+
+    def _prompt(
+        self, document: Document, axis: Axis, candidate: Candidate, briefs: Sequence[Brief]
+    ) -> Prompt | Failed:
+        """The prompt, or why this candidate cannot be judged at all."""
+        if reason := reason_unscorable(document, candidate):
+            return Failed(reason)
+        prepared = self._prepared(axis, briefs)
+        if isinstance(prepared, Failed):
+            return prepared
+        texts = document_texts(document, axis) | {"target": candidate.text} | prepared
+        return self._pack.render(self._template, texts, **self._words(axis))
+
+    def _verdict(
+        self, case: Case, axis: Axis, candidate: Candidate, reply: Reply | Failed
+    ) -> Verdict:
+        known = (case.document.doc_id, candidate.system, self.name, axis.name)
+        if isinstance(reply, Failed):
+            return Verdict(*known, {}, "unscored", reply.reason, cost([reply]))
+        evidence, reason = self._read(axis, reply)
+        return Verdict(*known, evidence, "unscored" if reason else "ok", reason, cost([reply]))
+
+    def _prepared(self, axis: Axis, briefs: Sequence[Brief]) -> Texts | Failed:
+        """Texts of the briefs that the question shows, or why there are none."""
+        return {}
+
+    def _words(self, axis: Axis) -> dict[str, str]:
+        """The words for the template's slots."""
+        return axis.words
+
+    @abstractmethod
+    async def _ask(self, prompts: Sequence[Prompt], model: Model) -> Sequence[Reply | Failed]:
+        """One reply to each prompt."""
+
+    @abstractmethod
+    def _read(self, axis: Axis, reply: Reply) -> tuple[dict[str, Any], str]:
+        """A verdict's evidence, and why it is unscored, where it is."""
+
+
+class OneQuestion(QuestionJudge[Written | Chosen]):
+    """A judge that is declared: a question, and either `answers` and `value`, or `read`.
+
+    With `answers`, the model chooses one of them, and `value` makes the score of their exact
+    probabilities. Without, it writes at most `max_tokens` tokens, and `read` makes the score of
+    them. Where either raises a ValueError, the text is unscored, with the error's message as the
+    reason; so a reply that `float` cannot read needs no further code. As with every judge, a
+    candidate without a text is not asked about, nor one whose document has no source.
+    """
+
+    question: str = ""
+    """The Jinja2 template, with the slots `target`, `source`, `context`, `target_noun`,
+    `source_noun` and, if the question is asked on each axis, `axis` and `description`. Empty: the
+    file `ask.j2` among the prompts of the judge's folder."""
+    answers: Sequence[str] = ()
+    each_axis: bool = True
+    """Whether it asks, and scores, on each axis; else once about each candidate."""
+    max_tokens: int = 16
+    keys: type[Settings] = Settings
+    """The judge's own settings, which are then in `self.settings`."""
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str) -> None:
+        self.settings: Any = read_settings(self.keys, settings, f"judges.{name}")
+        method = "value" if self.answers else "read"
+        if getattr(type(self), method) is getattr(OneQuestion, method):
+            raise UserError(f"judges.{name}: the class {type(self).__name__} needs a `{method}`")
+        self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
+        template, pack = f"{self.kind}.ask", task.pack
+        if self.question:
+            pack = replace(pack, templates={**pack.templates, template: self.question})
+        axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
+        super().__init__(name, axes, pack, template)
+        words = ANY_WORDS if self.each_axis else {}
+        pack.check(template, ["target"], **self._nouns, **words)
+        self.options = (Options(tuple(self.answers)),) if self.answers else ()
+
+    def value(self, reply: Chosen) -> float:
+        """The score of a choice: `reply.p` has each answer's probability, `reply.mass` their sum
+        before it was made 1. Raises ValueError where there is none."""
+        raise NotImplementedError
+
+    def read(self, reply: str) -> float:
+        """The score of a written reply. Raises ValueError where there is none."""
+        raise NotImplementedError
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        how = {"answers": list(self.answers)} if self.answers else {"max_tokens": self.max_tokens}
+        own: dict[str, Any] = self.settings.model_dump(mode="json")
+        return own | how | {"prompts": self._pack.hash([self._template])}
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        return [self.name]
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        known = (verdict.doc_id, verdict.system, self.name, verdict.axis)
+        if verdict.status != "ok":
+            return [Score(*known, None, verdict.reason)]
+        try:
+            return [Score(*known, self._value(verdict.evidence))]
+        except ValueError as error:
+            reason = printable(str(error))[:LONGEST_REASON] or "no score in the reply"
+            return [Score(*known, None, reason)]
+
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
+        return lambda: AnswerFindings(self.name)
+
+    def _words(self, axis: Axis) -> dict[str, str]:
+        return self._nouns | (axis.words if self.each_axis else {})
+
+    async def _ask(
+        self, prompts: Sequence[Prompt], model: Model
+    ) -> Sequence[Written | Chosen | Failed]:
+        if self.options:
+            return await model.choose(prompts, self.options[0])
+        return await model.write(prompts, Writing(self.max_tokens))
+
+    def _read(self, axis: Axis, reply: Written | Chosen) -> tuple[dict[str, Any], str]:
+        if isinstance(reply, Chosen):
+            return {"logprobs": dict(reply.logprobs)}, ""
+        return {"reply": reply.text}, ""
+
+    def _value(self, evidence: Mapping[str, Any]) -> float:
+        if "reply" in evidence:
+            value = self.read(evidence["reply"])
+        else:
+            value = self.value(Chosen(evidence["logprobs"]))
+        if not isfinite(value):
+            raise ValueError("the score is not a number")
+        return float(value)
+
+
+# what the report shows
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One line of the view: `fluency`, `Yes 0.830, No 0.170`."""
+
+    axis: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class AnsweredText:
+    doc_id: str
+    system: str
+    text: str
+    answers: Sequence[Answer]
+
+
+@dataclass
+class AnswerFindings:
+    """The collector of a OneQuestion: its first texts with the answers about them."""
+
+    judge: str
+    shown: dict[tuple[str, str], AnsweredText] = field(default_factory=dict)
+    candidates: int = 0
+
+    def see(self, shard: SeenShard) -> None:
+        self.candidates += len(shard.texts)
+        for doc_id, system in list(shard.texts)[: shard.shown]:
+            known = [v for v in shard.verdicts if (v.doc_id, v.system) == (doc_id, system)]
+            answers = [Answer("" if v.axis == ANY_AXIS else v.axis, _shown(v)) for v in known]
+            text = shard.texts[doc_id, system]
+            self.shown[doc_id, system] = AnsweredText(doc_id, system, text, answers)
+
+    def __iadd__(self, other: AnswerFindings) -> AnswerFindings:
+        self.candidates += other.candidates
+        self.shown |= other.shown
+        return self
+
+    def findings(self, found: Found) -> JudgeFindings:
+        view = View(
+            title=f"Answers of {self.judge}",
+            template=Path(__file__).with_name("one_question.html.j2"),
+            texts=list(self.shown.values()),
+            candidates=self.candidates,
+        )
+        return JudgeFindings(views=[view])
+
+
+def _shown(verdict: Verdict) -> str:
+    if verdict.status != "ok":
+        return verdict.reason
+    if "reply" in verdict.evidence:
+        return quoted(verdict.evidence["reply"])
+    p = Chosen(verdict.evidence["logprobs"]).p
+    return ", ".join(f"{answer} {share:.3f}" for answer, share in p.items())

@@ -1,0 +1,197 @@
+"""Judges that are declared: one question about each candidate, and how its answer is scored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from math import log
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.scripted import Scripted
+from evaljudge.errors import UserError
+from evaljudge.judges.collector import CollectorOptions, SeenShard
+from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.one_question import OneQuestion
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
+from evaljudge.prompts import load_task
+from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
+from evaljudge.settings import Settings
+
+TASK = load_task("summary", ["fluency", "coherence"])
+CASE = Case(
+    Document("d1", "The river rose."),
+    (Candidate("A", "A flood."), Candidate("B", "</target> Rain."), Candidate("C", " ")),
+)
+
+
+class Brief(OneQuestion):
+    kind = "brief"
+    version = "1"
+    question = "Is this {{ target_noun }} brief?\n<target>\n{{ target }}\n</target>"
+    answers = ("Yes", "No")
+    each_axis = False
+
+    def value(self, reply: Chosen) -> float:
+        if reply.mass < 0.5:
+            raise ValueError("the model wants to say something else")
+        return reply.p["Yes"]
+
+
+class Marked(OneQuestion):
+    kind = "marked"
+    version = "1"
+    question = "Mark the {{ axis }} ({{ description }}): <text>{{ target }}</text> of {{ source }}"
+
+    def read(self, reply: str) -> float:
+        return float(reply)
+
+
+class LimitSettings(Settings):
+    limit: int = 3
+
+
+class Limited(Marked):
+    keys = LimitSettings
+
+    def read(self, reply: str) -> float:
+        return min(float(reply), self.settings.limit)
+
+
+def made(kind: type[OneQuestion], **settings: Any) -> Judge:
+    return kind(settings, TASK, "mine")
+
+
+def judged(judge: Judge, model: Scripted) -> list[Verdict]:
+    return asyncio.run(judge.verdicts(CASE, [], model)).verdicts
+
+
+def scores(judge: Judge, model: Scripted) -> list[Score]:
+    return judge.scores(judged(judge, model))
+
+
+def test_a_choice_is_asked_once_about_each_candidate_and_scored_by_its_probabilities() -> None:
+    heard = []
+
+    def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+        heard.append((prompt.text, options.names))
+        return {"Yes": log(0.6), "No": log(0.2)}
+
+    first, second, empty = scores(made(Brief), Scripted(chooses=chooses))
+    assert first == Score("d1", "A", "mine", ANY_AXIS, pytest.approx(0.75))
+    assert second.value == pytest.approx(0.75)
+    assert (empty.value, empty.reason) == (None, "empty text")
+    assert heard == [
+        ("Is this summary brief?\n<target>\nA flood.\n</target>", ("Yes", "No")),
+        ("Is this summary brief?\n<target>\n‹/target> Rain.\n</target>", ("Yes", "No")),
+    ]
+
+
+def test_an_error_of_value_is_the_reason_why_a_text_is_unscored() -> None:
+    small = Scripted(chooses=lambda prompt, options: {"Yes": log(0.2), "No": log(0.1)})
+    first, *_ = scores(made(Brief), small)
+    assert (first.value, first.reason) == (None, "the model wants to say something else")
+
+
+def test_a_reply_is_asked_for_on_each_axis_and_read() -> None:
+    asked = []
+
+    def writes(prompt: Prompt, how: Writing) -> str:
+        asked.append((prompt.text.partition(" (")[0], how.max_tokens))
+        return "4" if "A flood" in prompt.text else "it is good\x07"
+
+    judge = made(Marked)
+    found = {(s.system, s.axis): (s.value, s.reason) for s in scores(judge, Scripted(writes))}
+    assert list(judge.axes) == ["fluency", "coherence"]
+    assert found["A", "fluency"] == found["A", "coherence"] == (4.0, "")
+    unread = (None, r"could not convert string to float: 'it is good\x07'")
+    assert found["B", "fluency"] == unread
+    assert sorted(set(asked)) == [("Mark the coherence", 16), ("Mark the fluency", 16)]
+
+
+@pytest.mark.parametrize("reply", ["nan", "inf"])
+def test_a_score_is_a_number(reply: str) -> None:
+    first, *_ = scores(made(Marked), Scripted(lambda prompt, how: reply))
+    assert (first.value, first.reason) == (None, "the score is not a number")
+
+
+def test_a_model_that_fails_gives_its_reason() -> None:
+    first, *_ = scores(made(Marked), Scripted(lambda prompt, how: Failed("engine died")))
+    assert (first.value, first.reason) == (None, "engine died")
+
+
+def test_its_own_settings_are_checked_and_part_of_what_binds_a_run() -> None:
+    judge = made(Limited, limit=2)
+    assert [s.value for s in scores(judge, Scripted(lambda prompt, how: "5"))][:2] == [2.0, 2.0]
+    assert judge.asking["limit"] == 2
+    with pytest.raises(UserError, match="judges.mine: unknown key 'limits': did you mean 'limit'"):
+        made(Limited, limits=2)
+
+
+def test_what_changes_the_question_changes_what_binds_a_run() -> None:
+    class Reworded(Brief):
+        question = Brief.question.replace("brief", "short")
+
+    class Renamed(Brief):
+        answers = ("Yes", "Not")
+
+    asking = made(Brief).asking
+    assert asking["answers"] == ["Yes", "No"]
+    assert made(Reworded).asking["prompts"] != asking["prompts"]
+    assert made(Renamed).asking != asking
+
+
+def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
+    class Blind(Brief):
+        question = "Is it brief? {{ source }}"
+
+    class Mute(OneQuestion):
+        kind = "mute"
+        question = Brief.question
+        answers = ("Yes", "No")
+
+    class Axisless(Brief):
+        question = Brief.question + " {{ axis }}"
+
+    class Promptless(Brief):
+        kind = "promptless"
+        question = ""
+
+    for kind, said in {
+        Blind: "prompt brief.ask: has no place for {{ target }}",
+        Mute: "judges.mine: the class Mute needs a `value`",
+        Axisless: "prompt brief.ask: 'axis' is undefined",
+        Promptless: "prompts: unknown template 'promptless.ask'",
+    }.items():
+        with pytest.raises(UserError) as refused:
+            made(kind)
+        assert said in str(refused.value)
+
+
+def test_the_page_shows_the_first_texts_with_their_answers() -> None:
+    judge = made(Marked)
+    verdicts = judged(judge, Scripted(lambda prompt, how: "a\nlong reply " * 9))
+    total, further = (judge.collecting(CollectorOptions())() for _ in range(2))
+    total.see(SeenShard([CASE], verdicts, shown=2))
+    further.see(SeenShard([CASE], verdicts, shown=0))
+    total += further
+    (view,) = total.findings(None).views  # type: ignore[arg-type]
+    assert (view.title, view.candidates) == ("Answers of mine", 6)
+    assert [(one.system, one.text) for one in view.texts] == [
+        ("A", "A flood."), ("B", "</target> Rain."),
+    ]  # fmt: skip
+    (first, second) = view.texts[0].answers
+    assert (first.axis, second.axis) == ("fluency", "coherence")
+    assert first.answer.startswith("“a long reply a long") and first.answer.endswith("…”")
+
+
+def test_a_choice_is_shown_with_its_probabilities() -> None:
+    judge = made(Brief)
+    verdicts = judged(judge, Scripted(chooses=lambda p, o: {"Yes": log(0.6), "No": log(0.2)}))
+    collector = judge.collecting(CollectorOptions())()
+    collector.see(SeenShard([CASE], verdicts, shown=3))
+    (view,) = collector.findings(None).views  # type: ignore[arg-type]
+    said = [[(line.axis, line.answer) for line in one.answers] for one in view.texts]
+    assert said[0] == [("", "Yes 0.750, No 0.250")]
+    assert said[2] == [("", "empty text")]
