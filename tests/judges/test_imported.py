@@ -152,3 +152,14 @@ def test_a_run_is_bound_to_its_source(write: Write, config: dict[str, Any], tmp_
         evaljudge.run(config, engines=ScriptedEngines())
     with pytest.raises(UserError, match="is bound to another run"):
         evaljudge.make_report(config, engines=ScriptedEngines())
+
+
+@pytest.mark.ray
+def test_a_module_that_ray_s_workers_lack_is_named(
+    write: Write, config: dict[str, Any], local_ray: None
+) -> None:
+    """They search what they were started with: this process alone has the folder."""
+    write(WHOLE, "left_at_home")
+    config |= {"workers": {"executor": "ray"}, "judges": {"m": {"judge": "left_at_home:Brief"}}}
+    with pytest.raises(UserError, match=r"No module named 'left_at_home': a judge's module must"):
+        evaljudge.run(config, engines=ScriptedEngines())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -142,6 +143,11 @@ def _receipts(
         for row in done.iter_rows():
             yield json.loads(row["receipt"])
     except ray.exceptions.RayActorError as error:
+        if lacking := re.search(r"No module named '[^']+'", str(error)):
+            raise UserError(
+                f"{who} cannot be made: {lacking[0]}: a judge's module must be on every node, see "
+                "docs/cluster.md, 'A judge of your own'"
+            ) from None
         raise GivenUp(
             f"{who} were lost ({type(error).__name__}), and Ray could start no others (its logs "
             "say more)"
