@@ -4,7 +4,7 @@ A fenced block says by its info string what is done with it:
 
     ```yaml [FILE]       a configuration, a part of one, or a task file: loaded, its judges are made
     ```json [FILE]       rows of JSON, one a line: read
-    ```python [FILE]     run, where it names a FILE
+    ```python [FILE]     run, where it names a FILE that is not in a folder
     ```console           `$ evaljudge …` and what it prints: run, and compared
     ```console engine    the same with a real model: in tests marked `engine`
     ```sh                commands: they parse, and what they `--set` is a configuration
@@ -80,6 +80,12 @@ class Block:
     @property
     def file(self) -> str:
         return self.told if "." in self.told else ""
+
+    def write(self) -> None:
+        """Its file, in the current folder."""
+        if self.file:
+            Path(self.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(self.file).write_text(self.text)
 
     @property
     def sessions(self) -> Iterator[tuple[str, list[str]]]:
@@ -157,9 +163,11 @@ def test_the_readme_is_short_and_has_its_picture() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder but for what `evaljudge demo` begins with; commands run there."""
+    """An empty folder but for what `evaljudge demo` begins with; commands run there, and can import
+    what they find there."""
     write_demo(tmp_path / "runs/demo", 36, 0)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     write_demo(Path("runs/demo"), 36, 0)
     return tmp_path
 
@@ -174,8 +182,7 @@ def test_every_configuration_is_accepted(
 ) -> None:
     monkeypatch.setattr(VllmEngines, "identify", as_in_the_hub)
     for earlier in takewhile(lambda other: other != block, blocks_of(block.page)):
-        if earlier.file:
-            Path(earlier.file).write_text(earlier.text)
+        earlier.write()
     told = yaml.safe_load(block.text)
     if "axes" in told and isinstance(told["axes"], dict):
         Path("task.yaml").write_text(block.text)
@@ -298,9 +305,8 @@ def test_the_demo_and_its_study_print_what_is_shown(
 def carry_out(blocks: Sequence[Block]) -> None:
     """In the current folder, one after the other."""
     for block in blocks:
-        if block.file:
-            Path(block.file).write_text(block.text)
-        if block.kind == "python" and block.file:
+        block.write()
+        if block.kind == "python" and block.file and "/" not in block.file:
             subprocess.run([sys.executable, block.file], check=True)
         if block.kind == "console":
             for command, shown in block.sessions:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import runpy
 from collections.abc import Mapping
 from math import log
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaljudge.engines.scripted import Scripted
+from evaljudge.commands.demo import write_demo
+from evaljudge.commands.plan import planned_text
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions, SeenShard
 from evaljudge.judges.protocol import Judge
@@ -19,6 +25,8 @@ from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
 from evaljudge.settings import Settings
 
+PAGE = Path(__file__).parents[3] / "docs" / "extending.md"
+ENGINES = ScriptedEngines()
 TASK = load_task("summary", ["fluency", "coherence"])
 CASE = Case(
     Document("d1", "The river rose."),
@@ -195,3 +203,24 @@ def test_a_choice_is_shown_with_its_probabilities() -> None:
     said = [[(line.axis, line.answer) for line in one.answers] for one in view.texts]
     assert said[0] == [("", "Yes 0.750, No 0.250")]
     assert said[2] == [("", "empty text")]
+
+
+def test_the_example_of_the_documentation_is_short_and_in_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^```\w+ (\w*brevity\.\w+)\n(.*?)^```$", text, re.M | re.S))
+    assert len(blocks["brevity.py"].splitlines()) <= 30
+    for name, block in blocks.items():
+        (tmp_path / name).write_text(block)
+    write_demo(tmp_path / "runs/demo", 6, 0)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    runpy.run_path("try_brevity.py")
+    assert "36 texts, 100.0% scored" in capsys.readouterr().out
+    page = (tmp_path / "runs/tried/report/index.html").read_text()
+    assert "Answers of brevity" in page
+    assert re.search(r"Yes 0\.\d\d\d, No 0\.\d\d\d", page)
+    rows = json.loads((tmp_path / "runs/tried/report/agreement.json").read_text())
+    assert {row["scorer"] for row in rows} == {"brevity"}
+    assert re.search(r"judge +brevity +36 ", planned_text("brevity.yaml", engines=ENGINES))
