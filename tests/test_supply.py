@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from evaljudge.cli import main
 from evaljudge.commands.sbom import bill_of_materials
 
 ROOT = Path(__file__).parents[1]
+APACHE_2 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+"""The digest of the licence's text, as apache.org and many packages have it."""
 LOCKS = sorted(ROOT.glob(".requirements-*.txt"))
 
 
@@ -53,6 +57,13 @@ def test_the_bill_of_materials_names_what_is_installed(capsys: pytest.CaptureFix
     assert "evaljudge" not in found
     main_exits(["sbom"])
     assert '"purl": "pkg:pypi/ray@' in capsys.readouterr().out
+
+
+def test_the_licence_is_the_standard_text_and_part_of_the_package() -> None:
+    text = (ROOT / "LICENSE").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == APACHE_2
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
 
 
 def main_exits(arguments: list[str]) -> None:
