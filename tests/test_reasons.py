@@ -16,6 +16,8 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, grouped, too_long
 
+READ_AS_WHOLE = "invalid literal for int() with base 10: '4.5'"
+
 
 def test_a_kind_with_its_details_and_remedy() -> None:
     reasons = {
@@ -45,6 +47,11 @@ def test_what_differs_from_case_to_case_is_no_kind() -> None:
         Group("more than one rating in …", 3),
         Group("the reply was empty", 2),
     ]
+
+
+def test_what_python_says_of_a_number_is_said_in_our_words() -> None:
+    (group,) = grouped({"could not convert string to float: 'good'": 2, READ_AS_WHOLE: 1})
+    assert str(group).startswith("the reply is not a number × 3: the judge asks for a number alone")
 
 
 @pytest.fixture

@@ -43,7 +43,10 @@ def plugin(kind: str) -> Plugin:
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
     """The kind that a judge is named after, unless its key `judge` names another, or a class."""
     kind = settings.get("judge", name)
-    if isinstance(kind, str) and "judge" in settings and ":" in kind:
+    if isinstance(kind, str) and ":" in kind:
+        if "judge" not in settings:
+            raise UserError(f"judges: {name!r} is an import path, which goes below a name of its "
+                            f'own: {{NAME: {{judge: "{name}"}}}}')  # fmt: skip
         return kind
     if not isinstance(kind, str) or kind not in kinds():
         raise UserError(f"judges: {unknown('judge', str(kind), kinds())}")

@@ -19,11 +19,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import isfinite, log
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_line
 from evaljudge.judges.collector import (
     Collector,
     CollectorOptions,
@@ -117,8 +117,9 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     With `answers`, the model chooses one of them, and `value` makes the score of their exact
     probabilities. Without, it writes at most `max_tokens` tokens, and `read` makes the score of
     them. Where either raises a ValueError, the text is unscored, with the error's message as the
-    reason; so a reply that `float` cannot read needs no further code. As with every judge, a
-    candidate without a text is not asked about, nor one whose document has no source.
+    reason; so a reply that `float` cannot read needs no further code. Both are tried when the judge
+    is made, on equal probabilities or an empty reply. As with every judge, a candidate without a
+    text is not asked about, nor one whose document has no source.
     """
 
     question: str = ""
@@ -146,6 +147,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         words = ANY_WORDS if self.each_axis else {}
         pack.check(template, ["target"], **self._nouns, **words)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
+        self._try(method)
 
     def value(self, reply: Chosen) -> float:
         """The score of a choice: `reply.p` has each answer's probability, `reply.mass` their sum
@@ -178,6 +180,20 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         return lambda: AnswerFindings(self.name)
+
+    def _try(self, method: str) -> None:
+        """A bug in the scoring is found now, and not when a model has answered everything."""
+        equal = {answer: -log(len(self.answers)) for answer in self.answers}
+        evidence: dict[str, Any] = {"logprobs": equal} if equal else {"reply": ""}
+        case = "equal probabilities" if equal else "an empty reply"
+        try:
+            self._value(evidence)
+        except ValueError:
+            return
+        except Exception as error:  # the author's own code may raise anything
+            said = f"{type(error).__name__}: {first_line(error)}"
+            raise UserError(f"judges.{self.name}: its `{method}` fails for {case}: {said} (where "
+                            "there is no score, it raises a ValueError)") from error  # fmt: skip
 
     def _words(self, axis: Axis) -> dict[str, str]:
         return self._nouns | (axis.words if self.each_axis else {})

@@ -166,7 +166,17 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         kind = "promptless"
         question = ""
 
+    class Misspelt(Brief):
+        def value(self, reply: Chosen) -> float:
+            return reply.p["yes"]
+
+    class Hasty(Marked):
+        def read(self, reply: str) -> float:
+            return float(reply.split()[0])
+
     for kind, said in {
+        Misspelt: "judges.mine: its `value` fails for equal probabilities: KeyError: 'yes'",
+        Hasty: "its `read` fails for an empty reply: IndexError: list index out of range",
         Blind: "prompt brief.ask: has no place for {{ target }}",
         Mute: "judges.mine: the class Mute needs a `value`",
         Axisless: "prompt brief.ask: 'axis' is undefined",
