@@ -10,8 +10,8 @@
             return reply.p["Yes"]
 
 That is a whole judge: `judges: {brevity: {judge: "my_judges:Brevity"}}`. docs/extending.md explains
-it. A judge that prepares something from the document first, as `direct` and `geval` do with their
-steps (steps.py), extends QuestionJudge.
+it. `direct` and `geval` are not declared in this way, since they write steps for each axis first
+(steps.py), and `geval` also draws ratings. What they have in common with it is QuestionJudge.
 """
 
 from __future__ import annotations
