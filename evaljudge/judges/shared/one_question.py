@@ -135,9 +135,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str) -> None:
         self.settings: Any = read_settings(self.keys, settings, f"judges.{name}")
-        method = "value" if self.answers else "read"
-        if getattr(type(self), method) is getattr(OneQuestion, method):
-            raise UserError(f"judges.{name}: the class {type(self).__name__} needs a `{method}`")
+        self.name, self._method = name, "value" if self.answers else "read"
+        self._refuse_unfinished()
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
         template, pack = f"{self.kind}.ask", task.pack
         if self.question:
@@ -147,7 +146,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         words = ANY_WORDS if self.each_axis else {}
         pack.check(template, ["target"], **self._nouns, **words)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
-        self._try(method)
+        self._try_scoring()
 
     def value(self, reply: Chosen) -> float:
         """The score of a choice: `reply.p` has each answer's probability, `reply.mass` their sum
@@ -181,7 +180,14 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         return lambda: AnswerFindings(self.name)
 
-    def _try(self, method: str) -> None:
+    def _refuse_unfinished(self) -> None:
+        kind = type(self)
+        own = getattr(kind, self._method) is not getattr(OneQuestion, self._method)
+        there = {name: hasattr(self, name) for name in ("kind", "version")} | {self._method: own}
+        for member in (member for member, is_there in there.items() if not is_there):
+            raise UserError(f"judges.{self.name}: the class {kind.__name__} needs a `{member}`")
+
+    def _try_scoring(self) -> None:
         """A bug in the scoring is found now, and not when a model has answered everything."""
         equal = {answer: -log(len(self.answers)) for answer in self.answers}
         evidence: dict[str, Any] = {"logprobs": equal} if equal else {"reply": ""}
@@ -192,7 +198,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             return
         except Exception as error:  # the author's own code may raise anything
             said = f"{type(error).__name__}: {first_line(error)}"
-            raise UserError(f"judges.{self.name}: its `{method}` fails for {case}: {said} (where "
+            raise UserError(f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where "
                             "there is no score, it raises a ValueError)") from error  # fmt: skip
 
     def _words(self, axis: Axis) -> dict[str, str]:

@@ -7,6 +7,7 @@ import json
 import re
 import runpy
 from collections.abc import Mapping
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 
 from evaljudge.commands.demo import write_demo
 from evaljudge.commands.plan import planned_text
-from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import CollectorOptions, SeenShard
 from evaljudge.judges.protocol import Judge
@@ -150,12 +151,29 @@ def test_what_changes_the_question_changes_what_binds_a_run() -> None:
     assert made(Renamed).asking != asking
 
 
+def test_a_question_may_be_a_file_of_the_judge_s_folder() -> None:
+    class Filed(Brief):
+        kind = "filed"
+        question = ""
+
+    template = "Short? <text>{{ target }}</text>"
+    pack = replace(TASK.pack, templates={**TASK.pack.templates, "filed.ask": template})
+    heard = []
+    model = Scripted(chooses=lambda p, o: (heard.append(p.text), any_option(p, o))[1])
+    scores(Filed({}, replace(TASK, pack=pack), "mine"), model)
+    assert heard[0] == "Short? <text>A flood.</text>"
+
+
 def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Blind(Brief):
         question = "Is it brief? {{ source }}"
 
+    class Nameless(OneQuestion):
+        answers = ("Yes", "No")
+
     class Mute(OneQuestion):
         kind = "mute"
+        version = "1"
         question = Brief.question
         answers = ("Yes", "No")
 
@@ -178,6 +196,7 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         Misspelt: "judges.mine: its `value` fails for equal probabilities: KeyError: 'yes'",
         Hasty: "its `read` fails for an empty reply: IndexError: list index out of range",
         Blind: "prompt brief.ask: has no place for {{ target }}",
+        Nameless: "judges.mine: the class Nameless needs a `kind`",
         Mute: "judges.mine: the class Mute needs a `value`",
         Axisless: "prompt brief.ask: 'axis' is undefined",
         Promptless: "prompts: unknown template 'promptless.ask'",
