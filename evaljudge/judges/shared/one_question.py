@@ -18,25 +18,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from math import isfinite, log
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
-from evaljudge.judges.collector import (
-    Collector,
-    CollectorOptions,
-    Found,
-    JudgeFindings,
-    SeenShard,
-)
+from evaljudge.judges.collector import Collector, CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.judges.shared.answers import AnswerFindings
 from evaljudge.judges.shared.asking import (
     ANY_WORDS,
     document_texts,
     printable,
-    quoted,
     reason_unscorable,
 )
 from evaljudge.model import Model
@@ -44,7 +37,6 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing, Writt
 from evaljudge.model.counting import cost
 from evaljudge.prompts import Pack, Task
 from evaljudge.records import ANY_AXIS, Axis, Brief, Candidate, Case, Document, Score, Verdict
-from evaljudge.sections import View
 from evaljudge.settings import Settings, read_settings
 
 Reply = TypeVar("Reply", bound=Written | Chosen)
@@ -198,8 +190,10 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             return
         except Exception as error:  # the author's own code may raise anything
             said = f"{type(error).__name__}: {first_line(error)}"
-            raise UserError(f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where "
-                            "there is no score, it raises a ValueError)") from error  # fmt: skip
+            raise UserError(
+                f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there is "
+                "no score, it raises a ValueError)"
+            ) from error
 
     def _words(self, axis: Axis) -> dict[str, str]:
         return self._nouns | (axis.words if self.each_axis else {})
@@ -224,62 +218,3 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         if not isfinite(value):
             raise ValueError("the score is not a number")
         return float(value)
-
-
-# what the report shows
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One line of the view: `fluency`, `Yes 0.830, No 0.170`."""
-
-    axis: str
-    answer: str
-
-
-@dataclass(frozen=True)
-class AnsweredText:
-    doc_id: str
-    system: str
-    text: str
-    answers: Sequence[Answer]
-
-
-@dataclass
-class AnswerFindings:
-    """The collector of a OneQuestion: its first texts with the answers about them."""
-
-    judge: str
-    shown: dict[tuple[str, str], AnsweredText] = field(default_factory=dict)
-    candidates: int = 0
-
-    def see(self, shard: SeenShard) -> None:
-        self.candidates += len(shard.texts)
-        for doc_id, system in list(shard.texts)[: shard.shown]:
-            known = [v for v in shard.verdicts if (v.doc_id, v.system) == (doc_id, system)]
-            answers = [Answer("" if v.axis == ANY_AXIS else v.axis, _shown(v)) for v in known]
-            text = shard.texts[doc_id, system]
-            self.shown[doc_id, system] = AnsweredText(doc_id, system, text, answers)
-
-    def __iadd__(self, other: AnswerFindings) -> AnswerFindings:
-        self.candidates += other.candidates
-        self.shown |= other.shown
-        return self
-
-    def findings(self, found: Found) -> JudgeFindings:
-        view = View(
-            title=f"Answers of {self.judge}",
-            template=Path(__file__).with_name("one_question.html.j2"),
-            texts=list(self.shown.values()),
-            candidates=self.candidates,
-        )
-        return JudgeFindings(views=[view])
-
-
-def _shown(verdict: Verdict) -> str:
-    if verdict.status != "ok":
-        return verdict.reason
-    if "reply" in verdict.evidence:
-        return quoted(verdict.evidence["reply"])
-    p = Chosen(verdict.evidence["logprobs"]).p
-    return ", ".join(f"{answer} {share:.3f}" for answer, share in p.items())
