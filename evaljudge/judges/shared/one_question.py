@@ -191,8 +191,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         except Exception as error:  # the author's own code may raise anything
             said = f"{type(error).__name__}: {first_line(error)}"
             raise UserError(
-                f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there is "
-                "no score, it raises a ValueError)"
+                f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there "
+                "is no score, it raises a ValueError)"
             ) from error
 
     def _words(self, axis: Axis) -> dict[str, str]:
