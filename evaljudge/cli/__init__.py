@@ -22,7 +22,7 @@ EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Judge a corpus": [judging.demo, judging.plan, judging.run, judging.prepare, judging.judge,
                        judging.report, judging.study],
-    "Look at a run": [looking.check, looking.diff, looking.references],
+    "Look at a run": [looking.show, looking.check, looking.diff, looking.references],
     "Compare with people": [people.label, people.agree, people.calibrate],
     "About the installation": [looking.sbom],
 }  # fmt: skip

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from evaljudge.cli.options import Briefs, RunFolder, ToFile
+from evaljudge.cli.options import AsJson, Briefs, RunFolder, ToFile
 
 
 def check(
     run: RunFolder,
     briefs: Briefs = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Whether every file of a run is as it was written, and what to do about one that is not."""
     from evaljudge.commands.check import check_run
@@ -25,13 +25,37 @@ def check(
         raise typer.Exit(checked.exit_code)
 
 
+def show(
+    run: RunFolder,
+    doc: Annotated[str, typer.Option(help="The document's id, as in the corpus (`doc_id`).")],
+    system: Annotated[str | None, typer.Option(
+        help="The system whose text is shown. Without it, the document's systems are listed with "
+        "their scores.")] = None,
+    judge: Annotated[str | None, typer.Option(
+        help="Show the scores and the evidence of this judge only.")] = None,
+    axis: Annotated[str | None, typer.Option(help="Show this axis only.")] = None,
+    full: Annotated[bool, typer.Option(
+        "--full", help="Show long texts whole, and every scorer.")] = False,
+    briefs: Briefs = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Show one text of a run with its scores, human ratings and the evidence of each judge.
+
+    Only finished parts of a run are shown. No model is asked.
+    """
+    from evaljudge.commands.show import ShowOptions, show_text
+
+    found = show_text(ShowOptions(run, doc, system, judge, axis, full, briefs))
+    print(found.json if as_json else found.text, end="", flush=True)
+
+
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A run's output folder or URI.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The run that is compared with it.")],
     fail_if: Annotated[list[str] | None, typer.Option(
         metavar="CONDITION", help="End with exit code 4 if this holds of B - A: "
         "'relevance.mean < -0.1', 'selected.good.flipped > 0.2'; may be repeated.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """What changed from run A to run B: settings, scores, agreement, selections, cost."""
     from evaljudge.commands.diff import compare_runs

@@ -9,6 +9,7 @@ import typer
 from evaljudge.probes.commands import Changes, Column, ConfigFile, Format, Resamples, Seed, Sources
 
 __all__ = [
+    "AsJson",
     "Briefs",
     "Changes",
     "Column",
@@ -30,6 +31,7 @@ ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or UR
 Briefs = Annotated[
     str | None, typer.Option(help="Where the run keeps its briefs, if not in OUT/briefs.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Extend = Annotated[
     bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
 ]

@@ -29,11 +29,26 @@ if TYPE_CHECKING:
 
     from evaljudge.judges.protocol import Judge
     from evaljudge.prompts import Task
+    from evaljudge.records import Brief, Candidate, Verdict
+    from evaljudge.sections import Section
 
 Settings = Mapping[str, Any]
 ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
 """From a key's value, and the settings of the run's judges of this kind by name, to what the key
 gives each judge. A wrong value raises a ValueError."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCandidate:
+    """A candidate with one judge's verdict on it, and the briefs of this judge's kind."""
+
+    candidate: Candidate
+    verdict: Verdict
+    briefs: Sequence[Brief] = ()
+
+
+Show = Callable[[JudgedCandidate], "Section"]
+"""The evidence behind a verdict that is scored, for people to read in a terminal."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +63,8 @@ class Plugin:
     """The names of its files in a report; an old file that is no longer written is removed."""
     commands: Callable[[typer.Typer], None] | None = None
     """Adds its own commands to the command line."""
+    show: Show | None = None
+    """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
 
 
 def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
@@ -59,6 +76,17 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
         return judge
 
     return make
+
+
+def shown_by(place: str) -> Show:
+    """Shows evidence with the function at `module:function`, which is imported when needed."""
+
+    def show(judged: JudgedCandidate) -> Section:
+        module, _, function = place.partition(":")
+        section: Section = getattr(import_module(module), function)(judged)
+        return section
+
+    return show
 
 
 def imported(place: str) -> Plugin:

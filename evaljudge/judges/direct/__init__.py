@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from evaljudge.judges.plugin import Plugin, made_by
+from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
-PLUGIN = Plugin(made_by("evaljudge.judges.direct.judge:Direct"))
+PLUGIN = Plugin(
+    made_by("evaljudge.judges.direct.judge:Direct"),
+    show=shown_by("evaljudge.judges.direct.view:shown_evidence"),
+)

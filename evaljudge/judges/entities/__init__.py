@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaljudge.judges.entities.commands import add_commands
-from evaljudge.judges.plugin import Plugin, made_by
+from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 LABELS = "entity_labels"
 
@@ -30,4 +30,5 @@ PLUGIN = Plugin(
     keys={LABELS: files_of_labels},
     files=["entities", "entity_agreement"],
     commands=add_commands,
+    show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
 )

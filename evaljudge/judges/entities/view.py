@@ -1,4 +1,4 @@
-"""Single texts on the page: their entities marked by verdict, and every answer on demand.
+"""Single texts on the page and in a terminal: their entities marked by verdict, and every answer.
 
     shown_text(read_judged(verdict, "The river rose."))
     ->  ShownText("d1", "A", pieces=[Piece("The river rose", "yes", "1 yes"), Piece(".")],
@@ -24,7 +24,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 
 from evaljudge.judges.entities.equations import EXCEPTIONS, Vote
-from evaljudge.judges.entities.evidence import JudgedText, Question
+from evaljudge.judges.entities.evidence import JudgedText, Question, read_judged
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 from evaljudge.text import harmless
 
@@ -39,6 +41,11 @@ ISSUES = {"yes": "has an issue", "no": "no issue", None: NO_BALLOT}
 WORST_FIRST = ("no", "unknown", "partially", "none", "yes")
 """`none`: no prompt gave an answer on correctness."""
 MISSING: Mapping[str | None, str] = {"no": "missing", "contradict": "contradicted"}
+ABOUT = (
+    "R: an entity that the rubric, written from the source, wants in the text; S: a sentence; a "
+    "number alone: an entity of the text. In the text, brackets after the words of an entity hold "
+    "its number and whether it is correct. `--json` prints every answer whole."
+)
 MOST_NAMED = 8
 """Entities in one piece's label; it counts the others."""
 
@@ -114,6 +121,36 @@ def shown_text(one: JudgedText) -> ShownText:
         failed=list(one.failed.items()),
         answers=list(_answers(one)),
     )
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    one = shown_text(read_judged(judged.verdict, judged.candidate.text))
+    rows = [[row.name, row.entity, row.aspect, row.verdict, "; ".join(row.answers)]
+            for row in one.answers]  # fmt: skip
+    title, heads = "Entities and their verdicts", ["no.", "entity", "aspect", "verdict", "answers"]
+    tables = [Table(title, heads, rows, "lllll")] if rows else []
+    text = f"Text: {''.join(map(_marked, one.pieces))}"
+    return Section(title, [ABOUT], tables, [text, *_found(one)])
+
+
+def _found(one: ShownText) -> Iterator[str]:
+    """What is missing or wrong, a line for each."""
+    if one.rubric and not (one.missing or one.partial or one.without_verdict):
+        yield f"Nothing of the rubric is missing ({one.rubric} entities)."
+    yield from (f"Of the rubric, {how}: {entity}" for entity, how in one.missing)
+    yield from (f"Of the rubric, found only in part: {entity}" for entity in one.partial)
+    yield from (f"Of the rubric, without a verdict: {entity}" for entity in one.without_verdict)
+    yield from (f"Misplaced: {entity}, under {heading}" for entity, heading in one.misplaced)
+    yield from (f"Its words are not in the text: {entity}" for entity in one.nowhere)
+    yield from (f"Dropped, since no words support it: {entity}" for entity in one.dropped)
+    yield from (f"Failed: {part}: {why}" for part, why in one.failed)
+
+
+def _marked(piece: Piece) -> str:
+    """`The river rose [1 yes]`."""
+    writing = f"writing: {piece.issues}" if piece.issues else ""
+    said = "; ".join(filter(None, (piece.label, writing)))
+    return f"{piece.text} [{said}]" if said else piece.text
 
 
 def _answers(one: JudgedText) -> Iterator[Answers]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from evaljudge.judges.plugin import Plugin, made_by
+from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
-PLUGIN = Plugin(made_by("evaljudge.judges.geval.judge:Geval"))
+PLUGIN = Plugin(
+    made_by("evaljudge.judges.geval.judge:Geval"),
+    show=shown_by("evaljudge.judges.geval.view:shown_evidence"),
+)

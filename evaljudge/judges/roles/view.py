@@ -1,4 +1,4 @@
-"""Single texts on the page: what each role chose, and why on demand.
+"""Single texts on the page and in a terminal: what each role chose, and why.
 
     shown_polled(read_polled(verdict, "The river rose."))
     ->  ShownPolled("d1", "A", …, tallies=["Fixed: of 3 roles, 2 chose the candidate, 1 …"],
@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaljudge.judges.roles.evidence import Order, Polled, RolePlayer
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.judges.roles.evidence import Order, Polled, RolePlayer, read_polled
 from evaljudge.model.asks import Failed
+from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation, count
 from evaljudge.text import harmless
 
@@ -90,6 +92,39 @@ def shown_polled(polled: Polled) -> ShownPolled:
         dropped=polled.dropped,
         notes=polled.notes,
     )
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    one = shown_polled(read_polled(judged.verdict, judged.candidate.text))
+    rows = [[role.type, *map(_cell, role.ballots)] for role in one.roles]
+    title = "Whom each role chose"
+    table = Table(title, ["role", *one.orders], rows, "l" * (1 + len(one.orders)))
+    reasons = [
+        f"{role.type} ({order.partition(':')[0]}): {ballot.reason}"
+        for role in one.roles
+        for order, ballot in zip(one.orders, role.ballots, strict=True)
+        if ballot and ballot.reason
+    ]
+    return Section(
+        title,
+        one.tallies,
+        [table] if rows else [],
+        [
+            *reasons,
+            *([f"Reference ({one.origin}): {one.reference}"] if one.origin else []),
+            *(f"One plain question, without roles: {line}" for line in one.plain),
+            *(f"Role that was not asked: {role}: {why}" for role, why in one.dropped),
+            *one.notes,
+        ],
+    )
+
+
+def _cell(ballot: Ballot | None) -> str:
+    """`the candidate (confidence 0.820)`."""
+    if ballot is None:
+        return "not asked"
+    failed = f": {ballot.failed}" if ballot.failed else ""
+    return f"{ballot.choice}{failed}" + (f" ({ballot.figures})" if ballot.figures else "")
 
 
 def _tally(polled: Polled, order: Order) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
-from evaljudge.judges.plugin import Plugin, made_by
+from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
-PLUGIN = Plugin(made_by("evaljudge.judges.synthetic.judge:Synthetic"), files=["validity"])
+PLUGIN = Plugin(
+    made_by("evaljudge.judges.synthetic.judge:Synthetic"),
+    files=["validity"],
+    show=shown_by("evaljudge.judges.synthetic.view:shown_evidence"),
+)

@@ -1,0 +1,183 @@
+"""`evaljudge show`: one text of a run, with what each judge's scores of it rest on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.commands import show
+from evaljudge.commands.show import ShowOptions, show_text
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.judges import plugin
+from evaljudge.storage import Output, Shard
+
+HOSTILE = "Text of A: \x1b[31mred \u202eesrever and 50\u2066."
+SOURCE = " ".join(f"The river of town {n} rose and fell again." for n in range(40))
+DOCUMENTS = 40
+"""More than a shard holds."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("show")
+    rows = [
+        {"doc_id": f"d{n}", "source": SOURCE, "references": ["A flood."], "candidates": [
+            {"system": "A", "text": HOSTILE, "ratings": {"fluency": [3, 4], "coherence": [2]}},
+            {"system": "mute", "text": " "}]}
+        for n in range(DOCUMENTS)
+    ]  # fmt: skip
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    judges: dict[str, Any] = {
+        "synthetic": {}, "geval": {"samples": 4}, "direct": {"steps": False}, "entities": {},
+        "roles": {},
+    }  # fmt: skip
+    config = {
+        "corpus": str(folder / "cases.jsonl"), "out": str(folder / "run"), "model": "m",
+        "axes": ["fluency", "coherence"], "judges": judges, "metrics": ["words"],
+        "workers": {"executor": "local"}, "coverage_floor": 0,
+        "agreement": {"resamples": 0, "permutations": 0},
+    }  # fmt: skip
+    evaljudge.run(config, engines=ScriptedEngines())
+    return folder / "run"
+
+
+def shown(run: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as left:
+        main(["show", str(run), *options])
+    assert left.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_without_a_system_all_are_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(run, "--doc", "d7", "--axis", "fluency", capsys=capsys)
+    assert "document   d7" in text
+    heads = next(line for line in text.splitlines() if line.startswith("system  "))
+    assert heads.split("  ")[1:3] == ["synthetic fluency", "geval fluency"]
+    assert "coherence" not in text
+    assert "people fluency" in text
+    assert any(line.startswith("mute") for line in text.splitlines())
+    assert "synthetic.level" not in text
+    assert "synthetic.level" in shown(run, "--doc", "d7", "--full", capsys=capsys)
+
+
+def test_a_text_comes_with_the_evidence_of_every_judge(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown(run, "--doc", "d39", "--system", "A", "--axis", "fluency", capsys=capsys)
+    for words in (
+        "── synthetic on fluency ──", "reference of level", "p(Better)",
+        "The comparisons place the text at level", "Reference of level 5: text ",
+        "── geval on fluency ──", "The mean rating by these probabilities is",
+        "── direct on fluency ──", "Unscored: no rating in the reply", "reply: ",
+        "── roles ──", "Fixed: of ", "Reference (a person’s): A flood.",
+        "── entities ──", "readability", "signature  synthetic@", "signature  words@",
+    ):  # fmt: skip
+        assert words in text
+    rated = next(line.split() for line in text.splitlines() if line.startswith("people"))
+    assert rated[:3] == ["people", "fluency", "3.500"]
+    assert re.search(r"^fluency +3, 4$", text, re.MULTILINE)
+    assert "coherence" not in text
+
+
+def test_what_the_shown_numbers_are(run: Path) -> None:
+    """Those of the run's own files."""
+    found = show_text(ShowOptions(str(run), "d3", "A", "synthetic", "fluency"))
+    output = Output(str(run))
+    shard = next(one for one in output.shards() if "d3" in output.documents(one))
+    (score,) = (one for one in output.scores(shard)
+                if (one.doc_id, one.system, one.scorer, one.axis)
+                == ("d3", "A", "synthetic.ordinal", "fluency"))  # fmt: skip
+    assert score.value is not None
+    assert f"at level {score.value:.2f} (synthetic.ordinal)" in found.text
+    assert f"{score.value:.3f}" in found.text
+    assert "geval" not in found.text
+    row = json.loads(found.json)["candidates"][0]
+    assert {one["scorer"]: one["value"] for one in row["scores"]}[
+        "synthetic.ordinal"
+    ] == score.value
+    assert [level["rating"] for level in row["verdicts"][0]["evidence"]["levels"]] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+
+
+def test_a_long_source_is_folded(run: Path) -> None:
+    wanted = ShowOptions(str(run), "d3")
+    assert "more lines: --full shows all" in show_text(wanted).text
+    whole = show_text(replace(wanted, is_full=True)).text
+    assert "more line" not in whole
+    assert " ".join(SOURCE.split()) in " ".join(whole.split())
+
+
+def test_no_text_controls_the_terminal(run: Path) -> None:
+    text = show_text(ShowOptions(str(run), "d3", "A", is_full=True)).text
+    assert [c for c in text if not c.isprintable() and c != "\n"] == []
+    assert "␛[31mred" in text
+
+
+def test_why_a_text_is_unscored(run: Path) -> None:
+    text = show_text(ShowOptions(str(run), "d3", "mute", "synthetic", "fluency")).text
+    assert "Unscored: empty text" in text
+
+
+def test_only_the_shard_of_the_document_is_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: set[str] = set()
+
+    class Noting(Output):
+        def scores(self, shard: Shard) -> Any:
+            read.add(shard.file)
+            return super().scores(shard)
+
+        def verdicts(self, judge: str, shard: Shard, *, with_tokens: bool = True) -> Any:
+            read.add(shard.file)
+            return super().verdicts(judge, shard, with_tokens=with_tokens)
+
+    monkeypatch.setattr(show, "Output", Noting)
+    output = Output(str(run))
+    own = next(shard for shard in output.shards() if "d39" in output.documents(shard))
+    show_text(ShowOptions(str(run), "d39", "A"))
+    assert read == {own.file}
+
+
+def test_a_judge_that_does_not_say_how_is_shown_as_stored(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = replace(plugin("geval"), show=None)
+    monkeypatch.setattr(show, "plugin", lambda kind: bare)
+    text = show_text(ShowOptions(str(run), "d3", "A", "geval", "fluency")).text
+    assert 'logprobs: {"1": ' in text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["d07"], "--doc: unknown document 'd07': did you mean 'd7'?"),
+        (["nobody"], "--doc: unknown document 'nobody': known: d0, d1, d10, d11, d12 and 35 more"),
+        (["d1", "mut"], "--system: unknown system 'mut': did you mean 'mute'?"),
+        (["d1", "A", "gevl"], "--judge: unknown judge 'gevl': did you mean 'geval'?"),
+        (["d1", "A", None, "fluent"], "--axis: unknown axis 'fluent': did you mean 'fluency'?"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_nearest(
+    run: Path, options: Sequence[str], words: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        show_text(ShowOptions(str(run), *options))
+    assert str(refused.value).startswith(words)
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no run lies here"):
+        show_text(ShowOptions(str(tmp_path), "d1"))
