@@ -64,6 +64,27 @@ def plan(
     print(planned_text(config, changes or (), throughput), end="")
 
 
+def prompts(
+    config: ConfigFile,
+    changes: Changes = None,
+    doc: Annotated[str | None, typer.Option(
+        help="The document's id in the corpus (`doc_id`). Without it, the first document is "
+        "taken.")] = None,
+    system: Annotated[str | None, typer.Option(
+        help="Only the questions about this system's text.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Only the questions of this judge.")] = None,
+    axis: Annotated[str | None, typer.Option(help="Only the questions about this axis.")] = None,
+) -> None:  # fmt: skip
+    """Print what the judges would ask the model about one document, before any run.
+
+    Of every kind of question the first one is printed, with the number of times that it is asked.
+    No engine is loaded. Text that the model would write during the run is a placeholder.
+    """
+    from evaljudge.commands.prompts import PromptsOptions, prompts_text
+
+    print(prompts_text(config, changes or (), PromptsOptions(doc, system, judge, axis)), end="")
+
+
 def study(config: ConfigFile, changes: Changes = None) -> None:
     """A grid of settings over one corpus, compared in one table. Rerun it to resume."""
     from evaljudge.runs.progress import watcher

@@ -1,4 +1,4 @@
-"""What `agree` and `calibrate` read: cases that people rated, and scores from anywhere."""
+"""What commands are given: cases that people rated, scores from anywhere, names to look up."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from evaljudge.corpora.scores import Given, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
 from evaljudge.text import counted
+
+NAMED = 5
+"""Documents that a message names."""
 
 
 @dataclass(frozen=True)
@@ -52,3 +55,12 @@ def refuse_unknown(option: str, what: str, names: Iterable[str], known: Collecti
     for name in names:
         if name not in known:
             raise UserError(f"{option}: {unknown(what, name, known)}")
+
+
+def unknown_document(doc_id: str, ids: Sequence[str]) -> str:
+    """A run may have too many documents to list them all."""
+    said = unknown("document", doc_id, ids)
+    if "did you mean" in said or len(ids) <= NAMED:
+        return said
+    some = ", ".join(sorted(ids)[:NAMED])
+    return f"unknown document {doc_id!r}: known: {some} and {len(ids) - NAMED:,} more"

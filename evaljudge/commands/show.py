@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from evaljudge.commands.given import unknown_document
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
@@ -33,8 +34,6 @@ FOLDED = 6
 LABEL = 11
 """The columns of the words that lines begin with."""
 PEOPLE = "people"
-NAMED = 5
-"""Documents that a message names."""
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
 
 
@@ -229,16 +228,7 @@ def _found(output: Output, doc_id: str) -> tuple[Shard, Case]:
             (case,) = (one for one in output.cases(shard) if one.document.doc_id == doc_id)
             return shard, case
         ids += there
-    raise UserError(f"--doc: {_unknown_document(doc_id, ids)}")
-
-
-def _unknown_document(doc_id: str, ids: Sequence[str]) -> str:
-    """A run may have too many documents to list them all."""
-    said = unknown("document", doc_id, ids)
-    if "did you mean" in said or len(ids) <= NAMED:
-        return said
-    some = ", ".join(sorted(ids)[:NAMED])
-    return f"unknown document {doc_id!r}: known: {some} and {len(ids) - NAMED:,} more"
+    raise UserError(f"--doc: {unknown_document(doc_id, ids)}")
 
 
 def _scores(output: Output, shard: Shard, wanted: ShowOptions) -> list[Score]:

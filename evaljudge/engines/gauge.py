@@ -20,13 +20,35 @@ from evaljudge.engines.trust import REMOTE_CODE
 from evaljudge.model.asks import Prompt, Spent
 
 REMEMBERED_BEGINNINGS = 1024
+TOKENIZER = "tokenizer_config.json"
+
+
+def text_around(source: ModelSource) -> tuple[str, str] | None:
+    """What the model reads before and after a prompt, by its chat template.
+
+    None where its tokenizer is not on this machine: nothing is downloaded.
+    """
+    if not _is_here(source):
+        return None
+    template = _tokenizer_of(source)[1]
+    return template.head_text, template.tail_text
+
+
+def _is_here(source: ModelSource) -> bool:
+    from huggingface_hub import try_to_load_from_cache
+
+    if "://" in source.path or Path(source.path).is_dir():
+        return "://" not in source.path
+    try:
+        found = try_to_load_from_cache(source.path, TOKENIZER, revision=source.revision)
+    except ValueError:  # no name that a hub could have
+        return False
+    return isinstance(found, str)
 
 
 def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     """Counts tokens and cache blocks as the engine would."""
-    path, chat = local_path(source.path), json.dumps(dict(source.chat))
-    wanted = Wanted(path, source.source, source.revision, chat, REMOTE_CODE in source.allow)
-    texts, template = _read(wanted, _changed_at(path))
+    texts, template = _tokenizer_of(source)
     block = _cached_block(source)
     size = block or maxsize
 
@@ -74,6 +96,12 @@ def _cached_block(source: ModelSource) -> int:
     if caches is None:
         caches = layers(source) != "no attention"
     return int(source.engine.get("block_size") or usual_block()) if caches else 0
+
+
+def _tokenizer_of(source: ModelSource) -> tuple[Texts, Template]:
+    path, chat = local_path(source.path), json.dumps(dict(source.chat))
+    wanted = Wanted(path, source.source, source.revision, chat, REMOTE_CODE in source.allow)
+    return _read(wanted, _changed_at(path))
 
 
 @lru_cache(2)

@@ -35,6 +35,7 @@ class Template:
     tail_text: str
     tail_words: str
     ends: frozenset[int]
+    head_text: str = ""
 
     def around(self, prompt: Prompt, tokeniser: Texts) -> tuple[Ids, int]:
         """The prompt's ids, and how many of them are the template's own, before any document."""
@@ -65,7 +66,7 @@ def read_template(
     if not hf.chat_template:
         _refuse_switches(switches, "the model has no chat template")
         head, tail_text = _leading_bos(hf), COMPLETION_TAIL
-        head_words = ""
+        head_text, head_words = hf.bos_token if head else "", ""
     else:
         text = str(hf.chat_template)
         unused = [name for name in switches if not re.search(rf"\b{re.escape(name)}\b", text)]
@@ -81,6 +82,7 @@ def read_template(
         tail_text,
         _last_words(tail_text, hf),
         ends,
+        head_text,
     )
 
 

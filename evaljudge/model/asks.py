@@ -30,13 +30,14 @@ class Prompt:
     tells questions apart whose words may come out alike: two references can be the same text, and
     are asked about twice, so that how often is asked does not depend on what is written.
     `example` is the answer of a model that only imagines, for choices that decide what is asked
-    next.
+    next. `template` is the name of the template that it was rendered from, for people.
     """
 
     parts: tuple[str, ...]
     head: int = 0
     about: str = ""
     example: str = field(default="", repr=False, compare=False)
+    template: str = field(default="", repr=False, compare=False)
 
     @property
     def text(self) -> str:

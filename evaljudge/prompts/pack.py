@@ -71,7 +71,8 @@ class Pack:
             fenced(texts[piece], markers) if number % 2 else piece
             for number, piece in enumerate(pieces)
         ]
-        return Prompt(tuple(filter(None, parts)), head=1 if pieces[0] else 0)
+        head = 1 if pieces[0] else 0
+        return Prompt(tuple(filter(None, parts)), head, template=name)
 
     def check(
         self,

@@ -1,0 +1,161 @@
+"""`evaljudge prompts`: what would be asked is what a run asks."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.commands import prompts
+from evaljudge.commands.prompts import SAID, PromptsOptions, prompts_text
+from evaljudge.engines import ModelSource
+from evaljudge.engines.gauge import text_around
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, Prompt, Writing
+
+JUDGES = ["synthetic", "geval", "direct", "entities", "roles"]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, Any]:
+    rows = [
+        {"doc_id": f"d{n}", "source": f"The \x1b[2Jriver {n} rose.", "references": ["A flood."],
+         "candidates": [{"system": s, "text": f"Text {n} of {s}."} for s in "AB"]}
+        for n in range(2)
+    ]  # fmt: skip
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return {
+        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "run"), "model": "no/model",
+        "axes": ["fluency", "coherence"], "judges": JUDGES, "metrics": ["words"],
+        "workers": {"executor": "local"}, "coverage_floor": 0,
+        "select": [{"name": "x", "all": [{"scorer": "words", "axis": "*", "at_least": 1}]}],
+        "agreement": {"resamples": 0, "permutations": 0},
+    }  # fmt: skip
+
+
+def blocks_of(text: str) -> dict[str, str]:
+    """Each block by its head: `synthetic 1 of 3: prompt synthetic.extreme`."""
+    found = re.split(r"^── (.+?) ─+$\n", text, flags=re.MULTILINE)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def test_every_judge_s_kinds_of_questions_in_their_order(config: dict[str, Any]) -> None:
+    text = prompts_text(config, (), PromptsOptions(axis="fluency"))
+    heads = list(blocks_of(text))
+    assert heads[:3] == [
+        "synthetic 1 of 3: prompt synthetic.extreme",
+        "synthetic 2 of 3: prompt synthetic.between",
+        "synthetic 3 of 3: prompt synthetic.compare",
+    ]
+    assert {head.split()[0] for head in heads} == set(JUDGES)
+    assert text.startswith("document   d0 (2 texts: A, B)\n")
+    assert "The tokenizer of no/model is not on this machine" in text
+    assert "coherence" not in text
+    assert "\x1b" not in text
+    assert not Path(config["out"]).exists()
+
+
+def test_the_prompts_and_their_numbers_are_those_of_a_run(config: dict[str, Any]) -> None:
+    """Of a run over one document; the replies differ, and nothing else."""
+    asked: list[str] = []
+
+    class Noting(Scripted):
+        def _written(self, prompt: Prompt, reply: Any, how: Writing) -> Any:
+            asked.append(prompt.text)
+            return super()._written(prompt, reply, how)
+
+        def _chosen(self, prompt: Prompt, options: Options, samples: int) -> Any:
+            asked.append(prompt.text)
+            return super()._chosen(prompt, options, samples)
+
+    rows = Path(config["corpus"]).read_text().splitlines()
+    Path(config["corpus"]).write_text(rows[0])
+    wanted = config | {"judges": ["synthetic", "geval"]}
+    shown = blocks_of(prompts_text(wanted, (), PromptsOptions()))
+    evaljudge.run(wanted, engines=ScriptedEngines(Noting))
+    written = {re.sub(r"text \d+", SAID, text) for text in asked}
+    times = 0
+    for block in shown.values():
+        about, _, words = block.partition("\n\n")
+        found = re.search(r"([\d,]+) times", about)
+        times += int(found[1]) if found else 1
+        plain = re.sub(rf"({SAID}) \w{{6}}", r"\1", words).strip().replace("␛", "\x1b")
+        assert plain in written
+    assert times == len(asked)
+
+
+def test_where_a_prompt_depends_on_a_reply(config: dict[str, Any]) -> None:
+    shown = blocks_of(prompts_text(config, (), PromptsOptions(judge="synthetic", axis="fluency")))
+    extreme, between, compare = shown.values()
+    assert SAID not in extreme
+    assert f"{SAID} stands for what the model will have written to synthetic.extreme." in between
+    assert SAID in between.partition("\n\n")[2]
+    assert "written to synthetic.extreme." in compare
+    assert extreme.startswith("Asked about the document alone, 2 times; this is the first.")
+
+
+def test_one_text_of_one_document(config: dict[str, Any]) -> None:
+    whole = PromptsOptions("d1", judge="direct", axis="fluency")
+    assert "2 times" in prompts_text(config, (), whole)
+    one = prompts_text(config, (), PromptsOptions("d1", "B", "direct", "fluency"))
+    assert "Text 1 of B." in one
+    assert "Text 1 of A." not in one
+    assert "Asked about a text, once." in one
+
+
+def test_references_that_are_given_are_not_asked_for(config: dict[str, Any]) -> None:
+    evaljudge.run(config | {"judges": ["synthetic"]}, engines=ScriptedEngines())
+    file = str(Path(config["out"]).parent / "references.jsonl")
+    with pytest.raises(SystemExit):
+        main(["references", config["out"], "--to", file])
+    given = config | {"judges": {"synthetic": {"references": file}}}
+    shown = blocks_of(prompts_text(given, (), PromptsOptions()))
+    assert list(shown) == ["synthetic 1 of 1: prompt synthetic.compare"]
+    assert SAID not in "".join(shown.values())
+
+
+def test_the_chat_template_stands_around_the_words(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompts, "text_around", lambda source: ("<|user|>", "<|assistant|>"))
+    text = prompts_text(config, (), PromptsOptions(judge="direct", axis="fluency"))
+    assert "The words of each prompt stand in the chat template of no/model." in text
+    for block in blocks_of(text).values():
+        words = block.partition("\n\n")[2]
+        assert words.startswith("<|user|>")
+        assert words.strip().endswith("<|assistant|>")
+
+
+def test_a_tokenizer_that_is_here_is_read_and_none_is_downloaded() -> None:
+    assert text_around(ModelSource("nano")) == ("<s><|user|>\n", "\n<|assistant|>\n")
+    assert text_around(ModelSource("no/such-model")) is None
+    assert text_around(ModelSource("s3://no/such-model")) is None
+    assert text_around(ModelSource("/no such folder/")) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (PromptsOptions("d7"), "--doc: unknown document 'd7': known: d0, d1"),
+        (PromptsOptions(system="C"), "--system: unknown system 'C': known: A, B"),
+        (PromptsOptions(judge="gevl"), "--judge: unknown judge 'gevl': did you mean 'geval'?"),
+        (PromptsOptions(axis="fluent"), "--axis: unknown axis 'fluent': did you mean 'fluency'?"),
+    ],
+)
+def test_unknown_names_are_refused_with_the_nearest(
+    config: dict[str, Any], options: PromptsOptions, words: str
+) -> None:
+    with pytest.raises(UserError) as refused:
+        prompts_text(config, (), options)
+    assert words in str(refused.value)
+
+
+def test_without_a_judge_nothing_is_asked(config: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="names no judge"):
+        prompts_text(config | {"judges": {}, "select": []}, (), PromptsOptions())
