@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import evaljudge
-from evaljudge.cli import main
+from evaljudge.cli import app, main
+from evaljudge.corpora import FORMATS
+from evaljudge.probes.commands import FORMAT_NAMES
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
 FLAT = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
@@ -175,3 +180,39 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"evaljudge {evaljudge.__version__}\n"
+
+
+# the help
+
+
+def commands_of(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
+    """Every command by its whole name, `probe mixes`, without the groups."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands_of(command, *names, name)
+        else:
+            yield " ".join([*names, name]), command
+
+
+HELPED = dict(commands_of(typer.main.get_command(app)))
+
+
+def is_a_sentence(text: str) -> bool:
+    return text[:1].isupper() and text.endswith(".")
+
+
+@pytest.mark.parametrize("name", HELPED)
+def test_the_help_is_sentences_and_ends_with_an_example(name: str) -> None:
+    command = HELPED[name]
+    *paragraphs, example = inspect.cleandoc(command.help).split("\n\n")
+    assert paragraphs and all(map(is_a_sentence, paragraphs))
+    assert example.startswith(f"Example: evaljudge {name}")
+    ours, _, _ = example.removeprefix("Example: evaljudge ").partition(" > ")
+    command.make_context(name, shlex.split(ours)[len(name.split()) :])
+    unhelped = [one.name for one in command.params if not is_a_sentence(one.help or "")]
+    assert unhelped == []
+
+
+def test_the_help_names_every_format() -> None:
+    """As a text, since reading corpora is not imported for it."""
+    assert FORMAT_NAMES.split(", ") == list(FORMATS)

@@ -13,10 +13,11 @@ import pytest
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.cli import main
-from evaljudge.commands.agree import AgreeOptions, agree_with, agreement_of
+from evaljudge.commands.agree import AgreeOptions, agreed_text, agreement_of, lacking_line
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
+from evaljudge.sections.figures import percent
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 RATED = {"d1": {"A": 1, "B": 2, "C": 3}, "d2": {"A": 3, "B": 1, "C": 2}}
@@ -124,20 +125,22 @@ def test_nothing_to_agree_with(cases: str, tmp_path: Path) -> None:
 def test_what_is_printed_and_written(cases: str, tmp_path: Path) -> None:
     scores = written(tmp_path, SCORES, "jsonl")
     wanted = AgreeOptions(CorpusSource(cases), [scores])
-    rows = json.loads(agree_with(wanted, str(tmp_path / "out"), True))
+    rows = json.loads(agreed_text(agreement_of(wanted), str(tmp_path / "out"), True))
     assert rows == json.loads((tmp_path / "out" / "agreement.json").read_text())
     contract = "scorer axis level coefficient value low high n skipped"
     assert set(contract.split()) <= set(rows[0])
     assert "mine" in (tmp_path / "out" / "agreement.md").read_text()
-    said = agree_with(wanted, None, False)
+    said = agreed_text(agreement_of(wanted), None, False)
     assert said.startswith("coverage   100.0% scored; 6 of 6 candidates rated by people\n\n")
     assert "Spearman" in said
 
 
 def test_what_is_unscored_and_strange_is_said_first(cases: str, tmp_path: Path) -> None:
     rows = [*SCORES[1:], SCORES[0] | {"value": None}, SCORES[0] | {"doc_id": "stranger"}]
-    said = agree_with(
-        AgreeOptions(CorpusSource(cases), [written(tmp_path, rows, "jsonl")]), None, False
+    said = agreed_text(
+        agreement_of(AgreeOptions(CorpusSource(cases), [written(tmp_path, rows, "jsonl")])),
+        None,
+        False,
     )
     assert said.splitlines()[:3] == [
         "coverage   83.3% scored; 6 of 6 candidates rated by people",
@@ -224,7 +227,9 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
     wanted = AgreeOptions(CorpusSource(str(file)), metrics=metrics)
     covered = {row.scorer: (row.scored, row.reasons) for row in agreement_of(wanted).coverage}
     assert covered == {"rouge1": (3, {"is the reference": 1}), "words": (4, {})}
-    assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in agree_with(wanted, None, False)
+    assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in agreed_text(
+        agreement_of(wanted), None, False
+    )
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")
@@ -358,8 +363,12 @@ def test_unieval_on_topicalchat(capsys: pytest.CaptureFixture[str]) -> None:
 def test_skipped_documents_are_said() -> None:
     pair = (str(SHARED / "topicalchat.jsonl"), str(SHARED / "topicalchat_unieval.jsonl"))
     how = AgreementConfig(resamples=10, permutations=10)
-    said = agree_with(
-        AgreeOptions(CorpusSource(pair[0]), [pair[1]], axes=["groundedness"], how=how), None, False
+    said = agreed_text(
+        agreement_of(
+            AgreeOptions(CorpusSource(pair[0]), [pair[1]], axes=["groundedness"], how=how)
+        ),
+        None,
+        False,
     )
     line = (
         "skipped    6 of 60 documents at sample level, for unieval on groundedness: nothing to rank"
@@ -426,3 +435,35 @@ def test_hannas_judges_odd_values_and_all() -> None:
     assert len({row.scorer for row in findings.agreement}) == 5
     assert sum(row.expected for row in findings.coverage) == 5 * 6 * 528
     assert len(findings.standings) == 3
+
+
+def agree_in_a_shell(*options: str, code: int) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["agree", *options, "--resamples", "0", "--permutations", "0"])
+    assert left.value.code == code
+
+
+def test_too_few_scores_end_with_exit_code_3(
+    cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = written(tmp_path, [row for row in SCORES if row is not SCORES[0]], "jsonl")
+    given = ("--cases", cases, "--scores", scores, "--metrics", "words")
+    agree_in_a_shell(*given, code=3)
+    said = capsys.readouterr()
+    total = len(SCORES)
+    assert said.err.splitlines()[-1] == (
+        f"coverage {percent((2 * total - 1) / (2 * total))} is under the floor of 95.0%: mine "
+        f"on fluency lacks 1 of {total} (add the missing scores, or lower --coverage-floor)"
+    )
+    assert "is under" not in said.out
+    agree_in_a_shell(*given, "--coverage-floor", "0.5", code=0)
+    assert "under the floor" not in capsys.readouterr().err
+
+
+def test_five_of_the_scorers_that_lack_scores_are_named(cases: str, tmp_path: Path) -> None:
+    rows = [SCORES[n] | {"scorer": f"s{n % 7}"} for n in range(len(SCORES))]
+    rows += [SCORES[0] | {"scorer": f"s{n}"} for n in range(len(SCORES), 7)]
+    findings = agreed(cases, written(tmp_path, rows, "jsonl"))
+    line = lacking_line(findings)
+    assert line.count(" lacks ") == 5
+    assert "; 2 others lack some (add" in line

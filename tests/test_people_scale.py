@@ -13,7 +13,7 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
-from evaljudge.commands.agree import AgreeOptions, agree_with
+from evaljudge.commands.agree import AgreeOptions, agreed_text, agreement_of
 from evaljudge.config import Selection
 from evaljudge.corpora import CorpusSource
 from evaljudge.decisions.grid import Grid
@@ -114,7 +114,7 @@ def cases(tmp_path: Path) -> str:
 
 def test_agree_writes_and_shows_them(cases: str, tmp_path: Path) -> None:
     wanted = AgreeOptions(CorpusSource(cases), metrics={"words": {}})
-    said = agree_with(wanted, str(tmp_path / "out"), False)
+    said = agreed_text(agreement_of(wanted), str(tmp_path / "out"), False)
     assert "On people's scale, from few ratings" in said
     assert "20 of 80" in said
     (row,) = json.loads((tmp_path / "out" / "people_scale.json").read_text())

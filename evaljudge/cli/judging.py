@@ -20,14 +20,26 @@ RARELY = 100_000
 
 
 def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
-    """Everything: briefs, verdicts, scores, report. Rerun it to resume."""
+    """Judge a corpus and write the report. Run it again to resume.
+
+    The judges first prepare what they need of each document, such as references to compare with
+    (see `prepare`), then judge every text (see `judge`). Scores, the agreement with people and the
+    report follow (see `report`). What is finished is not asked again.
+
+    Example: evaljudge run config.yaml --set out=runs/second
+    """
     from evaljudge.runs.progress import watcher
 
     _print_outcome(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
 
 
 def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
-    """Stage one: what depends on the documents alone (the synthetic references)."""
+    """Do only the first stage of `run`: what judges need of each document before they see a text.
+
+    This is, for example, the synthetic references of the judge `synthetic`.
+
+    Example: evaljudge prepare config.yaml
+    """
     from evaljudge.runs.progress import watcher
 
     out = evaljudge.prepare(config, changes or (), extend=extend, watcher=watcher())
@@ -35,14 +47,22 @@ def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False)
 
 
 def judge(config: ConfigFile, changes: Changes = None) -> None:
-    """Stage two: every candidate before every judge."""
+    """Do only the second stage of `run`: every judge judges every text of the prepared documents.
+
+    Example: evaljudge judge config.yaml
+    """
     from evaljudge.runs.progress import watcher
 
     print(f"verdicts are in: {evaljudge.judge(config, changes or (), watcher=watcher())}")
 
 
 def report(config: ConfigFile, changes: Changes = None) -> None:
-    """Scores, agreement and selected files from the verdicts there are; asks nothing."""
+    """Write the scores, the report and the selected texts again, without asking a model.
+
+    Use it after a change of settings that ask nothing, such as `select` or `metrics`.
+
+    Example: evaljudge report config.yaml
+    """
     from evaljudge.runs.progress import watcher
 
     _print_outcome(evaljudge.make_report(config, changes or (), watcher=watcher()))
@@ -53,10 +73,19 @@ def plan(
     changes: Changes = None,
     throughput: Annotated[
         float | None,
-        typer.Option(min=1, help="Tokens a second that one engine gets through: for GPU-hours."),
+        typer.Option(
+            min=1,
+            help="How many tokens one engine processes in a second. With it, the plan states "
+            "GPU-hours.",
+        ),
     ] = None,
 ) -> None:
-    """What a run or a study has left to ask, in asks and tokens; loads no model, writes nothing."""
+    """Count what a run or a study still has to ask the model: questions and tokens.
+
+    No model is loaded and nothing is written.
+
+    Example: evaljudge plan config.yaml --throughput 20000
+    """
     from evaljudge.commands.plan import planned_text
 
     gc.freeze()  # what was imported stays, and need not be looked through
@@ -79,6 +108,8 @@ def prompts(
 
     Of every kind of question the first one is printed, with the number of times that it is asked.
     No engine is loaded. Text that the model would write during the run is a placeholder.
+
+    Example: evaljudge prompts config.yaml --doc d17 --judge synthetic --axis fluency
     """
     from evaljudge.commands.prompts import PromptsOptions, prompts_text
 
@@ -86,7 +117,12 @@ def prompts(
 
 
 def study(config: ConfigFile, changes: Changes = None) -> None:
-    """A grid of settings over one corpus, compared in one table. Rerun it to resume."""
+    """Run every combination of the settings under `study` and compare them in one table.
+
+    Run it again to resume.
+
+    Example: evaljudge study config.yaml
+    """
     from evaljudge.runs.progress import watcher
     from evaljudge.studies.study import run_study
 
@@ -102,11 +138,20 @@ def study(config: ConfigFile, changes: Changes = None) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the demo's files go.")] = Path("runs/demo"),
-    documents: Annotated[int, typer.Option(min=2, help="How many to judge texts of.")] = 36,
-    seed: Annotated[int, typer.Option(help="Which documents are invented.")] = 0,
+    out: Annotated[Path, typer.Option(help="The folder that the demo writes into.")] = Path(
+        "runs/demo"
+    ),
+    documents: Annotated[int, typer.Option(min=2, help="How many documents to invent.")] = 36,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the invented documents: another one gives other documents.")
+    ] = 0,
 ) -> None:
-    """The whole journey on a small invented corpus, with the judge that comes with evaljudge."""
+    """Run everything on a small invented corpus, with the small judge that comes with evaljudge.
+
+    It takes about a minute on a laptop and needs neither a GPU nor a download.
+
+    Example: evaljudge demo --out runs/demo
+    """
     from evaljudge.commands.demo import run_demo
     from evaljudge.runs.progress import watcher
 

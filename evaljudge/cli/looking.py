@@ -16,7 +16,12 @@ def check(
     briefs: Briefs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether every file of a run is as it was written, and what to do about one that is not."""
+    """Check that every file of a run is as it was written, and say what to do where one is not.
+
+    Nothing is changed. The exit code is 2 if a file is damaged.
+
+    Example: evaljudge check runs/demo
+    """
     from evaljudge.commands.check import check_run
 
     checked = check_run(run, briefs)
@@ -42,6 +47,8 @@ def show(
     """Show one text of a run with its scores, human ratings and the evidence of each judge.
 
     Only finished parts of a run are shown. No model is asked.
+
+    Example: evaljudge show runs/demo --doc d17 --system A
     """
     from evaljudge.commands.show import ShowOptions, show_text
 
@@ -50,14 +57,19 @@ def show(
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="A run's output folder or URI.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run that is compared with it.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The output folder or URI of a run.")],
+    b: Annotated[str, typer.Argument(
+        metavar="B", help="The output folder or URI of the run that is compared with it.")],
     fail_if: Annotated[list[str] | None, typer.Option(
-        metavar="CONDITION", help="End with exit code 4 if this holds of B - A: "
-        "'relevance.mean < -0.1', 'selected.good.flipped > 0.2'; may be repeated.")] = None,
+        metavar="CONDITION", help="End with exit code 4 if this condition on the change from A to "
+        "B holds, such as 'relevance.mean < -0.1' or 'selected.good.flipped > 0.2'. May be "
+        "repeated.")] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """What changed from run A to run B: settings, scores, agreement, selections, cost."""
+    """Show what changed from run A to run B: settings, scores, agreement, selections and cost.
+
+    Example: evaljudge diff runs/old runs/new --fail-if 'relevance.mean < -0.1'
+    """
     from evaljudge.commands.diff import compare_runs
 
     found = compare_runs(a, b, fail_if or ())
@@ -73,7 +85,13 @@ def references(
     to: ToFile,
     briefs: Briefs = None,
 ) -> None:
-    """A run's synthetic references as data, for `judges.synthetic.references` of another."""
+    """Write the synthetic references of a run to a file, so that another run can use them.
+
+    Synthetic references are texts of known quality that the judge `synthetic` has the model write
+    and compares texts with. Another run takes the file by the key judges.synthetic.references.
+
+    Example: evaljudge references runs/demo --to references.jsonl
+    """
     from evaljudge.runs.references import export_references
 
     made = export_references(run, to, briefs)
@@ -82,7 +100,10 @@ def references(
 
 
 def sbom() -> None:
-    """The installed Python packages as a bill of materials: CycloneDX, in JSON."""
+    """List the installed Python packages as a bill of materials (CycloneDX, in JSON).
+
+    Example: evaljudge sbom > sbom.json
+    """
     from evaljudge.commands.sbom import bill_of_materials
 
     print(json.dumps(bill_of_materials(), indent=1))

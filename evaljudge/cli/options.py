@@ -26,20 +26,38 @@ __all__ = [
     "ToFile",
 ]
 
-RunFolder = Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")]
-ToFile = Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")]
+RunFolder = Annotated[str, typer.Argument(metavar="OUT", help="The output folder or URI of a run.")]
+ToFile = Annotated[str, typer.Option(help="The JSONL file to write (a path or URI).")]
 Briefs = Annotated[
-    str | None, typer.Option(help="Where the run keeps its briefs, if not in OUT/briefs.")
+    str | None,
+    typer.Option(
+        help="The folder or URI of the run's briefs (what judges prepared of each document), if it "
+        "has moved since the run."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 Extend = Annotated[
-    bool, typer.Option("--extend", help="Add what is new in the corpus to a finished run.")
+    bool,
+    typer.Option(
+        "--extend", help="Add the documents and texts that are new in the corpus to a finished run."
+    ),
 ]
 
-RatedCases = Annotated[str, typer.Option(help="Cases with human ratings: file, folder or glob.")]
+RatedCases = Annotated[
+    str,
+    typer.Option(
+        help="The cases (documents with the texts of each system) and their human ratings: a file, "
+        "a folder, a glob pattern or a URI."
+    ),
+]
 HumanAxes = Annotated[
-    list[str] | None, typer.Option("--axis", help="A human axis to look at; may be repeated.")
+    list[str] | None,
+    typer.Option("--axis", help="Use only this axis of the human ratings. May be repeated."),
 ]
 SkipBadRows = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="Count bad rows of the cases, and go on.")
+    bool,
+    typer.Option(
+        "--skip-bad-rows",
+        help="Leave out rows of the cases that cannot be read, and count them.",
+    ),
 ]

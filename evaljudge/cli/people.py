@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -22,30 +23,45 @@ from evaljudge.cli.options import (
 def agree(
     cases: RatedCases,
     scores: Annotated[list[str] | None, typer.Option(
-        help="Scores from anywhere: JSONL, Parquet or CSV; may be repeated.")] = None,
+        help="A file of scores by any tool: JSONL, Parquet or CSV. May be repeated.")] = None,
     metrics: Annotated[str | None, typer.Option(
-        help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}")] = None,
+        help="Metrics to compute: names such as importance,rouge1, or names with settings such as "
+        "{rouge1: {against: best}}.")] = None,
     mix: Annotated[list[str] | None, typer.Option(
-        help="Scorers as one: importance+rouge1, 0.2*direct+chrf.")] = None,
+        help="A weighted sum of scorers as one scorer, such as importance+rouge1 or "
+        "0.2*direct+chrf. May be repeated.")] = None,
     axis: HumanAxes = None, form: Format = "generic", sources: Sources = None,
     column: Column = None, skip_bad_rows: SkipBadRows = False,
     resample: Annotated[str, typer.Option(
-        help="What intervals resample: documents, systems or both.")] = "documents",
+        help="What is drawn again for the confidence intervals: documents, systems or both."
+        )] = "documents",
     coefficient: Annotated[str, typer.Option(
-        help="What scorers are compared by: spearman, kendall or pearson.")] = "spearman",
-    resamples: Annotated[int, typer.Option(help="Behind each interval.")] = 1000,
-    permutations: Annotated[int, typer.Option(help="Behind each p.")] = 1000,
+        help="The coefficient by which scorers are compared with each other: spearman, kendall or "
+        "pearson.")] = "spearman",
+    resamples: Resamples = 1000,
+    permutations: Annotated[int, typer.Option(
+        help="How many random permutations each p-value is computed from. 0 leaves p-values out."
+        )] = 1000,
     alt_test_epsilon: Annotated[float, typer.Option(
-        help="How much more often than a judge that replaces a rater the rater may be closer.",
+        help="By how much the judge may be less often the closer one, and still replace a rater "
+        "(the epsilon of the alternative annotator test).",
     )] = 0.1,
+    coverage_floor: Annotated[float, typer.Option(
+        min=0, max=1, help="The share of scores that must be there. With less, the exit code is "
+        "3.")] = 0.95,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option(
-        help="Also write the tables here (a path or URI).")] = None,
+        help="Also write the tables to this folder or URI.")] = None,
     as_json: Annotated[bool, typer.Option(
-        "--json", help="Print agreement.json; the other tables come with --out.")] = False,
+        "--json", help="Print the correlations as JSON. Use --out for the other tables.")] = False,
 ) -> None:  # fmt: skip
-    """How far scores and metrics agree with human ratings, and people with each other."""
-    from evaljudge.commands.agree import AgreeOptions, agree_with
+    """Measure how well scores and metrics agree with human ratings, and people with each other.
+
+    The scores may come from any tool. The exit code is 3 if too many of them are missing.
+
+    Example: evaljudge agree --cases cases.jsonl --scores scores.jsonl --metrics rouge1
+    """
+    from evaljudge.commands.agree import AgreeOptions, agreed_text, agreement_of, lacking_line
     from evaljudge.config import AgreementConfig
     from evaljudge.corpora import source_by_options
     from evaljudge.metrics import read_metrics
@@ -66,34 +82,48 @@ def agree(
         read_settings(AgreementConfig, how | numbers, "agree"),
         seed,
         "skip" if skip_bad_rows else "fail",
+        coverage_floor,
     )
-    print(agree_with(wanted, out, as_json), end="")
+    findings = agreement_of(wanted)
+    print(agreed_text(findings, out, as_json), end="", flush=True)
+    if not findings.floor_passed:
+        from evaljudge.runs.pipeline import UNDER_FLOOR
+
+        print(lacking_line(findings), file=sys.stderr)
+        raise typer.Exit(UNDER_FLOOR)
 
 
 def calibrate(
     cases: RatedCases,
     scores: Annotated[list[str], typer.Option(
-        help="Scores from anywhere: JSONL, Parquet or CSV; repeatable.")],
+        help="A file of scores by any tool: JSONL, Parquet or CSV. May be repeated.")],
     scorer: Annotated[list[str] | None, typer.Option(
-        help="A scorer to look at; may be repeated.")] = None,
+        help="Calibrate only this scorer. May be repeated.")] = None,
     axis: HumanAxes = None,
     good: Annotated[float | None, typer.Option(
-        help="A candidate is good where people rate it so, or more.")] = None,
+        help="A text is good if people rate it so high, or higher.")] = None,
     precision: Annotated[float | None, typer.Option(
-        help="The share of good ones that a selection is to have.")] = None,
+        help="The share of good texts that a selection shall have, such as 0.9. Needs --good."
+        )] = None,
     confidence: Annotated[float | None, typer.Option(
-        help="Certify that it has them on new documents, or select nothing; 0.95, for example.")
+        help="Select only if the precision is certified for new documents with this confidence, "
+        "such as 0.95.")
     ] = None,
-    folds: Annotated[int, typer.Option(help="Of documents, each mapped by the others.")] = 5,
+    folds: Annotated[int, typer.Option(
+        help="Into how many parts the documents are split. The scores of each part are calibrated "
+        "with the ratings of the others.")] = 5,
     form: Format = "generic", sources: Sources = None, column: Column = None,
     skip_bad_rows: SkipBadRows = False,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option(
-        help="Write calibrated scores and selections here.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print calibration.json.")] = False,
+        help="Write the calibrated scores and the selections to this folder or URI.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as JSON.")] = False,
 ) -> None:  # fmt: skip
-    """Scores on the scale of human ratings, and thresholds that reach a precision."""
+    """Map scores to the scale of human ratings, and find thresholds that select good texts.
+
+    Example: evaljudge calibrate --cases cases.jsonl --scores scores.jsonl --good 4 --precision 0.9
+    """
     from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
     from evaljudge.corpora import source_by_options
 
@@ -107,19 +137,30 @@ def calibrate(
 
 def label(
     run: RunFolder,
-    to: Annotated[str, typer.Option(help="The sheet to write: .csv or .jsonl, a path or URI.")],
-    n: Annotated[int, typer.Option(help="How many texts.")] = 200,
+    to: Annotated[str, typer.Option(
+        help="The sheet to write: a path or URI that ends in .csv or .jsonl.")],
+    n: Annotated[int, typer.Option(help="How many texts to draw.")] = 200,
     by: Annotated[str, typer.Option(
-        help="How: random, stratified, neyman, near-threshold or doubt.")] = "random",
+        help="How texts are drawn: at random (random), evenly over the scores (stratified), more "
+        "where scores vary more (neyman), near a threshold (near-threshold), or where the judge is "
+        "in doubt (doubt).")] = "random",
     axis: Annotated[list[str] | None, typer.Option(
-        help="An axis to be rated; may be repeated; else all of the run's task.")] = None,
+        help="An axis to rate. May be repeated. Without it, all axes of the run are rated."
+        )] = None,
     scorer: Annotated[str | None, typer.Option(
-        help="By whose scores there are strata: with stratified and neyman.")] = None,
+        help="The scorer whose scores are used by `--by stratified` and `--by neyman`.")] = None,
     threshold: Annotated[list[str] | None, typer.Option(
-        help="SCORER:AXIS=VALUE, with near-threshold; may be repeated.")] = None,
+        help="A threshold for `--by near-threshold`, as SCORER:AXIS=VALUE. May be repeated."
+        )] = None,
     seed: Seed = 0,
 ) -> None:  # fmt: skip
-    """A sheet of a run's texts for people to rate, without systems and scores."""
+    """Draw texts of a run and write a sheet for people to rate, without systems and scores.
+
+    The key of the sheet stays in the run's folder. Filled sheets come back by the key `ratings` of
+    the configuration.
+
+    Example: evaljudge label runs/demo --to sheet.csv --n 100
+    """
     from evaljudge.commands.label import LabelOptions
     from evaljudge.commands.label import label as label_texts
 

@@ -30,10 +30,14 @@ from evaljudge.metrics import Metric, MetricsSpec, Unscored, cautions_of, make_m
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
+from evaljudge.sections.figures import count, percent
 from evaljudge.storage import Place
+from evaljudge.text import counted, one_line
 
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why a metric gave a candidate no value."""
+MOST_LACKING = 5
+"""Scorers that a line names."""
 Axes = Mapping[str, Sequence[str]]
 """Of each scorer."""
 
@@ -51,10 +55,12 @@ class AgreeOptions:
     how: AgreementConfig = AgreementConfig()
     seed: int = 0
     bad_rows: BadRows = "fail"
+    coverage_floor: float = 0.95
+    """The share of scores that must be there, as in a configuration."""
 
 
-def agree_with(wanted: AgreeOptions, out: str | None, as_json: bool) -> str:
-    findings = agreement_of(wanted)
+def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
+    """What is printed; with `out`, the tables are written there, too."""
     if out:
         write_report(Place(out), findings)
     if as_json:
@@ -63,6 +69,22 @@ def agree_with(wanted: AgreeOptions, out: str | None, as_json: bool) -> str:
         return json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
     warnings = "".join(f"warning    {warning}\n" for warning in findings.warnings)
     return f"{coverage_text(findings)}{warnings}\n{agreement_text(findings)}"
+
+
+def lacking_line(findings: Findings) -> str:
+    """Which scorers lack how many scores, those that lack most first."""
+    lacking = sorted((row for row in findings.coverage if row.unscored), key=lambda r: -r.unscored)
+    named = [
+        f"{one_line(row.scorer if row.axis == ANY_AXIS else f'{row.scorer} on {row.axis}')} lacks "
+        f"{count(row.unscored)} of {count(row.expected)}"
+        for row in lacking[:MOST_LACKING]
+    ]
+    more = len(lacking) - len(named)
+    others = [f"{counted(more, 'other lacks', 'others lack')} some"] if more else []
+    return (
+        f"coverage {percent(findings.share)} is under the floor of {findings.coverage_floor:.1%}: "
+        f"{'; '.join([*named, *others])} (add the missing scores, or lower --coverage-floor)"
+    )
 
 
 def agreement_of(wanted: AgreeOptions) -> Findings:
@@ -105,7 +127,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         candidates=tables.candidates,
         rated=tables.rated,
         coverage=tables.coverage(),
-        coverage_floor=0.0,
+        coverage_floor=wanted.coverage_floor,
         rankings=rankings(grid, tables.systems(), wanted.seed),
         selections=(),
         signatures=signatures | {mixed: mix.signature(mixed) for mixed, mix in mixes.items()},

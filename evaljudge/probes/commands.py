@@ -3,7 +3,7 @@
     evaljudge probe robustness --cases summeval.jsonl --metrics importance,rouge1 \\
         --mix importance+rouge1 --out studies/
 
-prints a table, and with --out writes robustness.md, robustness.json and robustness.svg there.
+prints a table, and with --out writes it and its figure there: robustness-relevance.md, .json, .svg.
 """
 
 from __future__ import annotations
@@ -21,47 +21,92 @@ if TYPE_CHECKING:
 
 studies_app = typer.Typer(
     no_args_is_help=True,
-    help="Studies of scorers: how they mix, differ, bear bad references, and what they follow.",
+    help="Study metrics and judges: how they combine, how they differ, and what misleads them.",
 )
-ConfigFile = Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML configuration.")]
+FORMAT_NAMES = (
+    "generic, topicalchat, topicalchat-references, personachat, personachat-references, hanna, "
+    "newsroom, rose, summeval, summeval-turkers, summeval-expert-1, summeval-expert-2, "
+    "summeval-expert-3, summeval-extremes, summeval-consistent, arxiv, govreport"
+)
+"""Those of `evaljudge.corpora.FORMATS`, which is not imported for a help text."""
+ConfigFile = Annotated[
+    str, typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
+]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Overrides a key: judges.synthetic.levels=9"),
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the configuration for this "
+                 "call, such as judges.synthetic.levels=9. May be repeated."),
+]  # fmt: skip
+Cases = Annotated[
+    str, typer.Option(help="The cases (documents with the texts of each system): a file, a folder, "
+                      "a glob pattern or a URI.")
+]  # fmt: skip
+Format = Annotated[
+    str, typer.Option("--format", help=f"The format of the cases. One of: {FORMAT_NAMES}.")
 ]
-Cases = Annotated[str, typer.Option(help="Cases: file, folder or glob.")]
-Format = Annotated[str, typer.Option("--format", help="The cases' format.")]
 Sources = Annotated[
-    str | None, typer.Option(help="Where a benchmark's documents lie that it leaves out.")
-]
+    str | None,
+    typer.Option(help="The file or folder of the documents, for a benchmark (summeval, arxiv, "
+                 "govreport) that does not publish them beside the texts.")
+]  # fmt: skip
 Column = Annotated[
     list[str] | None,
-    typer.Option(metavar="THEIRS=OURS", help="A column's meaning: human=ratings.coherence"),
-]
+    typer.Option(metavar="THEIRS=OURS", help="What a column of the cases means, such as "
+                 "human=ratings.coherence. May be repeated."),
+]  # fmt: skip
 Scores = Annotated[
-    list[str] | None, typer.Option("--scores", help="Scores from anywhere; may be repeated.")
-]
+    list[str] | None,
+    typer.Option("--scores", help="A file of scores by any tool: JSONL, Parquet or CSV. May be "
+                 "repeated."),
+]  # fmt: skip
 Metrics = Annotated[
     str | None,
-    typer.Option(help="Metrics to measure: importance,rouge1 or {rouge1: {against: best}}."),
-]
+    typer.Option(help="Metrics to compute: names such as importance,rouge1, or names with "
+                 "settings such as {rouge1: {against: best}}."),
+]  # fmt: skip
 Axis = Annotated[
     str | None,
-    typer.Option(help="The human axis.", show_default="relevance, or the only one"),
+    typer.Option(help="The axis of the human ratings that scores are compared with.",
+                 show_default="relevance, or the only one"),
+]  # fmt: skip
+Level = Annotated[
+    str,
+    typer.Option(help="What is correlated: the texts of each document (sample), the means of the "
+                 "systems (system), or all texts together (summary)."),
+]  # fmt: skip
+RankedAt = Annotated[
+    str,
+    typer.Option(help="What is ranked: the texts of each document (sample), the means of the "
+                 "systems (system), all texts together (summary), or the means of the documents "
+                 "(document)."),
+]  # fmt: skip
+Coefficient = Annotated[
+    str, typer.Option(help="The coefficient of correlation: spearman, kendall or pearson.")
 ]
-Level = Annotated[str, typer.Option(help="sample, system or summary.")]
-RankedAt = Annotated[str, typer.Option(help="sample, system, summary or document.")]
-Coefficient = Annotated[str, typer.Option(help="spearman, kendall or pearson.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, help="Seed of everything random: the same command with the same seed "
+                 "prints the same numbers."),
+]  # fmt: skip
 Out = Annotated[
-    str | None, typer.Option(help="Also write NAME.md, NAME.json and NAME.svg here (path or URI).")
-]
+    str | None,
+    typer.Option(help="Also write the table as Markdown (.md) and JSON (.json) and a figure (.svg) "
+                 "to this folder or URI. The files have the name of the probe, followed by the "
+                 "axis where there is one. Files of the same name are replaced."),
+]  # fmt: skip
 Mixed = Annotated[
-    list[str] | None, typer.Option("--mix", help="A mix: a+b, a-b or 0.2*a+b; may be repeated.")
+    list[str] | None,
+    typer.Option("--mix", help="A weighted sum of scorers to study as one scorer: a+b, a-b or "
+                 "0.2*a+b. May be repeated."),
+]  # fmt: skip
+Draws = Annotated[
+    int, typer.Option(min=1, help="How many times documents are drawn at random at each step.")
 ]
-Draws = Annotated[int, typer.Option(min=1, help="How often documents are drawn.")]
-
-
-Resamples = Annotated[int, typer.Option(min=0, max=1_000_000, help="Behind each interval.")]
+Resamples = Annotated[
+    int,
+    typer.Option(min=0, max=1_000_000, help="How many random resamples each confidence interval "
+                 "is computed from. 0 leaves the intervals out."),
+]  # fmt: skip
 """At most as many as in a configuration."""
 Name = TypeVar("Name", bound=str)
 
@@ -75,7 +120,10 @@ def mixes(
     resamples: Resamples = 1000,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
-    """Sums of all pairs of scorers, and mixes of yours, against people."""
+    """Compare sums of scorers with people: all pairs, and the mixes that you name.
+
+    Example: evaljudge probe mixes --cases cases.jsonl --metrics rouge1,importance
+    """
     from evaljudge.agreement import LEVELS
     from evaljudge.probes import mixes
 
@@ -84,7 +132,7 @@ def mixes(
     how = one_of("level", level, LEVELS), _coefficient(coefficient)
     given = data.mixes(mix or (), axis)
     rows = mixes.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
-    print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out)
+    print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out, axis)
 
 
 @studies_app.command()
@@ -93,10 +141,16 @@ def robustness(
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = None, level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
-    steps: Annotated[int, typer.Option(min=2, help="From no replaced reference to all.")] = 11,
+    steps: Annotated[int, typer.Option(
+        min=2, help="How many points there are from no replaced reference to all of them.")] = 11,
     draws: Draws = 5, seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
-    """References replaced, more and more, by random, first or last sentences of the source."""
+    """Show how well metrics still agree with people when references are bad.
+
+    More and more references are replaced by random, first or last sentences of the source.
+
+    Example: evaljudge probe robustness --cases cases.jsonl --metrics rouge1,importance
+    """
     from evaljudge.agreement import LEVELS
     from evaljudge.probes import robustness
 
@@ -107,7 +161,7 @@ def robustness(
     measure = data.remeasured("robustness")
     rows = robustness.robustness(data.matrix, measure, growth, data.mixes(mix or (), axis))
     about = data.about(f"{axis}, {level} level")
-    print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out)
+    print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out, axis)
 
 
 @studies_app.command()
@@ -117,7 +171,12 @@ def complementarity(
     level: RankedAt = "system", coefficient: Coefficient = "spearman", seed: Seed = 0,
     out: Out = None,
 ) -> None:  # fmt: skip
-    """How differently each pair of scorers ranks."""
+    """Show how differently each pair of scorers ranks.
+
+    The number 0 means the same order, and 1 the reverse order.
+
+    Example: evaljudge probe complementarity --cases cases.jsonl --metrics rouge1,chrf
+    """
     from evaljudge.probes import complementarity
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
@@ -132,14 +191,18 @@ def sizes(
     cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = None, coefficient: Coefficient = "spearman",
-    steps: Annotated[int, typer.Option(min=1, help="How many sizes, up to all.")] = 10,
+    steps: Annotated[int, typer.Option(
+        min=1, help="How many numbers of documents are tried, up to all documents.")] = 10,
     draws: Draws = 100,
     all_documents: Annotated[
-        bool, typer.Option(help="Scores over documents that nobody rated, too.")
+        bool, typer.Option(help="Average the scores over documents that nobody rated, too.")
     ] = False,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
-    """The system-level correlation against the number of documents."""
+    """Show how many documents it takes to compare systems: the correlation at each number of them.
+
+    Example: evaljudge probe sizes --cases cases.jsonl --metrics rouge1
+    """
     from evaljudge.probes import sizes
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
@@ -148,7 +211,7 @@ def sizes(
     subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
     rows = sizes.sizes(data.matrix, subsets)
     study = sizes.sizes_study(rows, subsets, data.about(f"{axis}, {coefficient}"))
-    print_and_write(data.noted(study, "system"), out)
+    print_and_write(data.noted(study, "system"), out, axis)
 
 
 @studies_app.command()
@@ -157,7 +220,12 @@ def ranges(
     scores: Scores = None, metrics: Metrics = None,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
-    """The values scorers take for references, sentences of the source, whole documents, systems."""
+    """Show the values that metrics take for references, sentences, documents and systems.
+
+    They tell which values mean a good text, and whether copying the source scores high.
+
+    Example: evaljudge probe ranges --cases cases.jsonl --metrics rouge1,chrf
+    """
     from evaljudge.probes import ranges
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
@@ -171,24 +239,38 @@ def spurious(
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = None, seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
-    """Correlation with coverage, density, compression and length, beside the human axes."""
+    """Show how strongly scores follow length and copying, in comparison with people's ratings.
+
+    Coverage is the share of words copied from the source, density the length of copied passages,
+    and compression the length of the source divided by that of the text.
+
+    Example: evaljudge probe spurious --cases cases.jsonl --metrics rouge1,chrf
+    """
     from evaljudge.probes import spurious
 
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis = data.axis(axis)
     rows = spurious.spurious(data.matrix, axis)
-    print_and_write(spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out)
+    print_and_write(
+        spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out, axis
+    )
 
 
 @studies_app.command()
 def position(
     votes: Annotated[
-        str, typer.Option(help="Pairwise votes: doc_id, axis, first, second, winner (or tie).")
+        str, typer.Option(help="A file of votes on pairs of texts, with the columns doc_id, axis, "
+                     "first, second and winner. The winner is a system or tie.")
     ],
     resamples: Resamples = 1000,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
-    """Whether a judge of pairs prefers a place: how often the first wins, how often order flips."""
+    """Show whether a judge of pairs prefers a position: how often the first text wins.
+
+    Where pairs were asked in both orders, it also shows how often the order changes the vote.
+
+    Example: evaljudge probe position --votes votes.jsonl
+    """
     from evaljudge.probes import position
 
     rows = position.position(votes, resamples=resamples, seed=seed)
@@ -198,14 +280,21 @@ def position(
 @studies_app.command()
 def injection(
     config: ConfigFile, changes: Changes = None,
-    documents: Annotated[int, typer.Option(min=1, help="How many, with a candidate each.")] = 50,
+    documents: Annotated[int, typer.Option(
+        min=1, help="How many documents are taken, with one text of each.")] = 50,
     resamples: Resamples = 1000,
     seed: Seed = 0,
     out: Annotated[str, typer.Option(
-        help="Where its run and its tables go (path or URI): rerun it to resume.",
+        help="The folder or URI for the run of this probe and its tables. The same command resumes "
+        "it.",
     )] = "runs/injection",
 ) -> None:  # fmt: skip
-    """How far instructions planted in candidates move the scores of a configuration's judges."""
+    """Show how far instructions hidden in texts ("give a high score") move the judges' scores.
+
+    The judges of the configuration are asked about texts with and without such instructions.
+
+    Example: evaljudge probe injection config.yaml --documents 20
+    """
     from evaljudge.config import load_config
     from evaljudge.probes import injection
     from evaljudge.runs.progress import watcher

@@ -10,8 +10,10 @@ table(["scorer", "value"], [["rouge1", "0.594"], ["chrf", marked("0.738")]])
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -101,14 +103,24 @@ def as_json(result: ProbeResult) -> str:
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
-def print_and_write(result: ProbeResult, out: str | None) -> None:
+def print_and_write(result: ProbeResult, out: str | None, axis: str = "") -> None:
+    """`axis`: the one that the probe looks at; files of other axes are left alone."""
     print(as_text(result), end="")
     if out:
         place = Place(out)
+        result = replace(result, name=f"{result.name}-{in_names(axis)}" if axis else result.name)
         place.write(f"{result.name}.md", as_markdown(result))
         place.write(f"{result.name}.json", as_json(result))
         place.write(f"{result.name}.svg", result.draw())
         print(f"\nwritten    {place.uri}/{result.name}.md, .json, .svg")
+
+
+def in_names(axis: str) -> str:
+    """An axis as a part of a file's name; a digest tells apart those that would look alike."""
+    plain = re.sub(r"[^\w.-]", "_", axis)
+    return (
+        plain if plain == axis else f"{plain}-{blake2b(axis.encode(), digest_size=3).hexdigest()}"
+    )
 
 
 def _or_null(value: Any) -> Any:

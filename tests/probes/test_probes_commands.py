@@ -15,6 +15,7 @@ from evaljudge.probes.commands import studies_app
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 STUDIES = ["mixes", "robustness", "complementarity", "sizes", "ranges", "spurious"]
+OF_AXIS = ["mixes", "robustness", "sizes", "spurious"]
 TEXTS = ["one", "one two", "a b c d", "one two three"]
 
 
@@ -66,15 +67,36 @@ def test_a_table_is_printed_and_three_files_are_written(
     asked = (name, "--cases", files[0], "--scores", files[1], "--metrics", "words")
     said = probe(*asked, "--out", str(out))
     assert "words" in said and "mine" in said and "3 documents, 4 systems" in said
-    assert sorted(file.name for file in out.iterdir()) == [
-        f"{name}.{k}" for k in ("json", "md", "svg")
+    file = f"{name}-relevance" if name in OF_AXIS else name
+    assert sorted(one.name for one in out.iterdir()) == [
+        f"{file}.{k}" for k in ("json", "md", "svg")
     ]
-    assert json.loads((out / f"{name}.json").read_text())
-    assert (out / f"{name}.md").read_text().startswith("# ")
+    assert json.loads((out / f"{file}.json").read_text())
+    assert (out / f"{file}.md").read_text().startswith("# ")
+    assert f"({file}.svg)" in (out / f"{file}.md").read_text()
     before = [file.read_bytes() for file in sorted(out.iterdir())]
     probe(*asked, "--out", str(out))
     assert [file.read_bytes() for file in sorted(out.iterdir())] == before
-    assert probe(*asked) + f"\nwritten    {out}/{name}.md, .json, .svg\n" == said
+    assert probe(*asked) + f"\nwritten    {out}/{file}.md, .json, .svg\n" == said
+
+
+@pytest.mark.parametrize("name", OF_AXIS)
+def test_files_of_another_axis_are_left_alone(name: str, tmp_path: Path) -> None:
+    axes = ("fluency", "in/out", "in_out")
+    rows = [case(doc) for doc in "def"]
+    for row in rows:
+        for candidate in row["candidates"]:
+            candidate["ratings"] = dict.fromkeys(axes, candidate["ratings"]["relevance"])
+    file, out = tmp_path / "cases.jsonl", tmp_path / "out"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    contents: dict[str, bytes] = {}
+    for number, axis in enumerate(axes, 1):
+        asked = ("--cases", str(file), "--metrics", "words", "--axis", axis, "--out", str(out))
+        probe(name, *asked)
+        assert len(list(out.iterdir())) == 3 * number
+        assert contents.items() <= {f.name: f.read_bytes() for f in out.iterdir()}.items()
+        contents = {f.name: f.read_bytes() for f in out.iterdir()}
+    assert f"{name}-fluency.json" in contents
 
 
 @pytest.mark.parametrize(
@@ -158,7 +180,7 @@ def test_a_benchmark_that_leaves_its_documents_out(name: str, tmp_path: Path) ->
 def test_the_mixes_of_the_paper(tmp_path: Path) -> None:
     probe("mixes", "--cases", str(SHARED / "summeval.jsonl"), "--metrics", "importance,rouge1,chrf",
           "--resamples", "0", "--out", str(tmp_path))  # fmt: skip
-    rows = json.loads((tmp_path / "mixes.json").read_text())
+    rows = json.loads((tmp_path / "mixes-relevance.json").read_text())
     found = {row["scorer"]: row["value"] for row in rows}
     assert found["rouge1"] == pytest.approx(0.594, abs=0.01)
     assert found["importance + rouge1"] == pytest.approx(0.794, abs=0.01)

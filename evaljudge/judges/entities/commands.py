@@ -19,13 +19,24 @@ if TYPE_CHECKING:
 def add_commands(app: typer.Typer) -> None:
     @app.command(rich_help_panel="Look at a run")
     def entities(
-        run: Annotated[str, typer.Argument(metavar="OUT", help="A run's output folder or URI.")],
-        to: Annotated[str, typer.Option(help="The JSONL file to write: a path or URI.")],
+        run: Annotated[
+            str, typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
+        ],
+        to: Annotated[str, typer.Option(help="The JSONL file to write (a path or URI).")],
         judge: Annotated[
-            str | None, typer.Option(help="Which judge's, where several read entities.")
+            str | None,
+            typer.Option(
+                help="The judge whose questions are written, if the run has several of this kind."
+            ),
         ] = None,
     ) -> None:
-        """Every question about an entity, for people to label: `entity_labels` takes it back."""
+        """Write every question that the judge `entities` asked to a file, for people to answer.
+
+        An entity is a single fact or statement of a text. The configuration takes the answered
+        file by the key `entity_labels`; the report then says how well the judge agrees with people.
+
+        Example: evaljudge entities runs/first --to questions.jsonl
+        """
         rows, candidates = export_entities(run, to, judge)
         print(f"{rows:,} questions about {candidates:,} candidates: {to}")
 
@@ -53,7 +64,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> tuple[int, i
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 rows += 1
         if not rows:  # raised before the file is complete, so that none appears
-            raise UserError(f"{out}: {name} asked nothing there of any entity")
+            raise UserError(f"{out}: judge {name!r} recorded no entity questions in this run")
     return rows, candidates
 
 

@@ -175,7 +175,7 @@ def test_nothing_to_export_leaves_no_file(tmp_path: Path) -> None:
     for shard in output.shards():
         empty = [Verdict(f"d{shard.number}", s, "entities", "*", {}, "unscored", "x") for s in "AB"]
         output.write_verdicts("entities", shard, empty)
-    with pytest.raises(UserError, match="asked nothing there"):
+    with pytest.raises(UserError, match="recorded no entity questions"):
         export_entities(output.uri, str(to))
     assert not to.exists()
 
