@@ -26,6 +26,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -43,6 +44,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
+from evaljudge.runs.pipeline import run
 from evaljudge.studies.study import study_runs
 
 ROOT = Path(__file__).parents[1]
@@ -302,24 +304,69 @@ def test_the_demo_and_its_study_print_what_is_shown(
     carry_out([block for page in pages for block in blocks_of(page) if block.needs_engine])
 
 
-def carry_out(blocks: Sequence[Block]) -> None:
-    """In the current folder, one after the other."""
+@pytest.mark.engine
+def test_the_commands_of_their_page_print_what_is_shown(
+    folder: Path, shared_engines: VllmEngines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that need a model, all in this process, with an engine that is loaded once."""
+    monkeypatch.setattr("evaljudge.runs.job.VllmEngines", lambda: shared_engines)
+    monkeypatch.setattr(
+        "evaljudge.commands.demo.run", partial(run, changes=["workers.executor=local"])
+    )
+    blocks = [block for block in blocks_of(COMMANDS) if block.needs_engine or block.file]
+    carry_out(blocks, is_here=True)
+
+
+COMMANDS = ROOT / "docs/commands.md"
+WITHOUT_EXAMPLE = {"list", "init", "smoke"}
+"""Commands whose section is written elsewhere at this moment: take them out when it is there."""
+
+
+def names_of(group: Any, *parents: str) -> Iterator[str]:
+    """Every command of a group by its whole name, such as `probe mixes`."""
+    for name, command in group.commands.items():
+        own = (*parents, name)
+        yield from names_of(command, *own) if hasattr(command, "commands") else [" ".join(own)]
+
+
+@pytest.mark.parametrize("name", set(names_of(typer.main.get_command(app))) - WITHOUT_EXAMPLE)
+def test_every_command_has_a_section_with_an_example_that_is_compared(name: str) -> None:
+    text = COMMANDS.read_text(encoding="utf-8")
+    assert f"\n### `evaljudge {name}`\n" in text
+    shown = [
+        lines
+        for block in blocks_of(COMMANDS)
+        if block.kind == "console"
+        for command, lines in block.sessions
+        if command.startswith(f"evaljudge {name} ") or command == f"evaljudge {name}"
+    ]
+    assert any(line.strip(" …") for lines in shown for line in lines)
+
+
+def carry_out(blocks: Sequence[Block], is_here: bool = False) -> None:
+    """In the current folder, one after the other; `is_here`: all in this process."""
     for block in blocks:
         block.write()
         if block.kind == "python" and block.file and "/" not in block.file:
             subprocess.run([sys.executable, block.file], check=True)
         if block.kind == "console":
             for command, shown in block.sessions:
-                printed = _by_itself(command) if block.needs_engine else _here(command)
+                printed = (
+                    _by_itself(command)
+                    if block.needs_engine and not is_here
+                    else _here(command, with_errors=not block.needs_engine)
+                )
                 problem = difference(shown, printed.splitlines(), near=block.needs_engine)
                 assert not problem, f"{block}: $ {command}\n{problem}\n\nprinted:\n{printed}"
 
 
-def _here(command: str) -> str:
+def _here(command: str, with_errors: bool = True) -> str:
+    """`with_errors`: with what goes to the other stream, where an engine has lines of its own."""
     arguments = _ours(shlex.split(command))
     assert arguments is not None, command
     printed = io.StringIO()
-    with redirect_stdout(printed), redirect_stderr(printed), pytest.raises(SystemExit) as left:
+    errors = printed if with_errors else io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(errors), pytest.raises(SystemExit) as left:
         main(list(arguments))
     is_mistake = printed.getvalue().startswith("evaljudge: ")
     assert left.value.code == (2 if is_mistake else 0), printed.getvalue()

@@ -165,8 +165,10 @@ class ShownDocument:
         unscored = "" if self.scores else f"{NOT_SCORED}\n\n"
         if not rows:
             return unscored.strip()
-        table = Table("", ["scorer", "axis", "score", "doubt", "unscored because"], rows, "llrrl")
-        return unscored + on_screen(table)
+        heads = ["scorer", "axis", "score", "doubt", "unscored because"]
+        shown = len(heads) if any(row[-1] for row in rows) else len(heads) - 1
+        kept = [row[:shown] for row in rows]
+        return unscored + on_screen(Table("", heads[:shown], kept, "llrrl"[:shown]))
 
     def _raters_table(self, candidate: Candidate) -> Table:
         rows = [

@@ -28,7 +28,7 @@ from evaljudge.judges.entities.evidence import JudgedText, Question, read_judged
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
-from evaljudge.text import harmless
+from evaljudge.text import counted, harmless
 
 _EXCEPTIONS = "; ".join(f"{', '.join(ballot)}: {verdict}" for ballot, verdict in EXCEPTIONS.items())
 RULES = {
@@ -136,11 +136,14 @@ def shown_evidence(judged: JudgedCandidate) -> Section:
 def _found(one: ShownText) -> Iterator[str]:
     """What is missing or wrong, a line for each."""
     if one.rubric and not (one.missing or one.partial or one.without_verdict):
-        yield f"Nothing of the rubric is missing ({one.rubric} entities)."
+        yield f"Nothing of the rubric is missing ({counted(one.rubric, 'entity', 'entities')})."
     yield from (f"Of the rubric, {how}: {entity}" for entity, how in one.missing)
     yield from (f"Of the rubric, found only in part: {entity}" for entity in one.partial)
     yield from (f"Of the rubric, without a verdict: {entity}" for entity in one.without_verdict)
-    yield from (f"Misplaced: {entity}, under {heading}" for entity, heading in one.misplaced)
+    yield from (
+        f"Misplaced: {entity}{f', under {heading}' if heading else ''}"
+        for entity, heading in one.misplaced
+    )
     yield from (f"Its words are not in the text: {entity}" for entity in one.nowhere)
     yield from (f"Dropped, since no words support it: {entity}" for entity in one.dropped)
     yield from (f"Failed: {part}: {why}" for part, why in one.failed)

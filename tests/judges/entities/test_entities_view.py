@@ -31,10 +31,11 @@ from evaljudge.judges.entities.findings import (
     shard_sums,
 )
 from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.view import MOST_NAMED, pieces, shown_text
+from evaljudge.judges.entities.view import MOST_NAMED, pieces, shown_evidence, shown_text
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.counting import Sizes
 from evaljudge.prompts import load_task
-from evaljudge.records import Verdict
+from evaljudge.records import Candidate, Verdict
 from evaljudge.report import agreement_markdown, agreement_text, page
 from evaljudge.report.page import MOST_SHOWN
 from evaljudge.sections import View
@@ -272,6 +273,39 @@ def test_what_is_shown_of_the_sample() -> None:
         ("S1", "readability"): ("no issue", "any issue"),
         ("S2", "readability"): ("has an issue", "any issue"),
     }
+
+
+def test_what_a_terminal_shows_of_the_sample() -> None:
+    section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
+    (table,) = section.tables
+    assert table.rows[0] == [
+        "1",
+        "A river rose",
+        "correctness",
+        "yes",
+        "one: yes; two: yes; three: no",
+    ]
+    assert len(table.rows) == 13
+    text, *found = section.notes
+    assert text == (
+        "Text: The river rose [1 yes; 2 no, misplaced] and fell [2 no, misplaced]."
+        " It rain. [writing: grammar, spelling]"
+    )
+    assert found == [
+        "Of the rubric, missing: The bridge closed",
+        "Of the rubric, contradicted: Two hikers were found",
+        "Of the rubric, found only in part: It was in May",
+        "Of the rubric, without a verdict: Boats were sent",
+        "Misplaced: 2: It rose, and it fell",
+        "Its words are not in the text: 3 unknown: Elsewhere",
+        "Dropped, since no words support it: A moon landing",
+    ]
+
+
+def test_a_terminal_says_that_nothing_is_missing() -> None:
+    whole = verdict(rubric=[wanted("The river rose", "yes", "yes", "yes")])
+    section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), whole))
+    assert section.notes[1:] == ["Nothing of the rubric is missing (1 entity)."]
 
 
 def test_answers_with_probabilities_reasons_and_failures() -> None:

@@ -21,6 +21,7 @@ from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import CollectorOptions, Found, JudgeFindings, SeenShard
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Polled, read_polled
 from evaljudge.judges.roles.findings import (
     NOTES,
@@ -34,7 +35,7 @@ from evaljudge.judges.roles.findings import (
     roles,
     shard_sums,
 )
-from evaljudge.judges.roles.view import Ballot, shown_polled
+from evaljudge.judges.roles.view import Ballot, shown_evidence, shown_polled
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
 from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
@@ -177,6 +178,30 @@ def test_what_is_shown_of_the_sample() -> None:
         "A flood.\nNobody was hurt.",
     )
     assert [type_ for type_, _ in shown.dropped] == ["Readers", "Locals"]
+
+
+def test_what_a_terminal_shows_of_the_sample() -> None:
+    section = shown_evidence(JudgedCandidate(Candidate("A", TEXT), verdict(**SAMPLE)))
+    (table,) = section.tables
+    assert section.about[0].startswith("Fixed: of 5 roles, 2 chose the candidate")
+    assert table.rows[1:4:2] == [
+        [
+            "Critic",
+            "the reference (confidence 0.700; p 0.710)",
+            "the candidate (confidence 0.900; no p: the label was cut)",
+        ],
+        ["Fans", "no vote: no choice in “I like both”", "the reference (confidence 0.500)"],
+    ]
+    assert section.notes[0] == "Public (fixed): It is clear."
+    assert section.notes[-6:] == [
+        "Reference (written by the model): A flood.\nNobody was hurt.",
+        "One plain question, without roles: fixed: p 0.640",
+        "One plain question, without roles: swapped: no p: the engine gave no p",
+        "Role that was not asked: Readers: in one cluster with the static role “Public”",
+        "Role that was not asked: Locals: "
+        "in one cluster with “Farmers”, which is nearer its centre",
+        "the list was cut at the token limit",
+    ]
 
 
 def test_one_order_alone_is_one_column() -> None:

@@ -1,0 +1,61 @@
+"""What a terminal shows of one text: its comparisons, where it falls, and the references."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Any
+
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.judges.synthetic.view import GONE, INFERRED, SEVERAL, shown_evidence
+from evaljudge.records import Brief, Candidate, Verdict
+from evaljudge.sections import Section
+
+# of equations.py: p(Better), p(Worse), p(Similar), and the level that they make
+SAMPLE = {1: (0.9, 0.02, 0.08), 2: (0.8, 0.05, 0.15), 3: (0.55, 0.15, 0.3), 4: (0.3, 0.4, 0.3),
+          5: (0.05, 0.75, 0.2)}  # fmt: skip
+PLACE = "The comparisons place the text at level 3.61 (mine.ordinal)."
+
+
+def level(rating: float, p: Sequence[float]) -> dict[str, Any]:
+    logs = dict(zip(("Better", "Worse", "Similar"), map(log, p), strict=True))
+    return {"rating": float(rating), "logprobs": logs}
+
+
+def brief(rating: int, text: str, axis: str = "fluency") -> Brief:
+    return Brief("d", f"{rating}{text}", "synthetic", axis, str(rating), {"text": text})
+
+
+def shown(levels: Sequence[Any], *briefs: Brief) -> Section:
+    verdict = Verdict("d", "A", "mine", "fluency", {"levels": levels})
+    return shown_evidence(JudgedCandidate(Candidate("A", "text"), verdict, briefs))
+
+
+def test_comparisons_from_the_best_reference_down() -> None:
+    briefs = [brief(rating, f"text of {rating}") for rating in SAMPLE]
+    strangers = [brief(5, "of another axis", "coherence")]
+    section = shown([level(*one) for one in SAMPLE.items()], *briefs, *strangers)
+    assert section.tables[0].rows == [
+        ["5", "Worse", "0.050", "0.200", "0.750"],
+        ["4", "Worse", "0.300", "0.300", "0.400"],
+        ["3", "Better", "0.550", "0.300", "0.150"],
+        ["2", "Better", "0.800", "0.150", "0.050"],
+        ["1", "Better", "0.900", "0.080", "0.020"],
+    ]
+    references = [f"Reference of level {rating}: text of {rating}" for rating in (5, 4, 3, 2, 1)]
+    assert section.notes == [PLACE, *references]
+
+
+def test_what_was_inferred_is_marked() -> None:
+    known = {"Better": 1.0, "Worse": 0.0, "Similar": 0.0}
+    levels = [level(3, SAMPLE[3]), {"rating": 1.0, "p": known, "inferred": [0.98, 1.0]}]
+    section = shown(levels)
+    assert [row[1] for row in section.tables[0].rows] == ["Better", "Better (inferred)"]
+    assert INFERRED in section.notes
+
+
+def test_references_that_are_not_known_are_not_shown() -> None:
+    levels = [level(1, SAMPLE[1]), level(5, SAMPLE[5])]
+    assert shown(levels, brief(1, "low")).notes[-1] == GONE
+    both = shown(levels, brief(1, "low"), brief(5, "high"), brief(5, "another high"))
+    assert both.notes[-1] == SEVERAL
