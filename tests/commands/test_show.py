@@ -181,3 +181,18 @@ def test_unknown_names_are_refused_with_the_nearest(
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run lies here"):
         show_text(ShowOptions(str(tmp_path), "d1"))
+
+
+@pytest.mark.service
+def test_a_run_in_a_bucket_is_shown(tmp_path: Path, s3: Any) -> None:
+    row = {"doc_id": "d", "source": "A river.", "candidates": [{"system": "A", "text": "Rain."}]}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(row))
+    out = f"{s3.uri}/run"
+    config = {
+        "corpus": str(tmp_path / "cases.jsonl"), "out": out, "model": "m", "axes": ["fluency"],
+        "judges": {"geval": {}}, "workers": {"executor": "local"},
+    }  # fmt: skip
+    evaljudge.run(config, engines=ScriptedEngines())
+    text = show_text(ShowOptions(out, "d", "A")).text
+    assert "text       Rain." in text
+    assert "The mean rating by these probabilities is" in text
