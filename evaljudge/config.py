@@ -44,8 +44,13 @@ Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More take days and all memory, and tell no more."""
 
 
+CORPUS = "the file, folder, glob or URI of the texts to judge"
+
+
 class CorpusConfig(Settings):
-    path: PathName | list[PathName]
+    short_form = "a path, a list of paths"
+
+    path: PathName | list[PathName] = Field(description=CORPUS)
     format: str = "generic"
     sources: PathName | None = None
     columns: dict[str, str] = {}
@@ -65,6 +70,8 @@ class CorpusConfig(Settings):
 
 
 class ModelConfig(Settings):
+    short_form = "a hub name, a path or a URI"
+
     source: PathName | None = None
     revision: str | None = None
     chat: dict[str, Any] = {}
@@ -131,8 +138,9 @@ class WorkersConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _max_follows_min(cls, given: Any) -> Any:
-        if isinstance(given, dict) and "max" not in given and "min" in given:
-            return given | {"max": given["min"]}
+        least = given.get("min") if isinstance(given, dict) and "max" not in given else None
+        if isinstance(least, int) and least > 1:
+            return given | {"max": least}
         return given
 
     @model_validator(mode="after")
@@ -167,8 +175,8 @@ class AgreementConfig(Settings):
 
 
 class Condition(Settings):
-    scorer: str
-    axis: str
+    scorer: str = Field(description="the name of a judge, a metric or one of their scorers")
+    axis: str = Field(description="the axis of the scores, or '*' for a scorer without axes")
     at_least: float | None = None
     at_most: float | None = None
     top_fraction: Fraction | None = None
@@ -196,8 +204,10 @@ class Condition(Settings):
 
 
 class Selection(Settings):
-    name: str
-    all: Annotated[list[Condition], Field(min_length=1)]
+    name: str = Field(description="the selected texts are written to `selected/NAME.jsonl`")
+    all: Annotated[list[Condition], Field(min_length=1)] = Field(
+        description="a list of conditions: [{scorer: direct, axis: fluency, at_least: 4}]"
+    )
 
     @field_validator("name")
     @classmethod
@@ -210,14 +220,16 @@ class Selection(Settings):
 class StudyConfig(Settings):
     """A grid: every judge of it on every pair of a model and a writer."""
 
-    judges: Annotated[list[Any], Field(min_length=1)]
+    judges: Annotated[list[Any], Field(min_length=1)] = Field(
+        description="a list of judges, each with its settings: [{synthetic: {levels: 5}}, direct]"
+    )
     models: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
     writers: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
 
 
 class Config(Settings):
-    corpus: CorpusConfig
-    out: PathName
+    corpus: CorpusConfig = Field(description=CORPUS)
+    out: PathName = Field(description="the folder or URI where everything that a run makes goes")
     task: PathName = "summary"
     axes: Annotated[list[str], Field(min_length=1)] | None = None
     prompts: PathName | None = None
@@ -245,6 +257,12 @@ class Config(Settings):
     """Ratings that further tables leave out."""
     ratings: PathName | list[PathName] = []
     """Files of further ratings: sheets of `evaljudge label` that people filled in, or rows."""
+    _place: str = ""
+
+    @property
+    def place(self) -> str:
+        """The file, as a message about it begins: `config.yaml: `; empty where there is none."""
+        return self._place
 
     def keys_of(self, judge: str, kind: str) -> dict[str, Any]:
         """What the keys of this kind of judge say about this judge."""
@@ -301,7 +319,8 @@ class Config(Settings):
             return {name: {} for name in given}
         if isinstance(given, dict):
             return {name: {} if own is None else own for name, own in given.items()}
-        return given
+        raise ValueError("should be a list of judges, [synthetic], or a mapping of names to "
+                         "settings")  # fmt: skip
 
     @field_validator("layout", mode="before")
     @classmethod
@@ -370,7 +389,14 @@ def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = 
     for change in changes:
         spec = _changed(spec, change)
     refuse_unplain(spec)
-    return read_settings(Config, spec, "")
+    file = "" if isinstance(given, Mapping) else f"{given}: "
+    place = f"{file.removesuffix(': ')} with --set: " if file and changes else file
+    try:
+        config = read_settings(Config, spec, "")
+    except UserError as error:
+        raise UserError(f"{place}{error}") from None
+    config._place = place
+    return config
 
 
 def _read_file(file: Path) -> dict[str, Any]:
@@ -383,8 +409,11 @@ def _read_file(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
+    if spec is None:
+        raise UserError(f"{file}: is empty: write at least `corpus`, `out` and `model`, or let "
+                        "`evaljudge init` write it")  # fmt: skip
     if not isinstance(spec, dict):
-        raise UserError(f"{file}: a configuration is a mapping of keys to values")
+        raise UserError(f"{file}: a configuration is a mapping of keys to values: `out: runs/a`")
     return spec
 
 

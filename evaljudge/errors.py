@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from signal import SIGTERM
 from threading import Event
+from typing import Any
 
 finishing = Event()
 """Set when a signal has asked this process to end after the shards in hand."""
+
+
+_PLAIN = {
+    "missing": "is needed",
+    "dict_type": "should be a mapping of keys to values",
+    "model_type": "should be a mapping of keys to values",
+    "model_attributes_type": "should be a mapping of keys to values",
+    "list_type": "should be a list",
+    "string_too_short": "should not be empty",
+    "too_short": "should not be empty",
+    "string_type": "should be a text",
+    "bool_parsing": "should be true or false",
+    "bool_type": "should be true or false",
+    "int_type": "should be a whole number",
+    "int_parsing": "should be a whole number",
+    "int_parsing_size": "should be a smaller whole number",
+    "int_from_float": "should be a whole number",
+    "float_type": "should be a number",
+    "float_parsing": "should be a number",
+    "greater_than_equal": "should be at least {ge}",
+    "greater_than": "should be more than {gt}",
+    "less_than_equal": "should be at most {le}",
+    "less_than": "should be less than {lt}",
+}
+"""Plain words for those of pydantic's messages that speak of Python."""
+_PYDANTIC = re.compile("^(Value error, |(Input|String|Value) (?=should))")
 
 
 class UserError(Exception):
@@ -64,9 +92,18 @@ def first_words(error: Exception) -> str:
     if isinstance(error, ValidationError):  # its own first line only counts the errors
         first = error.errors()[0]
         where = "".join(f"{one}: " for one in first["loc"])
-        said = where + first["msg"].removeprefix("Value error, ")
+        said = where + plain_words(first)
     lines = [line.strip() for line in said.splitlines() if line.strip()] or [repr(error)]
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
+
+
+def plain_words(mistake: Mapping[str, Any]) -> str:
+    """What one of pydantic's errors says, in words for people who write configurations."""
+    if plain := _PLAIN.get(mistake["type"]):
+        numbers = {k: int(v) if v == int(v) else v for k, v in mistake.get("ctx", {}).items()
+                   if isinstance(v, float)}  # fmt: skip
+        return plain.format(**mistake.get("ctx", {}) | numbers)
+    return re.sub(_PYDANTIC, "", mistake["msg"])
 
 
 def first_line(error: BaseException) -> str:
@@ -98,9 +135,10 @@ class Mistakes:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def refuse(self) -> None:
+    def refuse(self, place: str) -> None:
+        """`place`: how the message begins, `config.yaml: `."""
         if self._found:
-            raise UserError(together(self._found))
+            raise UserError(place + together(self._found))
 
 
 def together(mistakes: Sequence[str]) -> str:

@@ -15,50 +15,60 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
-from evaljudge.errors import UserError, together, unknown
+from evaljudge.errors import UserError, plain_words, together, unknown
 from evaljudge.text import QUOTED, is_encodable, one_line, shown
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 M = TypeVar("M", bound="Settings")
-PLAIN = {
-    "missing": "is needed",
-    "dict_type": "should be a mapping of keys to values",
-    "model_type": "should be a mapping of keys to values",
-    "model_attributes_type": "should be a mapping of keys to values",
-    "list_type": "should be a list",
-    "string_too_short": "should not be empty",
-    "too_short": "should not be empty",
-    "string_type": "should be a text",
-    "bool_parsing": "should be true or false",
-    "bool_type": "should be true or false",
-    "int_type": "should be a whole number",
-    "int_parsing": "should be a whole number",
-    "int_from_float": "should be a whole number",
-    "float_type": "should be a number",
-    "float_parsing": "should be a number",
-}
-"""Plain words for those of pydantic's messages that speak of Python."""
+SHOULD_BE = "should be "
 DEEPEST, MOST_VALUES = 30, 10_000
 """Of levels and values in one configuration: one whose YAML repeats a part of itself can have
 endlessly many."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
-PYTHON = re.compile("^(Value error, |(Input|String|Value) (?=should))")
+_INDENTED = "its indentation does not fit the lines above"
+_YAML_MISTAKES = {
+    r"character '\\t'": "a tab: indent with spaces only",
+    r"character (?P<c>.+) that cannot": "a value cannot begin with {c}: put it in quotes",
+    "mapping values are not": f"a second `: ` in one value (put it in quotes), or {_INDENTED} "
+    "(indent keys that belong together alike)",
+    "expected ',' or '(?P<c>.)'": "the list or mapping that begins in line {first} is not closed: "
+    "a `{c}` or a comma is missing",
+    "unexpected end of stream": "the quote that opens in line {first} is never closed",
+    "undefined alias (?P<c>.+)": "a value that begins with `*` refers to an anchor, and there is "
+    "no anchor {c}: put the value in quotes",
+    "could not find expected ':'": "a line without `: ` where a key with its value is expected",
+    "expected <block end>": f"{_INDENTED}: indent keys that belong together alike",
+    "sequence entries are not": "a `- ` where no list can begin: put the list's items on lines of "
+    "their own",
+}
+"""What PyYAML says, by a part of it, and what we say; `first`: the line where the part begins."""
 
 
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
+    short_form: ClassVar[str] = ""
+    """What may be written in place of the mapping: `a path`."""
 
     @classmethod
     def known_keys(cls) -> list[str]:
         """What a user may write, to find the nearest to a slip."""
         return list(cls.model_fields)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _truth_is_no_number(cls, given: Any, about: ValidationInfo) -> Any:
+        """Python takes `true` for 1."""
+        kinds = _leaves(cls.model_fields[str(about.field_name)].annotation)
+        if isinstance(given, bool) and {int, float} & set(kinds) and bool not in kinds:
+            raise ValueError("should be a number, not a truth value as YAML reads yes and on")
+        return given
 
 
 class _Loader(yaml.SafeLoader):
@@ -74,10 +84,23 @@ def read_yaml(text: str, where: str | Path) -> Any:
         _refuse_odd_events(text, where)
         _refuse_repeated_keys(yaml.compose(text, _Loader), where, set())
         value = yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        raise UserError(_yaml_mistake(error, where)) from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a number of very many digits
         raise UserError(f"{where}: not YAML: {one_line(str(error))}") from None
     refuse_unplain(value, where)
     return value
+
+
+def _yaml_mistake(error: yaml.MarkedYAMLError, where: str | Path) -> str:
+    problem, at = error.problem or "", error.problem_mark
+    line, first = ((mark.line + 1 if mark else 1) for mark in (at, error.context_mark or at))
+    said = one_line(problem)
+    for pattern, words in _YAML_MISTAKES.items():
+        if found := re.search(pattern, problem):
+            said = words.format(first=first, **found.groupdict())
+            break
+    return f"{where}:{line}: not YAML: {said}"
 
 
 def _refuse_odd_events(text: str, where: str | Path) -> None:
@@ -153,13 +176,18 @@ def _all_mistakes(
     mistakes = error.errors()
     unknowns = [mistake for mistake in mistakes if mistake["type"] == "extra_forbidden"]
     meant = {(*path, _meant(kind, path, key)) for *path, key in (m["loc"] for m in unknowns)}
-    one_each = dict[tuple[int | str, ...], str]()
+    of_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for mistake in mistakes:
         if mistake["type"] != "missing" or mistake["loc"] not in meant:
-            key = _key_in(kind, given, mistake)
-            one_each.setdefault(key, _one_mistake(kind, mistake, [where, *map(str, key)]))
-    around = {key[:length] for key in one_each for length in range(len(key))}
-    return together([said for key, said in one_each.items() if key not in around or not key])
+            of_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
+    around = {key[:length] for key in of_key for length in range(len(key))}
+    return together(
+        [
+            _one_mistake(kind, ms, [where, *map(str, key)])
+            for key, ms in of_key.items()
+            if key not in around or not key
+        ]
+    )
 
 
 def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> str:
@@ -180,19 +208,48 @@ def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[in
     return tuple(path)
 
 
-def _one_mistake(kind: type[Settings], mistake: ErrorDetails, path: Sequence[str]) -> str:
-    at = ".".join(filter(None, path))
+def _one_mistake(
+    kind: type[Settings], mistakes: Sequence[ErrorDetails], path: Sequence[str]
+) -> str:
+    """What is wrong with one key: with its value in each of the forms that it may have."""
+    at, mistake = ".".join(filter(None, path)), mistakes[0]
     if mistake["type"] == "extra_forbidden":
         home, _, key = at.rpartition(".")
-        known = _known(kind, mistake["loc"][:-1])
-        said = unknown("key", key, known)
+        said = unknown("key", key, _known(kind, mistake["loc"][:-1]))
         if inner := _inside(kind, key) if len(mistake["loc"]) == 1 else "":
             said = f"unknown key {key!r}: did you mean {inner!r}?"
-        return f"{home or 'configuration'}: {said}"
-    said = PLAIN.get(mistake["type"], re.sub(PYTHON, "", mistake["msg"]))
-    plain = isinstance(mistake["input"], str | int | float | None)
-    got = f" (got {_shown(mistake['input'])})" if plain and mistake["type"] != "missing" else ""
+        return f"{home}: {said}" if home else said
+    forms = list(dict.fromkeys(_expected(kind, one) for one in mistakes))
+    is_choice = all(form.startswith(SHOULD_BE) for form in forms)
+    others = [form.removeprefix(SHOULD_BE) for form in forms[1:]] if is_choice else []
+    said = " or ".join([forms[0], *others])
+    is_plain = isinstance(mistake["input"], str | int | float | None)
+    is_told = mistake["type"] != "missing" and (is_plain or mistake["type"].endswith("_type"))
+    got = f" (got {_shown(mistake['input'])})" if is_told else ""
     return f"{at}: {said}{got}" if at else said
+
+
+def _expected(kind: type[Settings], mistake: ErrorDetails) -> str:
+    """What the value should be, with how to write it where that is easily told."""
+    value, said = mistake["input"], plain_words(mistake)
+    if mistake["type"] == "missing":
+        return said + _purpose(kind, mistake["loc"])
+    if mistake["type"] == "list_type" and isinstance(value, str):
+        return f"{said}: [{one_line(value, QUOTED)}]"
+    if mistake["type"] == "string_type" and isinstance(value, int | float):
+        return f"{said} in quotes"
+    if mistake["type"] in ("model_type", "model_attributes_type"):
+        short = next((m.short_form for m in _models_at(kind, mistake["loc"]) if m.short_form), "")
+        return f"{SHOULD_BE}{short}, or a mapping of keys to values" if short else said
+    return said
+
+
+def _purpose(kind: type[Settings], path: Sequence[int | str]) -> str:
+    """What a key is for that has no default, as its field describes it."""
+    for model in _models_at(kind, path[:-1]):
+        if (field := model.model_fields.get(str(path[-1]))) and field.description:
+            return f": {field.description}"
+    return ""
 
 
 def _inside(kind: type[Settings], key: str) -> str:
@@ -204,19 +261,37 @@ def _inside(kind: type[Settings], key: str) -> str:
 
 
 def _shown(value: Any) -> str:
+    """As YAML has it."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping | list):
+        return "a list" if isinstance(value, list) else "a mapping"
     return shown(value) if isinstance(value, str) else one_line(repr(value), QUOTED)
 
 
-def _known(kind: Any, path: Sequence[int | str]) -> list[str]:
+def _known(kind: type[Settings], path: Sequence[int | str]) -> list[str]:
     """The keys that the model at this path of the configuration has."""
+    return next((model.known_keys() for model in _models_at(kind, path)), [])
+
+
+def _models_at(kind: Any, path: Sequence[int | str]) -> list[type[Settings]]:
+    """The forms of the settings at this path; empty where no mapping of settings is there."""
     for step in path:
         field = kind.model_fields.get(step) if hasattr(kind, "model_fields") else None
         inner = _models_in(field.annotation) if field else _models_in(kind)
         kind = inner[0] if inner else kind
-    return kind.known_keys() if isinstance(kind, type) and issubclass(kind, Settings) else []
+    return [kind] if isinstance(kind, type) and issubclass(kind, Settings) else []
 
 
 def _models_in(annotation: Any) -> list[Any]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [m for part in getattr(annotation, "__args__", ()) for m in _models_in(part)]
+    return [one for one in _leaves(annotation) if issubclass(one, BaseModel)]
+
+
+def _leaves(annotation: Any) -> list[type]:
+    """The types that an annotation is made of: int and str of `list[int] | str`."""
+    parts = getattr(annotation, "__args__", ())
+    if parts:
+        return [leaf for part in parts for leaf in _leaves(part)]
+    return [annotation] if isinstance(annotation, type) else []

@@ -168,9 +168,9 @@ def test_several_mistakes_are_told_at_once() -> None:
     with pytest.raises(UserError) as refused:
         load_config(given)
     assert str(refused.value) == (
-        "4 mistakes: corpus: unknown key 'pth': did you mean 'path'?; out: is needed; "
-        "seed: should be a whole number (got 'a'); "
-        "configuration: unknown key 'sed': did you mean 'seed'?"
+        "4 mistakes: corpus: unknown key 'pth': did you mean 'path'?; out: is needed: the folder "
+        "or URI where everything that a run makes goes; "
+        "seed: should be a whole number (got 'a'); unknown key 'sed': did you mean 'seed'?"
     )
 
 
@@ -178,8 +178,8 @@ def test_several_mistakes_are_told_at_once() -> None:
     ("corpus", "said"),
     [
         ("", "corpus.path: should not be empty (got '')"),
-        (3, "corpus: should be a mapping of keys to values (got 3)"),
-        ({"path": 3}, "corpus.path: should be a text (got 3)"),
+        (3, "corpus: should be a path, a list of paths, or a mapping of keys to values (got 3)"),
+        ({"path": 3}, "corpus.path: should be a text in quotes or a list (got 3)"),
         ({"path": ["a", ""]}, "corpus.path.1: should not be empty (got '')"),
     ],
 )

@@ -104,13 +104,13 @@ def _refusal(file: str) -> str:
         ("corpus: [a, b/$DATA/c.csv]", "corpus.path.1: $DATA is not replaced in a configuration"),
         ("executor: local", "unknown key 'executor': did you mean 'workers.executor'?"),
         ("of_judges: {a: 1}", "unknown key 'of_judges'"),
-        ("seed: 4294967296", "seed: should be less than or equal to 4294967295"),
+        ("seed: 4294967296", "seed: should be at most 4294967295"),
         ("workers: {cpus: .inf}", "workers.cpus: should be a finite number"),
         ("model: {source: m, engine: {tensor_parallel_size: 0}}", "a whole number, at least 1"),
         ("seed: " + "x" * 5000, "seed: should be a whole number (got 'xxx"),
         ("axes: []", "axes: should not be empty"),
         ("corpus: []", "corpus.path: should not be empty"),
-        ("agreement: {resamples: 1000000000}", "should be less than or equal to 1000000 (got 1000"),
+        ("agreement: {resamples: 1000000000}", "should be at most 1000000 (got 1000000000"),
     ],
 )
 def test_what_is_wrong_where_and_what_to_do(

@@ -53,9 +53,9 @@ def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
     if isinstance(given, Mapping):
         for name, settings in given.items():
             if not isinstance(settings, Mapping | None):
-                raise ValueError(f"{name}: settings are a mapping of keys to values")
+                raise ValueError(f"{name}: should be a mapping of settings to values")
         return {str(name): dict(settings or {}) for name, settings in given.items()}
-    raise ValueError("a list of metrics, or a mapping of names to settings")
+    raise ValueError("should be a list of metrics, [words], or a mapping of names to settings")
 
 
 def read_metrics(text: str) -> dict[str, dict[str, Any]]:

@@ -162,7 +162,7 @@ def make_job(
     with mistakes.noted():
         _refuse_doubles(judges, metrics)
     _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
-    mistakes.refuse()
+    mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
     model = config.model.as_source() if config.model and judges else None
