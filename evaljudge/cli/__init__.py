@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import evaljudge
-from evaljudge.cli import judging, looking, people
+from evaljudge.cli import judging, listing, looking, people
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
@@ -24,7 +24,7 @@ COMMANDS: dict[str, list[Callable[..., None]]] = {
                        judging.judge, judging.report, judging.study],
     "Look at a run": [looking.show, looking.check, looking.diff, looking.references],
     "Compare with people": [people.label, people.agree, people.calibrate],
-    "About the installation": [looking.sbom],
+    "About the installation": [listing.list, looking.sbom],
 }  # fmt: skip
 """In the order of `evaljudge --help`."""
 

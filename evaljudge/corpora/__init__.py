@@ -4,8 +4,8 @@ with open_corpus(CorpusSource("data/cases.jsonl")) as corpus:
     print(corpus.cases, corpus.digest)
     for case in corpus: ...
 
-To add a format, write one file with a function that yields rows in the generic form, and a line in
-`FORMATS`. A format whose files lack the documents may take `sources`, the place of the documents.
+To add a format, write one file with a function that yields rows in the generic form, and an entry
+in `FORMATS`. A format whose files lack the documents may take `sources`, where the documents are.
 """
 
 from __future__ import annotations
@@ -37,33 +37,83 @@ from evaljudge.corpora.usr import read_usr
 from evaljudge.errors import UserError, unknown
 from evaljudge.storage import index_on_disk
 
-SOURCED: Mapping[str, Format] = {
-    "summeval": read_summeval,
-    "summeval-turkers": partial(read_summeval, raters=TURKERS),
+
+@dataclass(frozen=True, slots=True)
+class KnownFormat:
+    read: Format
+    about: str
+    """What it reads, in a sentence."""
+    needs: str
+    """Which files it needs, for a reader who has them."""
+    takes_sources: bool = False
+    """Whether its files may lack the documents, which are then at `sources`."""
+
+
+_ALIGNED = "SummEval's model_annotations.aligned file, and `sources` if it is not the paired one"
+_LONG = "the annotations' file, and `sources`: rows with the documents"
+
+
+def _summeval(read: Format, about: str) -> KnownFormat:
+    return KnownFormat(read, f"Summaries of news, {about} (SummEval).", _ALIGNED, True)
+
+
+def _usr(dataset: str, prefix: str) -> dict[str, KnownFormat]:
+    about, needs = (
+        f"Responses in {dataset}'s conversations, rated by people (USR)",
+        "USR's JSON file",
+    )
+    read = partial(read_usr, prefix)
+    return {
+        dataset.lower(): KnownFormat(read, f"{about}.", needs),
+        f"{dataset.lower()}-references": KnownFormat(
+            partial(read, with_reference=True), f"{about}; the person's is the reference.", needs
+        ),
+    }
+
+
+GENERIC = "generic"
+FORMATS: dict[str, KnownFormat] = {
+    GENERIC: KnownFormat(
+        read_generic,
+        "A row for each document with its candidates, or a row for each candidate.",
+        "JSON lines, CSV or Parquet with doc_id, source, system and text (`columns` renames)",
+    ),
+    **_usr("TopicalChat", "tc"),
+    **_usr("PersonaChat", "pc"),
+    "hanna": KnownFormat(
+        read_hanna, "Stories from an idea, rated on six axes.", "hanna_stories_annotations.csv"
+    ),
+    "newsroom": KnownFormat(
+        read_newsroom, "Summaries of news, rated on four axes.", "newsroom-human-eval.csv"
+    ),
+    "rose": KnownFormat(
+        read_rose, "Summaries with RoSE's atomic content units.", "RoSE's JSON or Parquet files"
+    ),
+    "summeval": _summeval(read_summeval, "rated by three experts"),
+    "summeval-turkers": _summeval(
+        partial(read_summeval, raters=TURKERS), "rated by five crowd workers"
+    ),
     **{
-        f"summeval-expert-{number}": partial(read_summeval, rater=number)
+        f"summeval-expert-{number}": _summeval(
+            partial(read_summeval, rater=number), f"rated by expert {number} alone"
+        )
         for number in range(1, NUMBER_OF_EXPERTS + 1)
     },
-    "summeval-extremes": partial(read_kept, extremes),
-    "summeval-consistent": partial(read_kept, consistent),
-    "arxiv": partial(read_longdocs, "arXiv"),
-    "govreport": partial(read_longdocs, "GovReport"),
-}
-"""The formats that take `sources`."""
-GENERIC = "generic"
-FORMATS: dict[str, Format] = {
-    GENERIC: read_generic,
-    "topicalchat": partial(read_usr, "tc"),
-    "topicalchat-references": partial(read_usr, "tc", with_reference=True),
-    "personachat": partial(read_usr, "pc"),
-    "personachat-references": partial(read_usr, "pc", with_reference=True),
-    "hanna": read_hanna,
-    "newsroom": read_newsroom,
-    "rose": read_rose,
-    **SOURCED,
+    "summeval-extremes": _summeval(
+        partial(read_kept, extremes), "the two best and the two worst of each document"
+    ),
+    "summeval-consistent": _summeval(
+        partial(read_kept, consistent), "the one of each document on which the experts differ least"
+    ),
+    "arxiv": KnownFormat(
+        partial(read_longdocs, "arXiv"), "Summaries of papers, rated by people.", _LONG, True
+    ),
+    "govreport": KnownFormat(
+        partial(read_longdocs, "GovReport"), "Summaries of reports, rated by people.", _LONG, True
+    ),
 }
 
-__all__ = ["FORMATS", "SOURCED", "BadRows", "Corpus", "CorpusSource", "notes_on", "open_corpus",
+__all__ = ["FORMATS", "BadRows", "Corpus", "CorpusSource", "KnownFormat", "notes_on", "open_corpus",
            "refuse_empty", "source_by_options"]  # fmt: skip
 
 
@@ -110,9 +160,10 @@ def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:
     if source.columns:
         ours = source.advice.columns(source.columns)
         raise UserError(f"corpus format {source.format!r} knows its own columns: leave out {ours}")
+    chosen = FORMATS[source.format]
     if source.sources is None:
-        return FORMATS[source.format](paths)
-    if source.format not in SOURCED:
-        known = ", ".join(SOURCED)
+        return chosen.read(paths)
+    if not chosen.takes_sources:
+        known = ", ".join(name for name, one in FORMATS.items() if one.takes_sources)
         raise UserError(f"corpus format {source.format!r} takes no `sources`; these do: {known}")
-    return SOURCED[source.format](paths, source.sources)
+    return chosen.read(paths, source.sources)

@@ -61,6 +61,8 @@ class Plugin:
     """The configuration keys of its own, beside the judges' settings."""
     files: Sequence[str] = ()
     """The names of its files in a report; an old file that is no longer written is removed."""
+    needs: str = "a model"
+    """What it needs besides the texts; what it does is the first sentence of its module."""
     commands: Callable[[typer.Typer], None] | None = None
     """Adds its own commands to the command line."""
     show: Show | None = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -28,17 +29,43 @@ __all__ = [
 MetricsSpec = Mapping[str, Mapping[str, Any]]
 """Settings by scorer name."""
 
+
+@dataclass(frozen=True, slots=True)
+class KnownMetric:
+    place: str
+    """`module:function` in this folder: what makes it."""
+    about: str
+    """What it measures, in a sentence."""
+    needs: str = "a reference, or `against: source`"
+    """What it needs besides the texts, for a reader who chooses."""
+
+
+_ENCODER = "a reference, or `against: source`; an encoder (`model`) and the extra `embeddings`"
 METRICS = {
-    "importance": "importance:importance",
-    "rouge1": "lexical:rouge1",
-    "rouge2": "lexical:rouge2",
-    "rougeL": "lexical:rouge_l",
-    "bleu": "lexical:bleu",
-    "chrf": "lexical:chrf",
-    "bertscore": "bertscore:bertscore",
-    "mover": "mover:mover",
-    "words": "length:words",
-    "compression": "length:compression",
+    "importance": KnownMetric(
+        "importance:importance",
+        "The share of the source's n-grams that a text has, weighted by their importance there.",
+        "the source, and a corpus of several documents",
+    ),
+    "rouge1": KnownMetric("lexical:rouge1", "F1 of the words that a text shares."),
+    "rouge2": KnownMetric("lexical:rouge2", "F1 of the pairs of words that a text shares."),
+    "rougeL": KnownMetric("lexical:rouge_l", "F1 of the longest sequence of words in common."),
+    "bleu": KnownMetric("lexical:bleu", "sacrebleu's BLEU of one text, from 0 to 1."),
+    "chrf": KnownMetric(
+        "lexical:chrf", "sacrebleu's chrF: the sequences of letters in common, from 0 to 1."
+    ),
+    "bertscore": KnownMetric(
+        "bertscore:bertscore", "The cosine of every token to its nearest one.", _ENCODER
+    ),
+    "mover": KnownMetric(
+        "mover:mover",
+        "How far a text's tokens must move to become the other's.",
+        f"{_ENCODER}, with POT in it",
+    ),
+    "words": KnownMetric("length:words", "The number of words: a baseline.", "nothing else"),
+    "compression": KnownMetric(
+        "length:compression", "The source's words per word of the text: a baseline.", "the source"
+    ),
 }
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
 
@@ -90,6 +117,6 @@ def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     if not isinstance(kind, str) or kind not in METRICS:
         raise UserError(f"metrics: {unknown('metric', str(kind), METRICS)}")
     check_name(name, f"metrics.{name}:")
-    module, _, function = METRICS[kind].partition(":")
+    module, _, function = METRICS[kind].place.partition(":")
     make: Make = getattr(import_module(f"evaljudge.metrics.{module}"), function)
     return make(name, {key: value for key, value in settings.items() if key != "metric"})

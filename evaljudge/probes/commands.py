@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from evaljudge.corpora import FORMATS
 from evaljudge.errors import UserError, unknown
 from evaljudge.probes.results import print_and_write
 
@@ -23,12 +24,6 @@ studies_app = typer.Typer(
     no_args_is_help=True,
     help="Study metrics and judges: how they combine, how they differ, and what misleads them.",
 )
-FORMAT_NAMES = (
-    "generic, topicalchat, topicalchat-references, personachat, personachat-references, hanna, "
-    "newsroom, rose, summeval, summeval-turkers, summeval-expert-1, summeval-expert-2, "
-    "summeval-expert-3, summeval-extremes, summeval-consistent, arxiv, govreport"
-)
-"""Those of `evaljudge.corpora.FORMATS`, which is not imported for a help text."""
 ConfigFile = Annotated[
     str, typer.Argument(metavar="CONFIG", help="The YAML file of the configuration.")
 ]
@@ -42,8 +37,10 @@ Cases = Annotated[
                       "a glob pattern or a URI.")
 ]  # fmt: skip
 Format = Annotated[
-    str, typer.Option("--format", help=f"The format of the cases. One of: {FORMAT_NAMES}.")
-]
+    str,
+    typer.Option("--format", help=f"The format of the cases. One of: {', '.join(FORMATS)}. "
+                 "`evaljudge list formats` says more."),
+]  # fmt: skip
 Sources = Annotated[
     str | None,
     typer.Option(help="The file or folder of the documents, for a benchmark (summeval, arxiv, "

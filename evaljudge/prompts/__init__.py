@@ -37,7 +37,7 @@ COMMON = "common"
 BUILT_IN = ("summary", "dialogue", "story")
 NANO = "nano"
 """The pack that the bundled judge was trained with; it serves every task."""
-_TASK_KEYS = {"name", "axes", "prompts", "nouns", "roles"}
+_TASK_KEYS = {"name", "about", "axes", "prompts", "nouns", "roles"}
 NOUNS = {"source": "text", "target": "text"}
 """What a document's source and a candidate's text are called, where a task says nothing."""
 _NO_PROMPTS = (
@@ -54,6 +54,8 @@ class Task:
     nouns: Mapping[str, str] = field(default_factory=lambda: dict(NOUNS))
     roles: Mapping[str, str] = field(default_factory=dict)
     """Who votes on every document, and what each of them looks for."""
+    about: str = ""
+    """What is judged, in a sentence, for people."""
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {
@@ -76,8 +78,9 @@ def load_task(
     if not spec.get("prompts") and spec["name"] not in BUILT_IN:
         pack = replace(pack, advice=_NO_PROMPTS.format(file=file))
     return Task(
-        str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec)
-    )
+        str(spec["name"]), _axes(file, spec, axes), pack, _nouns(file, spec), _roles(file, spec),
+        _about(file, spec),
+    )  # fmt: skip
 
 
 def _task_file(name: str) -> Path:
@@ -109,6 +112,13 @@ def _axes(file: Path, spec: Mapping[str, Any], wanted: Sequence[str] | None) -> 
         if name not in known:
             raise UserError(f"axes: {unknown('axis', name, known)}")
     return tuple(known[name] for name in dict.fromkeys(known if wanted is None else wanted))
+
+
+def _about(file: Path, spec: Mapping[str, Any]) -> str:
+    about = spec.get("about", "")
+    if not isinstance(about, str):
+        raise UserError(f"task {file}: `about` needs a sentence: what is judged")
+    return " ".join(about.split())
 
 
 def _nouns(file: Path, spec: Mapping[str, Any]) -> Mapping[str, str]:

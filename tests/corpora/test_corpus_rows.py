@@ -162,6 +162,7 @@ def test_a_format_is_a_line_in_the_table(monkeypatch, read):
     from evaljudge import corpora
     from evaljudge.corpora.rows import Row
 
-    monkeypatch.setitem(corpora.FORMATS, "mine", lambda paths: [Row(p, ROW) for p in paths])
+    mine = corpora.KnownFormat(lambda paths: [Row(p, ROW) for p in paths], "Mine.", "mine")
+    monkeypatch.setitem(corpora.FORMATS, "mine", mine)
     with corpora.open_corpus(corpora.CorpusSource(("x",), "mine")) as corpus:
         assert [case.document.doc_id for case in corpus] == ["d1"]

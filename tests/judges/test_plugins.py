@@ -97,6 +97,9 @@ def test_a_judge_of_an_installed_package(tmp_path: Path, config: dict[str, Any])
     points = "[evaljudge.judges]\nclear = my_package.clear:PLUGIN\n"
     (site / "my_package-1.dist-info/entry_points.txt").write_text(points)
     paths = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")]))
+    assert re.search(
+        "^clear +.*Needs: a model", told({"PYTHONPATH": paths}, "list", "judges"), re.M
+    )
     told({"PYTHONPATH": paths}, "run", saved(tmp_path / "config.yaml", config))
     looked_at(tmp_path / "out")
 

@@ -29,6 +29,7 @@ PLUGIN = Plugin(
     made_by("evaljudge.judges.entities.judge:Entities"),
     keys={LABELS: files_of_labels},
     files=["entities", "entity_agreement"],
+    needs="a model; references are used where there are some, else the source",
     commands=add_commands,
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
 )

@@ -8,4 +8,5 @@ PLUGIN = Plugin(
     made_by("evaljudge.judges.roles.judge:Roles"),
     files=["roles"],
     show=shown_by("evaljudge.judges.roles.view:shown_evidence"),
+    needs="a model; a reference, or `reference: written`; an encoder, or `clustering: false`",
 )

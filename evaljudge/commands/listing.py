@@ -1,0 +1,87 @@
+"""`evaljudge list`: the judges, metrics, corpus formats and tasks that there are.
+
+words        The number of words: a baseline. Needs: nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+
+from evaljudge.corpora import FORMATS
+from evaljudge.errors import UserError, unknown
+from evaljudge.judges import plugin
+from evaljudge.metrics import METRICS
+from evaljudge.plugins import kinds
+from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.text import one_line
+
+WHAT = {
+    "judges": "Methods that ask a model about a text; `judges` in a configuration names them.",
+    "metrics": "Scorers that ask no model; `metrics` in a configuration names them.",
+    "formats": "Forms of corpora that are read; `corpus: {format: NAME, path: FILE}` names one.",
+    "tasks": "Kinds of texts with their axes; `task` in a configuration names one, or a file.",
+}
+"""What can be listed."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    about: str
+    needs: str = ""
+
+
+def list_text(what: str | None, as_json: bool = False) -> str:
+    """One line for each judge, metric, format or task; without `what`, for each of these words."""
+    entries = list(_entries(what))
+    if as_json:
+        return json.dumps([asdict(one) for one in entries], indent=1, ensure_ascii=False) + "\n"
+    width = max(len(one.name) for one in entries)
+    return "".join(
+        f"{one.name:{width}}  {one.about}" + f" Needs: {one.needs}." * bool(one.needs) + "\n"
+        for one in entries
+    )
+
+
+def _entries(what: str | None) -> Iterator[Entry]:
+    if what is None:
+        return (Entry(name, about) for name, about in WHAT.items())
+    if what not in LISTS:
+        raise UserError(f"evaljudge list: {unknown('list', what, WHAT)}")
+    return LISTS[what]()
+
+
+def _judges() -> Iterator[Entry]:
+    for kind in kinds():
+        module = import_module(kinds()[kind].partition(":")[0])
+        about = (module.__doc__ or "").strip().partition("\n\n")[0]
+        yield Entry(kind, one_line(about), plugin(kind).needs)
+
+
+def _metrics() -> Iterator[Entry]:
+    return (Entry(name, one.about, one.needs) for name, one in METRICS.items())
+
+
+def _formats() -> Iterator[Entry]:
+    return (Entry(name, one.about, one.needs) for name, one in FORMATS.items())
+
+
+def _tasks() -> Iterator[Entry]:
+    for name in BUILT_IN:
+        task = load_task(name)
+        texts = f"`source` (the {task.nouns['source']}) and `text` (the {task.nouns['target']})"
+        of_context = ", ".join(axis.name for axis in task.axes if axis.context)
+        context = f", and `context` for {of_context}" if of_context else ""
+        axes = ", ".join(axis.name for axis in task.axes)
+        yield Entry(name, f"{task.about} Axes: {axes}.", texts + context)
+
+
+LISTS: Mapping[str, Callable[[], Iterator[Entry]]] = {
+    "judges": _judges,
+    "metrics": _metrics,
+    "formats": _formats,
+    "tasks": _tasks,
+}
