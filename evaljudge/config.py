@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.trust import Need, secret_in
-from evaljudge.errors import UserError, unknown
+from evaljudge.errors import SeveralMistakes, UserError, unknown
 from evaljudge.judges import kind_of, plugin
 from evaljudge.metrics import metrics_spec
 from evaljudge.plugins import kinds
@@ -393,8 +393,8 @@ def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = 
     place = f"{file.removesuffix(': ')} with --set: " if file and changes else file
     try:
         config = read_settings(Config, spec, "")
-    except UserError as error:
-        raise UserError(f"{place}{error}") from None
+    except SeveralMistakes as error:
+        raise SeveralMistakes(place, error.mistakes) from None
     config._place = place
     return config
 

@@ -44,6 +44,19 @@ class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
 
+class SeveralMistakes(UserError):
+    """Mistakes that one message reports together; `evaljudge check` lists them one by one."""
+
+    def __init__(self, place: str, mistakes: Sequence[str]) -> None:
+        super().__init__(place, mistakes)  # all of it, so that a copy of it can be made
+        self.place, self.mistakes = place, mistakes
+
+    def __str__(self) -> str:
+        said = "; ".join(self.mistakes)
+        number = f"{len(self.mistakes)} mistakes: " if len(self.mistakes) > 1 else ""
+        return f"{self.place}{number}{said}"
+
+
 class Damaged(UserError):
     """A file of a run that is gone or is not as it was written."""
 
@@ -138,9 +151,4 @@ class Mistakes:
     def refuse(self, place: str) -> None:
         """`place`: how the message begins, `config.yaml: `."""
         if self._found:
-            raise UserError(place + together(self._found))
-
-
-def together(mistakes: Sequence[str]) -> str:
-    """Several mistakes as one line."""
-    return mistakes[0] if len(mistakes) == 1 else f"{len(mistakes)} mistakes: {'; '.join(mistakes)}"
+            raise SeveralMistakes(place, self._found)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
-from evaljudge.errors import UserError, plain_words, together, unknown
+from evaljudge.errors import SeveralMistakes, UserError, plain_words, unknown
 from evaljudge.text import QUOTED, is_encodable, one_line, shown
 
 if TYPE_CHECKING:
@@ -165,12 +165,12 @@ def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise UserError(_all_mistakes(kind, given, error, where)) from None
+        raise SeveralMistakes("", _all_mistakes(kind, given, error, where)) from None
 
 
 def _all_mistakes(
     kind: type[Settings], given: Mapping[str, Any], error: ValidationError, where: str
-) -> str:
+) -> list[str]:
     """One mistake for each key. Where a value may have several forms, pydantic says of each why it
     does not fit: the form that fits furthest is taken to be meant."""
     mistakes = error.errors()
@@ -181,13 +181,11 @@ def _all_mistakes(
         if mistake["type"] != "missing" or mistake["loc"] not in meant:
             of_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
     around = {key[:length] for key in of_key for length in range(len(key))}
-    return together(
-        [
-            _one_mistake(kind, ms, [where, *map(str, key)])
-            for key, ms in of_key.items()
-            if key not in around or not key
-        ]
-    )
+    return [
+        _one_mistake(kind, several, [where, *map(str, key)])
+        for key, several in of_key.items()
+        if key not in around or not key
+    ]
 
 
 def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import evaljudge
-from evaljudge.cli import judging, listing, looking, people
+from evaljudge.cli import judging, listing, looking, people, starting
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
@@ -20,6 +20,7 @@ from evaljudge.probes.commands import studies_app
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 COMMANDS: dict[str, list[Callable[..., None]]] = {
+    "Begin": [starting.init],
     "Judge a corpus": [judging.demo, judging.prompts, judging.plan, judging.run, judging.prepare,
                        judging.judge, judging.report, judging.study],
     "Look at a run": [looking.show, looking.check, looking.diff, looking.references],

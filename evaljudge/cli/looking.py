@@ -8,23 +8,34 @@ from typing import Annotated
 
 import typer
 
-from evaljudge.cli.options import AsJson, Briefs, RunFolder, ToFile
+from evaljudge.cli.options import AsJson, Briefs, Changes, RunFolder, ToFile
+from evaljudge.errors import UserError
 
 
 def check(
-    run: RunFolder,
+    what: Annotated[str, typer.Argument(
+        metavar="CONFIG|OUT", help="A YAML configuration, or a run's output folder or URI.")],
+    changes: Changes = None,
     briefs: Briefs = None,
     as_json: AsJson = False,
-) -> None:
-    """Check that every file of a run is as it was written, and say what to do where one is not.
+) -> None:  # fmt: skip
+    """Check a configuration before an engine is loaded, or check the files of a run.
 
-    Nothing is changed. The exit code is 2 if a file is damaged.
+    A name that ends in .yaml or .yml, and the name of any file, is a configuration. Any other name
+    is the folder of a run. Nothing is changed. The exit code is 2 if there is an error or damage.
 
     Example: evaljudge check runs/demo
     """
     from evaljudge.commands.check import check_run
+    from evaljudge.commands.check_config import check_config, is_configuration
 
-    checked = check_run(run, briefs)
+    if is_configuration(what) and briefs:
+        raise UserError("--briefs is for a run's folder: in a configuration, `briefs` says it")
+    if changes and not is_configuration(what):
+        raise UserError("--set is for a configuration, and a run's folder is checked as it is")
+    checked = (
+        check_config(what, changes or ()) if is_configuration(what) else check_run(what, briefs)
+    )
     print(checked.json if as_json else checked.text, end="", flush=True)
     if checked.exit_code:
         raise typer.Exit(checked.exit_code)

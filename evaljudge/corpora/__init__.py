@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
-from evaljudge.corpora.columns import ColumnNames
+from evaljudge.corpora.columns import ColumnNames, Unread
 from evaljudge.corpora.corpus import BadRows, Corpus, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.grouping import SCHEMA
@@ -24,7 +25,7 @@ from evaljudge.corpora.hanna import read_hanna
 from evaljudge.corpora.longdocs import read_longdocs
 from evaljudge.corpora.newsroom import read_newsroom
 from evaljudge.corpora.rose import read_rose
-from evaljudge.corpora.rows import Format, Rows
+from evaljudge.corpora.rows import Format, Row, Rows
 from evaljudge.corpora.summeval import (
     NUMBER_OF_EXPERTS,
     TURKERS,
@@ -72,6 +73,7 @@ def _usr(dataset: str, prefix: str) -> dict[str, KnownFormat]:
 
 
 GENERIC = "generic"
+ROWS_LOOKED_AT = 200
 FORMATS: dict[str, KnownFormat] = {
     GENERIC: KnownFormat(
         read_generic,
@@ -113,8 +115,10 @@ FORMATS: dict[str, KnownFormat] = {
     ),
 }
 
-__all__ = ["FORMATS", "BadRows", "Corpus", "CorpusSource", "KnownFormat", "notes_on", "open_corpus",
-           "refuse_empty", "source_by_options"]  # fmt: skip
+__all__ = [
+    "FORMATS", "BadRows", "Corpus", "CorpusSource", "KnownFormat", "likely_columns", "notes_on",
+    "open_corpus", "refuse_empty", "source_by_options",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,16 @@ def open_corpus(source: CorpusSource, bad_rows: BadRows = "fail") -> Iterator[Co
     rows = _rows(source, columns)
     with index_on_disk(SCHEMA) as index:
         yield gather(rows, index, bad_rows, columns, own=source.format == GENERIC)
+
+
+def likely_columns(path: str) -> dict[str, str]:
+    """Which of our fields the columns and keys of a corpus probably stand for, by its first rows;
+    without those that have our names."""
+    unread = Unread()
+    for row in islice(read_generic((path,)), ROWS_LOOKED_AT):
+        if isinstance(row, Row):
+            unread.see(row)
+    return unread.likely()
 
 
 def _rows(source: CorpusSource, columns: ColumnNames) -> Rows:

@@ -169,6 +169,10 @@ class Unread:
         """For a message that rows lack a field: what our fields may have been called."""
         return "".join(f". {note}" for note in self._likely_note())
 
+    def likely(self) -> dict[str, str]:
+        """Which of our fields each name probably stands for; of two for one field, the first."""
+        return _one_for_each_field(self._our_names())
+
     def _likely_note(self) -> list[str]:
         """The note on likely names of fields other than ratings, which may have any name."""
         ours = self._our_names()

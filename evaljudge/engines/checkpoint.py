@@ -13,6 +13,9 @@ from evaljudge.errors import UserError
 if TYPE_CHECKING:
     from evaljudge.engines.opening import ModelSource
 
+WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth", ".ckpt")
+TOKENIZER = ("tokenizer", "vocab", "spiece")
+"""How the names of files with weights end, and how those of a tokenizer's files begin."""
 Layers = Literal["attention", "hybrid", "no attention"]
 """Hybrid: some layers are attention, others keep a state (Mamba, linear attention, convolution)."""
 OF_STATES = (
@@ -43,21 +46,45 @@ def layers(source: ModelSource) -> Layers:
     return "hybrid" if "num_attention_heads" in said else "no attention"
 
 
-def _read(source: ModelSource) -> Mapping[str, Any]:
-    """Of a model of several parts, what is said of its language model; empty if not at hand."""
+def lacking(source: ModelSource) -> str:
+    """Which of a model's files are not on this machine, in words; empty where all are."""
+    folder = _folder(source)
+    if folder is None:
+        return "all its files"
+    names = {file.name for file in folder.iterdir() if file.exists()}  # in a cache they are links
+    listed = (folder / name for name in names if name.endswith(".safetensors.index.json"))
+    shards = {s for file in listed for s in json.loads(file.read_text())["weight_map"].values()}
+    if gone := sorted(shards - names):
+        return f"{len(gone)} of {len(shards)} files of weights, such as {gone[0]}"
+    is_dummy = source.engine.get("load_format") == "dummy"
+    if not is_dummy and not any(name.endswith(WEIGHTS) for name in names):
+        return "its weights, such as model.safetensors"
+    if "tokenizer" not in source.engine and not any(name.startswith(TOKENIZER) for name in names):
+        return "its tokenizer, tokenizer.json and tokenizer_config.json"
+    return ""
+
+
+def _folder(source: ModelSource) -> Path | None:
+    """Where its files lie on this machine."""
     import huggingface_hub
 
-    file: Any = os.path.join(source.path, "config.json")
     if "://" in source.path:
+        return None
+    if os.path.isdir(source.path):
+        return Path(source.path)
+    file = huggingface_hub.try_to_load_from_cache(
+        source.path, "config.json", revision=source.revision
+    )
+    return Path(file).parent if isinstance(file, str) else None
+
+
+def _read(source: ModelSource) -> Mapping[str, Any]:
+    """Of a model of several parts, what is said of its language model; empty if not at hand."""
+    if (folder := _folder(source)) is None:
         return {}
-    if not os.path.isdir(source.path):
-        file = huggingface_hub.try_to_load_from_cache(
-            source.path, "config.json", revision=source.revision
-        )
-    if not isinstance(file, str):
-        return {}
+    file = folder / "config.json"
     try:
-        said = json.loads(Path(file).read_text())
+        said = json.loads(file.read_text())
     except ValueError as error:
         raise UserError(f"model {source.source}: {file} is not JSON: {error}") from None
     found: Mapping[str, Any] = said.get("text_config") or said

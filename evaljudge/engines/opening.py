@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.engines.checkpoint import positions
+from evaljudge.engines.checkpoint import lacking, positions
 from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
@@ -147,6 +147,9 @@ class Engines(Protocol):
     def caution(self, source: ModelSource) -> str | None:
         """What a gauge cannot know of how this model's prompts share what was computed."""
 
+    def lacking(self, source: ModelSource) -> str:
+        """Which of its files are not on this machine, in words; empty where all are."""
+
     def fetch(self, source: ModelSource) -> None:
         """Have its files on this machine, so that it opens sooner."""
 
@@ -187,6 +190,9 @@ class VllmEngines:
         from evaljudge.engines.gauge import caution
 
         return caution(source)
+
+    def lacking(self, source: ModelSource) -> str:
+        return lacking(source)
 
     def fetch(self, source: ModelSource) -> None:
         from evaljudge.engines.loading import fetch_checkpoint

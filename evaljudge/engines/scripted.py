@@ -145,6 +145,9 @@ class ScriptedEngines:
     def caution(self, source: ModelSource) -> str | None:
         return None
 
+    def lacking(self, source: ModelSource) -> str:
+        return ""
+
     def fetch(self, source: ModelSource) -> None:
         """There are no files."""
 

@@ -63,6 +63,8 @@ class Plugin:
     """The names of its files in a report; an old file that is no longer written is removed."""
     needs: str = "a model"
     """What it needs besides the texts; what it does is the first sentence of its module."""
+    without_references: Settings = field(default_factory=dict)
+    """The settings with which it needs no reference; `evaljudge init` writes them."""
     commands: Callable[[typer.Typer], None] | None = None
     """Adds its own commands to the command line."""
     show: Show | None = None

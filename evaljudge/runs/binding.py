@@ -47,15 +47,15 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
         listing = output.listing()
         if listing is None:
             _refuse_remains(output, output.committed("prepare"), "shards.json")
-            _refuse(output, differences(bound["fingerprint"], now))
+            refuse_other_run(output, differences(bound["fingerprint"], now))
             _cut(output, corpus, job, {}, corpus, claim)
         else:
             there = bound["fingerprint"] | {"corpus": listing["corpus"]}
             if extend and there["corpus"] != now["corpus"]:
-                _refuse(output, differences(there | {"corpus": now["corpus"]}, now))
+                refuse_other_run(output, differences(there | {"corpus": now["corpus"]}, now))
                 _refuse_unfinished(job, output)
             else:
-                _refuse(output, differences(there, now))
+                refuse_other_run(output, differences(there, now))
             _take_over(output, corpus, job, listing, claim)
     return output
 
@@ -66,6 +66,20 @@ def _release_untouched(output: Output, now: Fingerprint) -> None:
         corpus = (output.listing() or bound["fingerprint"])["corpus"]
         if differences(bound["fingerprint"] | {"corpus": corpus}, now) and output.holds_no_answer:
             output.release()
+
+
+def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
+    """How this job differs from the run that lies there; None where the folder is free for it.
+
+    `corpus`: the digest of the job's corpus.
+    """
+    bound = output.run()
+    listing = output.listing() if bound else None
+    if not bound or not listing:
+        return None
+    before = bound["fingerprint"] | {"corpus": listing["corpus"]}
+    differs = differences(before, job.fingerprint(corpus))
+    return None if differs and output.holds_no_answer else differs
 
 
 def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim: Claim) -> None:
@@ -100,7 +114,7 @@ def open_bound(job: Job) -> Output:
         _refuse_remains(output, remains, "run.json" if bound is None else "shards.json")
         raise UserError(f"{job.config.out}: no run lies here yet; begin one with `evaljudge run`")
     now = job.fingerprint(listing["corpus"])
-    _refuse(output, differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now))
+    refuse_other_run(output, differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now))
     return Output(job.config.out, job.config.briefs, bound["id"])
 
 
@@ -112,7 +126,7 @@ def _bind(output: Output, briefs: str | None, now: Fingerprint) -> dict[str, Any
     return bound
 
 
-def _refuse(output: Output, differs: list[str]) -> None:
+def refuse_other_run(output: Output, differs: list[str]) -> None:
     if not differs:
         return
     only_corpus = len(differs) == 1 and differs[0].startswith("corpus ")

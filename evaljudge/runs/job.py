@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from evaljudge.analysis.calibrated import SUFFIX, calibrated_name
@@ -62,9 +63,7 @@ class Job:
 
     @property
     def corpus(self) -> CorpusSource:
-        given = self.config.corpus
-        path = given.path if isinstance(given.path, str) else tuple(given.path)
-        return CorpusSource(path, given.format, given.sources, given.columns)
+        return corpus_of(self.config)
 
     @property
     def scorers(self) -> dict[str, list[str]]:
@@ -135,13 +134,30 @@ class Job:
         return made
 
 
+def corpus_of(config: Config) -> CorpusSource:
+    given = config.corpus
+    path = given.path if isinstance(given.path, str) else tuple(given.path)
+    return CorpusSource(path, given.format, given.sources, given.columns)
+
+
 def make_job(
     config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
 ) -> Job:
     """Check all that can be checked before the corpus is read; `engines` is for tests.
 
-    `bound`, a finished run's fingerprint, stands in for models and an engine that are not at hand.
+    An encoder that cannot be had is refused now, and not after a judge has done its work. `bound`,
+    a finished run's fingerprint, stands in for models and an engine that are not at hand.
     """
+    job = assemble_job(config, engines, bound)
+    for look in encoders_of(job, afresh=bound is None):
+        look()
+    return job
+
+
+def assemble_job(
+    config: Config, engines: Engines | None = None, bound: Fingerprint | None = None
+) -> Job:
+    """As `make_job`, but encoders are not looked for."""
     if config.study is not None:
         raise UserError("this configuration is a study: `evaljudge study` runs it")
     engines = engines or VllmEngines()
@@ -178,9 +194,7 @@ def make_job(
         engine = str(bound.get("engine", ""))
     model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
     models = (model, writer, model_is, writer_is)
-    job = Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
-    _check_encoders(job, afresh=bound is None)
-    return job
+    return Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
@@ -195,16 +209,19 @@ def _axes_of_scorers(judges: Sequence[Judge], metrics: Sequence[Metric]) -> dict
     return judged | {metric.name: [ANY_AXIS] for metric in metrics}
 
 
-def _check_encoders(job: Job, afresh: bool) -> None:
-    """An encoder that cannot be had is refused now, and not after a judge has done its work."""
+def encoders_of(job: Job, *, afresh: bool = True) -> Iterator[Callable[[], object]]:
+    """For each metric and each judge's encoder, what refuses an encoder that cannot be had."""
     for metric in job.metrics:
-        _ = metric.facts  # names the commit of its encoder, where it has one
+        yield partial(getattr, metric, "facts")  # names the commit of its encoder, if it has one
     for judge in job.judges if afresh else ():
-        for encoder in judge.encoders:
-            try:
-                job.engines.find_encoder(encoder)
-            except UserError as error:
-                raise UserError(f"judges.{judge.name}.encoder: {error}") from None
+        yield from (partial(_find_encoder, job, judge, encoder) for encoder in judge.encoders)
+
+
+def _find_encoder(job: Job, judge: Judge, encoder: str) -> None:
+    try:
+        job.engines.find_encoder(encoder)
+    except UserError as error:
+        raise UserError(f"judges.{judge.name}.encoder: {error}") from None
 
 
 def _refuse_doubles(judges: Sequence[Judge], metrics: Sequence[Metric]) -> None:

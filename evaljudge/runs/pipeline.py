@@ -9,7 +9,7 @@ The same functions stand behind the command line, `jobs/*.py` and notebooks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -309,7 +309,14 @@ def _report(
 
 def _refuse_bad_files(job: Job) -> None:
     """Read what only the report needs before anything is asked, so that mistakes show at once."""
-    job.collecting()
-    if job.config.outliers is not None:
-        read_outliers(job.config.outliers)
-    further_ratings(job, Output(job.config.out))
+    for read in files_of_report(job).values():
+        read()
+
+
+def files_of_report(job: Job) -> Mapping[str, Callable[[], object]]:
+    """What reads each file that only the report needs, by how it is called."""
+    outliers, output = job.config.outliers, Output(job.config.out)
+    given: dict[str, Callable[[], object]] = {"files of judges": job.collecting}
+    if outliers is not None:
+        given["outliers"] = partial(read_outliers, outliers)
+    return given | {"ratings": partial(further_ratings, job, output)}

@@ -25,13 +25,14 @@ from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines import ModelSource
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
-from evaljudge.identity import brief_key, common_key, differences
+from evaljudge.identity import brief_key, common_key
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
+from evaljudge.runs.binding import differs_from_run
 from evaljudge.runs.job import Job
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import missing
@@ -109,14 +110,19 @@ def prefilled_by_layout(
 
 def first_cases_afresh(job: Job) -> Tokens:
     """What a fresh run's first COMPARED_CASES would ask."""
-    return _in_a_thread(partial(_planned_afresh, job)).total
+    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
+        return plan_afresh(job, list(islice(corpus, COMPARED_CASES))).total
 
 
-async def _planned_afresh(job: Job) -> Plan:
+def plan_afresh(job: Job, cases: Sequence[Case]) -> Plan:
+    """What a fresh run over these cases would ask."""
+    return _in_a_thread(partial(_planned_afresh, job, cases))
+
+
+async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     plan = Plan()
-    with open_corpus(job.corpus, job.config.bad_rows) as corpus, known_briefs() as known:
-        work = ((case, BOTH) for case in islice(corpus, COMPARED_CASES))
-        await _Planning(job, known, None, plan).do(work)
+    with known_briefs() as known:
+        await _Planning(job, known, None, plan).do((case, BOTH) for case in cases)
     return plan
 
 
@@ -143,15 +149,9 @@ def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
 
 def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
     """What the shards of a begun run lack; everything, where no run was begun."""
-    bound = output.run()
-    listing = output.listing() if bound else None
-    now = job.fingerprint(corpus.digest)
-    if bound and listing:
-        differs = differences(bound["fingerprint"] | {"corpus": listing["corpus"]}, now)
-        if differs and output.holds_no_answer:
-            bound = None
-        plan.refused = differs if bound else []
-    if not bound or not listing or plan.refused:
+    differs = differs_from_run(job, output, corpus.digest)
+    plan.refused = differs or []
+    if differs is None or differs:
         plan.is_whole = True
         yield from ((case, BOTH) for case in corpus)
         return

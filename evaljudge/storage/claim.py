@@ -45,10 +45,7 @@ _mine: list[_Lock | _Lease] = []
 @contextmanager
 def claimed(uri: str) -> Iterator[Claim]:
     """Hold a folder for this block; refused in one line while another job holds it."""
-    place = Place(uri)
-    if not place.is_local and not uri.startswith(SCHEME):
-        raise UserError(f"{uri}: a run's folder lies on a local path or on {SCHEME}")
-    claim = _Lock(place) if place.is_local else _Lease(place)
+    claim = _claim_of(uri)
     claim.take()
     _mine.append(claim)
     try:
@@ -60,8 +57,14 @@ def claimed(uri: str) -> Iterator[Claim]:
 
 def holder(uri: str) -> str:
     """Who holds a folder, or held it last on object storage; empty where nobody does."""
+    return _claim_of(uri).holder()
+
+
+def _claim_of(uri: str) -> _Lock | _Lease:
     place = Place(uri)
-    return (_Lock(place) if place.is_local else _Lease(place)).holder()
+    if not place.is_local and not uri.startswith(SCHEME):
+        raise UserError(f"{uri}: a run's folder lies on a local path or on {SCHEME}")
+    return _Lock(place) if place.is_local else _Lease(place)
 
 
 def release_all() -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import chain, count
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line
@@ -221,6 +222,20 @@ class Place:
             self.remove(f"{folder}/{info.path.removeprefix(f'{path}/')}")
         if self.is_local and os.path.isdir(path):
             self._try(folder, lambda: self._system.delete_dir(path), "removed")
+
+    def refuse_unwritable(self) -> None:
+        """As `try_out`, but a local folder that is not there yet is not made."""
+        if not self.is_local or os.path.isdir(self.path):
+            self.try_out()
+            return
+        path = Path(os.path.abspath(self.path))
+        above = next(one for one in (path, *path.parents) if os.path.lexists(one))
+        if not above.is_dir():
+            raise UserError(
+                f"{self.uri}: {above} is a file, so no folder can be made: take another"
+            )
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise UserError(f"{self.uri}: you may not write to {above}: take another folder")
 
     def try_out(self) -> None:
         """Refuse a place that cannot be written to, before any work is done."""

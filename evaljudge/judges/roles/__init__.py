@@ -9,4 +9,5 @@ PLUGIN = Plugin(
     files=["roles"],
     show=shown_by("evaljudge.judges.roles.view:shown_evidence"),
     needs="a model; a reference, or `reference: written`; an encoder, or `clustering: false`",
+    without_references={"reference": "written"},
 )

@@ -1,0 +1,274 @@
+"""`evaljudge check CONFIG`: what can be known before an engine is loaded, a line for each thing."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.commands.check_config import Checklist, check_config, is_configuration
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.storage.claim import claimed
+
+ROWS = [
+    {"doc_id": f"d{n}", "source": f"source {n}", "references": ["a text"],
+     "candidates": [{"system": s, "text": f"{s} of {n}", "ratings": {"fluency": n}} for s in "AB"]}
+    for n in range(6)
+]  # fmt: skip
+Lines = list[tuple[str, str]]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_rows(ROWS)
+    return tmp_path
+
+
+def write_rows(rows: list[Any]) -> None:
+    lines = (row if isinstance(row, str) else json.dumps(row) for row in rows)
+    Path("cases.jsonl").write_text("\n".join(lines))
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    usual = {"corpus": "cases.jsonl", "out": "out", "model": "m", "axes": ["fluency"],
+             "judges": {"direct": {}}, "workers": {"executor": "local"}}  # fmt: skip
+    return {key: value for key, value in (usual | changes).items() if value is not None}
+
+
+def checked(engines: Any = None, **changes: Any) -> Checklist:
+    Path("c.yaml").write_text(yaml.safe_dump(config(**changes)))
+    return check_config("c.yaml", engines=engines or ScriptedEngines())
+
+
+def said(found: Checklist, level: str) -> Lines:
+    return [(line.topic, line.said) for line in found.lines if line.level == level]
+
+
+def test_a_sound_configuration_is_ok_in_all_topics_and_leaves_nothing() -> None:
+    found = checked(select=[{"name": "x", "all": [
+        {"scorer": "direct", "axis": "fluency", "at_least": 4}]}])  # fmt: skip
+    assert said(found, "error") == []
+    assert said(found, "warning") == []
+    assert found.exit_code == 0
+    assert [line.topic for line in found.lines] == [
+        "configuration", "model", "task", "scorers", "select", "workers", "out", "corpus",
+        "prompts",
+    ]  # fmt: skip
+    assert dict(said(found, "ok"))["corpus"].endswith("6 documents, 12 texts; people rated "
+                                                      "fluency 12")  # fmt: skip
+    assert found.text.endswith("0 errors, 0 warnings\n")
+    assert sorted(os.listdir()) == ["c.yaml", "cases.jsonl"]
+
+
+RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
+
+
+@pytest.mark.parametrize(
+    ("changes", "topic", "words"),
+    [
+        ({"copus": "x"}, "configuration", "c.yaml: unknown key 'copus': did you mean 'corpus'?"),
+        ({"task": "sumary"}, "settings", "task: unknown task 'sumary': did you mean 'summary'?"),
+        ({"axes": ["fluencey"]}, "settings", "unknown axis 'fluencey': did you mean 'fluency'?"),
+        ({"prompts": "none"}, "settings", "prompts: none: no such folder"),
+        ({"judges": {"direkt": {}}}, "settings", "unknown judge 'direkt'"),
+        ({"select": [{"name": "x", "all": [RULE | {"scorer": "direkt"}]}]}, "settings",
+         "select.x: unknown scorer 'direkt': did you mean 'direct'?"),
+        ({"select": [{"name": "x", "all": [RULE | {"axis": "flow"}]}]}, "settings",
+         "select.x: unknown axis 'flow'"),
+        ({"calibrate": ["direkt"]}, "settings", "calibrate: unknown scorer 'direkt'"),
+        ({"mixes": {"both": "direct+wrds"}}, "settings", "mixes.both"),
+        ({"corpus": "none.jsonl"}, "corpus", "none.jsonl: no such file or folder"),
+        ({"outliers": "none.jsonl"}, "outliers", "none.jsonl"),
+        ({"ratings": "none.csv"}, "ratings", "none.csv"),
+        ({"judges": {"entities": {}}, "entity_labels": "none.jsonl"}, "files of judges",
+         "none.jsonl"),
+        ({"judges": {"synthetic": {"references": "none.jsonl"}}}, "settings", "none.jsonl"),
+        ({"out": "cases.jsonl"}, "out", "cases.jsonl"),
+        ({"out": "cases.jsonl/x"}, "out", "is a file"),
+        ({"out": "gs://bucket/x"}, "out", "a run's folder lies on a local path or on s3://"),
+        ({"metrics": {"bertscore": {}}}, "settings", "name an encoder"),
+        ({"judges": None, "study": {"judges": ["direkt"]}}, "study", "unknown judge 'direkt'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_an_error_of_its_topic(
+    changes: dict[str, Any], topic: str, words: str
+) -> None:
+    found = checked(**changes)
+    errors = said(found, "error")
+    assert found.exit_code == 2
+    assert [one for one, _ in errors] == [topic]
+    assert words in errors[0][1]
+
+
+def test_a_run_refuses_with_the_same_words() -> None:
+    """Since both call the same functions."""
+    for changes in ({"axes": ["x"]}, {"corpus": "none.jsonl"}, {"ratings": "none.csv"}):
+        ((_, words),) = said(checked(**changes), "error")
+        with pytest.raises(UserError) as refused:
+            evaljudge.run("c.yaml", engines=ScriptedEngines())
+        assert str(refused.value) == words
+
+
+def test_all_errors_are_shown_at_once() -> None:
+    write_rows([*ROWS, "{", {"doc_id": "z"}])
+    found = checked(judges={"direkt": {}}, metrics=["wrds"], out="cases.jsonl", ratings="none.csv")
+    assert [topic for topic, _ in said(found, "error")] == [
+        "settings", "settings", "out", "corpus", "corpus", "corpus",
+    ]  # fmt: skip
+    errors = said(found, "error")
+    assert errors[3][1].startswith("cases.jsonl:7: not valid JSON")
+    assert errors[4][1].startswith("cases.jsonl:8: ")
+    assert errors[5][1] == "2 bad rows: correct them, or set `bad_rows: skip`"
+    assert dict(said(found, "ok"))["model"].startswith("m is m@scripted")
+
+
+def test_bad_rows_that_are_skipped_are_warnings_with_their_lines() -> None:
+    write_rows([*ROWS, "{"])
+    found = checked(bad_rows="skip")
+    assert found.exit_code == 0
+    assert [words.partition(": ")[0] for _, words in said(found, "warning")] == [
+        "cases.jsonl:7", "1 bad row of the corpus was skipped",
+    ]  # fmt: skip
+
+
+def test_a_column_with_another_name_is_a_warning() -> None:
+    write_rows([row | {"fluencey_score": 3} for row in ROWS])
+    assert "fluencey_score" in said(checked(), "warning")[0][1]
+
+
+class Small(ScriptedEngines):
+    def context(self, source: ModelSource) -> int | None:
+        return 60
+
+
+def test_prompts_that_do_not_fit_the_context_are_warned_of() -> None:
+    write_rows([*ROWS, ROWS[0] | {"doc_id": "long", "source": "word " * 200}])
+    found = checked(Small(), judges={"direct": {"steps": False}})
+    ((topic, words),) = said(found, "warning")
+    assert topic == "prompts"
+    assert words.startswith("direct: prompt too long × 6: longest 289 of 60 tokens")
+
+
+class Away(ScriptedEngines):
+    def lacking(self, source: ModelSource) -> str:
+        return "all its files"
+
+    def gauge(self, source: ModelSource) -> Any:
+        raise AssertionError("a tokenizer that is not here would be downloaded")
+
+
+def test_a_model_that_is_not_here_is_not_fetched_for_its_tokenizer() -> None:
+    found = checked(Away())
+    assert said(found, "warning") == [
+        ("model", "m: not on this machine: all its files; a run fetches them first")
+    ]
+    assert "tokens" not in dict(said(found, "ok"))["prompts"]
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, "no config.json there, so no checkpoint"),
+        ({"config.json": {}}, "the folder lacks its weights, such as model.safetensors"),
+        ({"config.json": {}, "model.safetensors": {}}, "the folder lacks its tokenizer"),
+        ({"config.json": {}, "tokenizer.json": {}, "a.safetensors": {},
+          "model.safetensors.index.json": {"weight_map": {"x": "a.safetensors",
+                                                          "y": "b.safetensors"}}},
+         "the folder lacks 1 of 2 files of weights, such as b.safetensors"),
+        ({"config.json": {}, "tokenizer.json": {}, "pytorch_model.bin": {}},
+         "`allow: [pickle]` beside its name"),
+    ],
+)  # fmt: skip
+def test_a_model_s_folder_is_looked_through(files: dict[str, Any], words: str) -> None:
+    Path("model").mkdir()
+    for name, content in files.items():
+        Path("model", name).write_text(json.dumps(content))
+    (found,) = said(checked(VllmEngines(), model="./model"), "error")
+    assert found[0] == "model"
+    assert words in found[1]
+
+
+def test_trust_that_is_not_needed_is_warned_of(tmp_path: Path) -> None:
+    model = {"source": "m", "allow": ["pickle"]}
+    assert said(checked(model=model), "warning") == [
+        ("model", "m: `allow: [pickle]` is not needed: remove it")
+    ]
+
+
+def test_a_run_that_lies_there_is_told_from_another() -> None:
+    checked()
+    evaljudge.run("c.yaml", engines=ScriptedEngines())
+    assert ("out", "out: this run was begun; 6 of 6 shards are judged") in said(checked(), "ok")
+    ((topic, words),) = said(checked(seed=7), "error")
+    assert topic == "out"
+    assert "out is bound to another run: seed" in words
+
+
+def test_a_job_that_works_there_is_warned_of() -> None:
+    with claimed("out"):
+        ((topic, words),) = said(checked(), "warning")
+    assert topic == "out"
+    assert "another job works there now" in words
+
+
+def test_a_study_s_runs_are_checked_and_what_they_share_is_said_once() -> None:
+    study = {"judges": ["direct"], "models": ["m", "n"]}
+    found = checked(judges=None, model=None, study=study)
+    assert found.exit_code == 0
+    topics = [line.topic for line in found.lines]
+    assert (topics.count("model"), topics.count("corpus"), topics.count("out")) == (2, 1, 2)
+    assert ("study", "2 runs") in said(found, "ok")
+
+
+def test_what_is_a_configuration(tmp_path: Path) -> None:
+    Path("noending").touch()
+    assert [is_configuration(name) for name in ("x.yaml", "x.yml", "noending", "runs/a", ".")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["c.yaml", "--set", "model=none/such"], 2, "error    model"),
+        (["none.yaml"], 2, "error    configuration  none.yaml: no such configuration"),
+        (["c.yaml", "--briefs", "x"], 2, "--briefs is for a run's folder"),
+        (["out", "--set", "seed=1"], 2, "--set is for a configuration"),
+    ],
+)
+def test_the_command(
+    arguments: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("c.yaml").write_text(yaml.safe_dump(config(model="nano")))
+    with pytest.raises(SystemExit) as left:
+        main(["check", *arguments])
+    assert left.value.code == code
+    printed = capsys.readouterr()
+    assert words in printed.out + printed.err
+
+
+def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("c.yaml").write_text(yaml.safe_dump(config(judges={}, model=None, metrics=["words"])))
+    with pytest.raises(SystemExit) as left:
+        main(["check", "c.yaml", "--json"])
+    assert left.value.code == 0
+    first = json.loads(capsys.readouterr().out)[0]
+    assert first["level"] == "ok"
+    assert first["topic"] == "configuration"
+
+
+@pytest.mark.ray
+def test_a_ray_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    ((topic, words),) = said(checked(workers={"executor": "ray"}), "error")
+    assert topic == "workers"
+    assert "RAY_ADDRESS: no Ray answers at 127.0.0.1:9" in words

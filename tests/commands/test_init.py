@@ -1,0 +1,238 @@
+"""`evaljudge init`: what it writes loads, passes `check`, and says what was recognised."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from evaljudge.cli import main
+from evaljudge.commands.check_config import check_config
+from evaljudge.commands.init import Ask, InitOptions, Started, init
+from evaljudge.config import load_config
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.plugins import kinds
+
+THEIRS = ("id", "article", "model", "summary", "human_fluency")
+OURS = ("doc_id", "source", "system", "text", "ratings.fluency")
+FLAT = [(f"d{n}", f"article {n}", s, f"{s} of {n}", 1 + n) for n in range(3) for s in "AB"]
+COLUMNS = dict(zip(THEIRS, OURS, strict=True))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def as_rows(names: Sequence[str]) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in FLAT]
+
+
+def write(form: str, rows: list[dict[str, Any]]) -> str:
+    file = f"texts.{form}"
+    if form == "jsonl":
+        Path(file).write_text("\n".join(map(json.dumps, rows)))
+    elif form == "csv":
+        with open(file, "w", newline="") as stream:
+            table = csv.DictWriter(stream, rows[0])
+            table.writeheader()
+            table.writerows(rows)
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    return file
+
+
+def nested() -> list[dict[str, Any]]:
+    return [
+        {"doc_id": f"d{n}", "source": f"article {n}", "references": ["a reference"],
+         "candidates": [{"system": s, "text": f"{s} of {n}", "ratings": {"fluency": 1 + n}}
+                        for s in "AB"]}
+        for n in range(3)
+    ]  # fmt: skip
+
+
+def made(corpus: str, ask: Ask | None = None, **given: Any) -> Started:
+    usual = {"task": "summary", "model": "m", "judges": ["direct"], "to": Path("config.yaml"),
+             "out": "runs/first"}  # fmt: skip
+    return init(InitOptions(corpus=corpus, **(usual | given)), ask)
+
+
+def passes() -> None:
+    found = check_config("config.yaml", engines=ScriptedEngines())
+    assert [line for line in found.lines if line.level == "error"] == []
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_row_for_each_candidate_with_other_names(form: str) -> None:
+    started = made(write(form, as_rows(THEIRS)))
+    assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
+    assert load_config("config.yaml").corpus.columns == COLUMNS
+    passes()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_row_for_each_document(form: str) -> None:
+    started = made(write(form, nested()))
+    assert started.summary == "3 documents with 6 texts of 2 systems; people rated fluency 6"
+    config = load_config("config.yaml")
+    assert config.corpus.columns == {}
+    assert list(config.metrics) == ["words", "importance", "rouge1"]
+    passes()
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_every_judge_can_be_begun_with(kind: str) -> None:
+    made(write("csv", as_rows(THEIRS)), judges=[kind])
+    assert list(load_config("config.yaml").judges) == [kind]
+    passes()
+
+
+def test_roles_write_a_reference_where_nobody_wrote_one() -> None:
+    made(write("csv", as_rows(THEIRS)), judges=["roles"])
+    assert load_config("config.yaml").judges == {"roles": {"reference": "written"}}
+    made(write("jsonl", nested()), judges=["roles"], force=True)
+    assert load_config("config.yaml").judges == {"roles": {}}
+
+
+def test_every_comment_is_a_sentence() -> None:
+    made(write("csv", as_rows(THEIRS)), model="nano", task="dialogue")
+    lines = Path("config.yaml").read_text().splitlines()
+    comments = [line.strip() for line in lines if line.strip().startswith("#")]
+    assert len(comments) > 8
+    assert all(one[2].isupper() and one.endswith(".") for one in comments)
+
+
+def test_an_axis_that_needs_a_context_is_left_out_where_there_is_none() -> None:
+    made(write("csv", as_rows(THEIRS)), task="dialogue")
+    assert "groundedness" not in (load_config("config.yaml").axes or [])
+    with_fact = [row | {"context": "a fact"} for row in as_rows(OURS)]
+    made(write("csv", with_fact), task="dialogue", force=True)
+    assert "groundedness" in (load_config("config.yaml").axes or [])
+
+
+def test_ratings_on_an_axis_that_the_task_lacks_are_warned_of() -> None:
+    rows = [row | {"tone": 3} for row in as_rows(THEIRS)]
+    (warning,) = made(write("csv", rows)).warnings
+    assert warning.startswith("`tone` looks like a rating on an axis that the task lacks")
+    assert "tone" not in load_config("config.yaml").corpus.columns
+
+
+def test_bad_rows_are_left_out_and_named() -> None:
+    file = write("jsonl", nested())
+    Path(file).write_text(Path(file).read_text() + "\n{")
+    (warning,) = made(file).warnings
+    assert "texts.jsonl:4: not valid JSON" in warning
+    assert load_config("config.yaml").bad_rows == "skip"
+    passes()
+
+
+def test_ids_of_texts_in_place_of_documents_are_warned_of() -> None:
+    rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
+    (warning,) = made(write("csv", rows)).warnings
+    assert "`doc_id` should name the source, not the text" in warning
+
+
+def test_names_that_yaml_reads_otherwise_are_quoted() -> None:
+    Path("a: b #c").mkdir()
+    rows = [row | {"yes": 3} for row in as_rows(THEIRS)]
+    Path(write("csv", rows)).rename("a: b #c/1.csv")
+    made("a: b #c/1.csv", out="no")
+    config = load_config("config.yaml")
+    assert (config.corpus.path, config.out) == ("a: b #c/1.csv", "no")
+
+
+def test_thinking_is_turned_off_where_the_switch_is_known() -> None:
+    made(write("csv", as_rows(THEIRS)), model="Qwen/Qwen3-8B")
+    assert yaml.safe_load(Path("config.yaml").read_text())["model"] == {
+        "source": "Qwen/Qwen3-8B", "chat": {"enable_thinking": False},
+    }  # fmt: skip
+
+
+def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answers = iter([write("csv", as_rows(THEIRS)), "sumary", "summary", "m", "direct, geval"])
+    asked = list[tuple[str, str]]()
+
+    def ask(question: str, default: str) -> str:
+        asked.append((question, default))
+        return next(answers)
+
+    init(InitOptions(None, None, None, [], Path("config.yaml"), "runs/first"), ask)
+    assert [default for _, default in asked] == ["", "summary", "summary", "", "synthetic"]
+    assert "did you mean 'summary'?" in capsys.readouterr().out
+    assert list(load_config("config.yaml").judges) == ["direct", "geval"]
+
+
+def test_the_task_is_guessed_from_the_columns() -> None:
+    rows = as_rows(("id", "dialogue", "model", "response", "human_fluency"))
+    defaults = list[str]()
+
+    def ask(question: str, default: str) -> str:
+        defaults.append(default)
+        return default
+
+    made(write("csv", rows), ask, task=None)
+    assert defaults == ["dialogue"]
+
+
+@pytest.mark.parametrize("missing", ["corpus", "task", "model", "judge"])
+def test_without_a_terminal_a_missing_flag_is_named(
+    missing: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write("csv", as_rows(THEIRS))
+    flags = {"corpus": file, "task": "summary", "model": "nano", "judge": "direct"}
+    del flags[missing]
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(SystemExit) as left:
+        main(["init", *(f"--{name}={value}" for name, value in flags.items())])
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert f"--{missing} is missing" in said
+    assert said.count("\n") == 1
+    assert not Path("config.yaml").exists()
+
+
+def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    file = write("csv", as_rows(THEIRS))
+    flags = [f"--corpus={file}", "--task=summary", "--model=nano", "--judge=direct"]
+    with pytest.raises(SystemExit) as left:
+        main(["init", *flags, "--to", "new/c.yaml"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        f"  evaljudge {name} new/c.yaml" for name in ("check", "plan", "run")
+    ]
+
+
+def test_nothing_is_overwritten_unless_forced() -> None:
+    file = write("csv", as_rows(THEIRS))
+    Path("config.yaml").write_text("mine")
+    with pytest.raises(UserError, match=r"config\.yaml: is there already: .*--force"):
+        made(file)
+    assert Path("config.yaml").read_text() == "mine"
+    made(file, force=True)
+    passes()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"task": "sumary"}, "did you mean 'summary'?"),
+        ({"judges": ["direkt"]}, "did you mean 'direct'?"),
+        ({"model": " "}, "a model needs a name"),
+        ({"corpus": "none.csv"}, "none.csv: no such file or folder"),
+    ],
+)
+def test_wrong_flags(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words.replace("?", r"\?")):
+        made(**({"corpus": write("csv", as_rows(THEIRS))} | given))
