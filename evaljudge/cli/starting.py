@@ -34,4 +34,4 @@ def init(
 
 
 def _ask(question: str, default: str) -> str:
-    return str(typer.prompt(question, default=default or None))
+    return str(typer.prompt(question, default=default or None, prompt_suffix=" "))

@@ -272,3 +272,13 @@ def test_a_ray_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch)
     ((topic, words),) = said(checked(workers={"executor": "ray"}), "error")
     assert topic == "workers"
     assert "RAY_ADDRESS: no Ray answers at 127.0.0.1:9" in words
+
+
+@pytest.mark.service
+def test_an_out_on_s3_is_tried_and_left_as_it_was(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ("out", f"{s3.uri}/out: can be written to") in said(checked(out=f"{s3.uri}/out"), "ok")
+    assert s3.keys("out") == set()
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "")
+    (topic, words), *_ = said(checked(out=f"{s3.uri}/out"), "error")
+    assert topic == "out"
+    assert "Unable to locate credentials" in words
