@@ -24,6 +24,7 @@ from evaljudge.agreement.rated import nearly_met
 from evaljudge.config import Config, ModelConfig, load_config
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty
 from evaljudge.engines import Engine, Engines, Identity, ModelSource, VllmEngines
+from evaljudge.engines.opening import encoder_source
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
 from evaljudge.execution import executor_name
 from evaljudge.model.asks import Prompt, Spent
@@ -40,6 +41,7 @@ from evaljudge.text import LONG, counted, one_line
 
 Level = Literal["ok", "warning", "error"]
 MISTAKEN = 2
+NOT_HERE = "not on this machine: {}; a run fetches them first"
 LONGEST_CASES = 3
 """So many cases with the longest texts are made into prompts, besides the first case."""
 
@@ -130,6 +132,9 @@ class _Check:
             self._encoders(job)
             self._files(job)
             self._workers(job)
+        if self._config.briefs is not None:
+            with found.looking_at("briefs"):
+                Place(self._config.briefs).refuse_unwritable()
         sound = [out for out in dict.fromkeys(one.out for one in runs) if self._is_sound(out)]
         with found.looking_at("corpus"), open_corpus(corpus_of(self._config), "skip") as corpus:
             self._corpus(corpus, jobs)
@@ -288,7 +293,7 @@ class _EnginesLookedAt:
             if lacking and os.path.isdir(source.path):
                 raise UserError(f"model {source.source}: the folder lacks {lacking}: get it whole")
             if lacking:
-                said = f"{source.source}: not on this machine: {lacking}; a run fetches them first"
+                said = f"{source.source}: {NOT_HERE.format(lacking)}"
                 self._found.add("warning", "model", said)
             else:
                 self._absent.remove(source.source)
@@ -301,7 +306,10 @@ class _EnginesLookedAt:
 
     def find_encoder(self, encoder: str) -> None:
         self._engines.find_encoder(encoder)
-        self._found.add("ok", "encoders", f"{encoder} can be had")
+        if lacking := self._engines.lacking(encoder_source(encoder)):
+            self._found.add("warning", "encoders", f"{encoder}: {NOT_HERE.format(lacking)}")
+        else:
+            self._found.add("ok", "encoders", f"{encoder} is on this machine")
 
     def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
         if source.source in self._absent:

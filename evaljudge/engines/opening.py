@@ -169,11 +169,8 @@ class VllmEngines:
         return replace(identity, allow=refuse_untrusted(source, identity.commit))
 
     def find_encoder(self, encoder: str) -> None:
-        name = encoder.removeprefix(VLLM)
-        if "/" not in name and name == encoder and not os.path.exists(name):
-            name = f"sentence-transformers/{name}"  # as that library reads short names
-        source = ModelSource(name)
-        is_here = os.path.exists(name) or "://" in name
+        source = encoder_source(encoder)
+        is_here = os.path.exists(source.path) or "://" in source.path
         # what lies there may have any of several layouts: loading it tells
         refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
 
@@ -203,6 +200,14 @@ class VllmEngines:
         from evaljudge.engines.vllm import open_vllm
 
         return open_vllm(source, seed)
+
+
+def encoder_source(encoder: str) -> ModelSource:
+    """The checkpoint that an encoder's name stands for."""
+    name = encoder.removeprefix(VLLM)
+    if "/" not in name and name == encoder and not os.path.exists(name):
+        name = f"sentence-transformers/{name}"  # as that library reads short names
+    return ModelSource(name)
 
 
 def identity_of(source: ModelSource) -> Identity:

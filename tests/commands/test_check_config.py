@@ -94,6 +94,7 @@ RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
         ({"judges": {"synthetic": {"references": "none.jsonl"}}}, "settings", "none.jsonl"),
         ({"out": "cases.jsonl"}, "out", "cases.jsonl"),
         ({"out": "cases.jsonl/x"}, "out", "is a file"),
+        ({"briefs": "cases.jsonl/x"}, "briefs", "is a file"),
         ({"out": "gs://bucket/x"}, "out", "a run's folder lies on a local path or on s3://"),
         ({"metrics": {"bertscore": {}}}, "settings", "name an encoder"),
         ({"judges": None, "study": {"judges": ["direkt"]}}, "study", "unknown judge 'direkt'"),
@@ -172,6 +173,14 @@ def test_a_model_that_is_not_here_is_not_fetched_for_its_tokenizer() -> None:
         ("model", "m: not on this machine: all its files; a run fetches them first")
     ]
     assert "tokens" not in dict(said(found, "ok"))["prompts"]
+
+
+def test_an_encoder_that_is_not_here_is_warned_of() -> None:
+    found = checked(Away(), judges={"roles": {}})
+    words = dict(said(found, "warning"))["encoders"]
+    assert words.endswith("not on this machine: all its files; a run fetches them first")
+    found = checked(judges={"roles": {}})
+    assert dict(said(found, "ok"))["encoders"].endswith("is on this machine")
 
 
 @pytest.mark.parametrize(
