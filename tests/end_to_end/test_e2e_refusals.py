@@ -83,7 +83,7 @@ HUB = "nobody/nothing"
     [
         pytest.param(
             {"modle": "x"},
-            "configuration: unknown key 'modle': did you mean 'model'?",
+            "config.yaml: unknown key 'modle': did you mean 'model'?",
             marks=pytest.mark.service,
         ),
         ({"workers": {"mix": 2}}, "workers: unknown key 'mix': did you mean 'min'?"),
