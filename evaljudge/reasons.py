@@ -94,4 +94,4 @@ _WHERE = re.compile(
     r"^((compared with level [\d.]+|no reference of level [\d.]+ on [^:]+|no steps for [^:]+"
     r"|no reference's entities could be had|nobody voted): )+"
 )
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'(?=$|[\s,;.)])|\"(?:[^\"\\]|\\.)*\"")
+_QUOTED = re.compile(r"“.*”|'(?:[^'\\]|\\.)*'(?=$|[\s,;.)])|\"(?:[^\"\\]|\\.)*\"")

@@ -37,6 +37,8 @@ settings.load_profile("steady")
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 """Some processes share the cores; threads of tiny models would wait for each other, and spin."""
+os.environ.pop("COLUMNS", None)
+"""What commands print goes to a file here, which has no width."""
 
 HERE = Path(__file__).parent
 OTHERS = ("engine", "ray", "service", "browser", "long")
@@ -262,6 +264,14 @@ def start_ray() -> Callable[..., AbstractContextManager[None]]:
 def local_ray() -> None:
     """For the runs of this process, and for drivers that are told its address."""
     RAYS.share()
+
+
+@pytest.fixture(scope="module")
+def hundred_columns() -> Iterator[None]:
+    """Tables are printed as on a terminal of this width."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("COLUMNS", "100")
+        yield
 
 
 @pytest.fixture

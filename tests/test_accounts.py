@@ -128,14 +128,14 @@ def shared(block: int | None, prompt: int, floor: int) -> Accounts:
 
 
 def test_where_no_prefixes_are_kept_the_run_says_so() -> None:
-    assert shared(0, 12_000, 12_000).warnings == [
+    assert [*shared(0, 12_000, 12_000).cost_warnings] == [
         "the engine keeps no prefixes (`enable_prefix_caching: false`, or vLLM keeps none of such "
         "a model): each of 12,000 prompt tokens was computed"
     ]
 
 
 def test_where_blocks_are_larger_than_what_prompts_share_the_run_says_so() -> None:
-    assert shared(1072, 12_000, 11_400).warnings == [
+    assert [*shared(1072, 12_000, 11_400).cost_warnings] == [
         "the engine shares prefixes in blocks of 1,072 tokens, as hybrid models have them, and "
         "prompts have 1,200 on average: at most 5% of 12,000 prompt tokens can be shared"
     ]
@@ -149,4 +149,4 @@ def test_where_blocks_are_larger_than_what_prompts_share_the_run_says_so() -> No
 def test_where_prompts_share_what_they_can_the_run_is_silent(
     block: int | None, prompt: int, floor: int
 ) -> None:
-    assert shared(block, prompt, floor).warnings == []
+    assert [*shared(block, prompt, floor).cost_warnings] == []

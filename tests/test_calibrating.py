@@ -88,6 +88,7 @@ def test_what_is_written_and_printed(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("hundred_columns")
 def test_what_a_terminal_shows(tmp_path: Path) -> None:
     said = calibrate_with(small(tmp_path, good=3, precision=0.9, folds=2), None, False)
     first, heads, row, *_ = said.splitlines()

@@ -12,6 +12,7 @@ A fenced block says by its info string what is done with it:
 
 A block with a FILE is also written there, for the commands of the blocks behind it. In what is
 shown, a line that begins with `…` stands for any lines, and `…` within a line for any characters.
+Tables are those of a terminal of 100 columns.
 What a real model answers differs a little between machines: there numbers need only be near.
 """
 
@@ -47,6 +48,7 @@ from evaljudge.runs.job import make_job
 from evaljudge.runs.pipeline import run
 from evaljudge.studies.study import study_runs
 
+pytestmark = pytest.mark.usefixtures("hundred_columns")
 ROOT = Path(__file__).parents[1]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")),
           *sorted((ROOT / "evaljudge" / "judges").glob("*/README.md"))]  # fmt: skip

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge import cli
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
 from evaljudge.reasons import Group, grouped, too_long
+from evaljudge.report import summary
 
 READ_AS_WHOLE = "invalid literal for int() with base 10: '4.5'"
 
@@ -38,13 +38,14 @@ def test_what_differs_from_case_to_case_is_no_kind() -> None:
     reasons = {
         "more than one rating in '3 or 4'": 2,
         "more than one rating in 'it\\'s 2, or 5'": 1,
+        "more than one rating in “a “4” or a 5”": 1,
         "compared with level 3: the reply was empty": 1,
         "no reference of level 1.5 on tone: the reply was empty": 1,
-        "no steps for tone: never written": 4,
+        "no steps for tone: never written": 5,
     }
     assert grouped(reasons) == [
-        Group("never written", 4),
-        Group("more than one rating in …", 3),
+        Group("never written", 5),
+        Group("more than one rating in …", 4),
         Group("the reply was empty", 2),
     ]
 
@@ -70,9 +71,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_run_says_the_first_three_above_its_tables(
-    config: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_says_what_to_do_about_each(config: dict[str, Any]) -> None:
     def writes(prompt: Prompt, how: Writing) -> str | Failed:
         words = prompt.text.count("rain")  # one in the candidate
         if words > 5:
@@ -80,8 +79,8 @@ def test_a_run_says_the_first_three_above_its_tables(
         return any_text(prompt, how)
 
     outcome = evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
-    cli._print_outcome(outcome)
-    told = [line for line in capsys.readouterr().out.splitlines() if line[:8] == "unscored"]
+    said = summary(outcome.findings, outcome.out).text
+    told = [line for line in said.splitlines() if line[:8] == "unscored"]
     assert len(told) == 3
     assert told[0].startswith("unscored   no reference × 11: give the documents `references`")
     longest = "unscored   prompt too long × 4: longest 2,007 of 2,048 tokens; shorten these texts"

@@ -124,9 +124,7 @@ class Accounts:
 
     @property
     def warnings(self) -> list[str]:
-        return [*self._of_masses(), *self._of_blocks()]
-
-    def _of_masses(self) -> list[str]:
+        """Where the model wants to say something else than the answers offered."""
         return [
             f"{judge}: the answers offered hold only {mass['mean']:.1%} of the model's "
             "probability on average, so it mostly wants to say something else. First suspect: a "
@@ -136,7 +134,8 @@ class Accounts:
             if mass["mean"] < LOW_MEAN_MASS
         ]
 
-    def _of_blocks(self) -> Iterator[str]:
+    @property
+    def cost_warnings(self) -> Iterator[str]:
         """Where prompts that begin alike are computed again and again."""
         for block, tokens in self._by_block.items():
             shared = 1 - tokens.floor / max(1, tokens.prompt)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import evaljudge
-from evaljudge.cli.options import Changes, ConfigFile, Extend
+from evaljudge.cli.options import Changes, ConfigFile, Extend, Full
 
 if TYPE_CHECKING:
     from evaljudge.runs.pipeline import Outcome
@@ -19,7 +19,9 @@ RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 
 
-def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
+def run(
+    config: ConfigFile, changes: Changes = None, extend: Extend = False, full: Full = False
+) -> None:
     """Judge a corpus and write the report. Run it again to resume.
 
     The judges first prepare what they need of each document, such as references to compare with
@@ -30,7 +32,7 @@ def run(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> 
     """
     from evaljudge.runs.progress import watcher
 
-    _print_outcome(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()))
+    _print_outcome(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()), full)
 
 
 def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
@@ -56,7 +58,7 @@ def judge(config: ConfigFile, changes: Changes = None) -> None:
     print(f"verdicts are in: {evaljudge.judge(config, changes or (), watcher=watcher())}")
 
 
-def report(config: ConfigFile, changes: Changes = None) -> None:
+def report(config: ConfigFile, changes: Changes = None, full: Full = False) -> None:
     """Write the scores, the report and the selected texts again, without asking a model.
 
     Use it after a change of settings that ask nothing, such as `select` or `metrics`.
@@ -65,7 +67,7 @@ def report(config: ConfigFile, changes: Changes = None) -> None:
     """
     from evaljudge.runs.progress import watcher
 
-    _print_outcome(evaljudge.make_report(config, changes or (), watcher=watcher()))
+    _print_outcome(evaljudge.make_report(config, changes or (), watcher=watcher()), full)
 
 
 def plan(
@@ -145,6 +147,7 @@ def demo(
     seed: Annotated[
         int, typer.Option(help="Seed of the invented documents: another one gives other documents.")
     ] = 0,
+    full: Full = False,
 ) -> None:
     """Run everything on a small invented corpus, with the small judge that comes with evaljudge.
 
@@ -155,25 +158,19 @@ def demo(
     from evaljudge.commands.demo import run_demo
     from evaljudge.runs.progress import watcher
 
-    _print_outcome(run_demo(out, documents, seed, watcher()))
+    _print_outcome(run_demo(out, documents, seed, watcher()), full)
 
 
-def _print_outcome(outcome: Outcome) -> None:
-    """What a run came to: coverage first, then agreement, then where things lie."""
-    from evaljudge.report import agreement_text, asked_line, floor_line, unscored_text
+def _print_outcome(outcome: Outcome, full: bool) -> None:
+    """What a run came to: a summary, or all that a terminal can show."""
+    from evaljudge.report import full_summary, summary
     from evaljudge.sections.figures import percent
 
-    print(f"coverage   {floor_line(outcome.findings)}")
-    print(unscored_text(outcome.findings), end="")
-    print(f"asked      {asked_line(outcome.findings)}")
-    print(agreement_text(outcome.findings), end="", flush=True)
-    for warning in outcome.findings.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    for selection in outcome.findings.selections:
-        print(f"selected   {selection.selected:,} of {selection.considered:,}: "
-              f"{outcome.out}/selected/{selection.name}.jsonl")  # fmt: skip
-    print(f"report     {outcome.out}/report/index.html")
-    print(f"scores     {outcome.out}/scores/")
+    shown = (full_summary if full else summary)(outcome.findings, outcome.out)
+    print(shown.text, end="", flush=True)
+    for warning in shown.warnings:
+        print(warning, file=sys.stderr, flush=True)
+    print(shown.places, end="", flush=True)
     if outcome.exit_code:
         floor = outcome.findings.coverage_floor
         print(f"coverage {percent(outcome.coverage)} is under the floor of {floor:.1%} "

@@ -16,6 +16,7 @@ __all__ = [
     "ConfigFile",
     "Extend",
     "Format",
+    "Full",
     "HumanAxes",
     "RatedCases",
     "Resamples",
@@ -42,6 +43,7 @@ Extend = Annotated[
         "--extend", help="Add the documents and texts that are new in the corpus to a finished run."
     ),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Print all tables, not only a summary.")]
 
 RatedCases = Annotated[
     str,

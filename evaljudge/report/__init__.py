@@ -1,4 +1,4 @@
-"""What a run found, for people: `Findings` in; agreement.md, a terminal's table and one HTML
+"""What a run found, for people: `Findings` in; agreement.md, a terminal's text and one HTML
 page out. Nothing here asks a model or computes a statistic, and a report of the
 same findings is the same to the byte. Text of the corpus is shown as text: it never becomes
 markup, a terminal's command or a table's border.
@@ -15,12 +15,14 @@ from evaljudge.report.lines import asked_line, floor_line
 from evaljudge.report.markdown import agreement_markdown
 from evaljudge.report.notebook import outcome_html, outcome_text
 from evaljudge.report.page import page
-from evaljudge.report.terminal import agreement_text, coverage_text, unscored_text
+from evaljudge.report.summary import Summary, full_summary, summary, unscored_text
+from evaljudge.report.terminal import agreement_text, coverage_text
 from evaljudge.storage import Place
 
 __all__ = [
-    "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line",
-    "outcome_html", "outcome_text", "page", "unscored_text", "write_report",
+    "Summary", "agreement_markdown", "agreement_text", "asked_line", "coverage_text", "floor_line",
+    "full_summary", "outcome_html", "outcome_text", "page", "summary", "unscored_text",
+    "write_report",
 ]  # fmt: skip
 
 

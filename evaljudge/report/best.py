@@ -24,7 +24,6 @@ LACKING = (
     "Not compared: untested, where too little was scored by both; "
     "undefined, where a scorer has no correlation."
 )
-COUNTED_ON = "+2: so many more, who are all named in agreement.md and significance.json."
 SAMPLED_TEST = "Tested on a seeded sample of documents."
 
 _COMPARED = ["cannot be told from it", "told from it"]
@@ -41,7 +40,7 @@ def best(findings: Findings, in_short: bool = False) -> Section:
     if any(map(_is_sampled, rows)):
         notes.append(f"{SAMPLED} {SAMPLED_TEST}")
     if in_short:
-        return Section(TITLE, [], [_summary(findings, lacking)], [TESTED, COUNTED_ON, *notes])
+        return Section(TITLE, [], [_summary(findings, lacking)], [TESTED, *notes])
     return Section(
         TITLE, [TESTED], [_summary(findings, True), *(_beside(r) for r in rows if r.rivals)], notes
     )

@@ -56,10 +56,9 @@ def systems(findings: Findings, in_short: bool = False) -> Section:
     notes = [f"{SAMPLED} {SAMPLED_PAIRS}"] if any(row.sampled for row in rows) else []
     if in_short:
         shown = [row for axis in _axes(rows) for row in _headlines(_on(rows, axis))]
-        where = (
-            f"+2: so many more. All {count(len(rows))} rows are in agreement.md and systems.json."
-        )
-        return Section(TITLE, [], [_first(shown)], [IN_SHORT, *notes, where])
+        if len(shown) < len(rows):
+            notes.append(f"All {count(len(rows))} rows are in agreement.md and systems.json.")
+        return Section(TITLE, [], [_first(shown)], [IN_SHORT, *notes])
     tables = [_means(axis, _on(rows, axis)) for axis in _axes(rows)]
     return Section(TITLE, [MEANS], [*tables, _power(rows)], [POWER, _tested(rows), *notes])
 
@@ -89,12 +88,21 @@ def _first(rows: Sequence[SystemRanking]) -> Table:
     heads = ["axis", "scorer", "first (mean)", "cannot be told from it", "smallest difference"]
     cells: list[list[Cell]] = []
     for row in rows:
-        first = row.systems[0]
-        close = [Named(pair.second) for pair in row.pairs if _is_close(pair, first.system)]
-        leader = [Named(first.system, correlation(first.mean))]
         axis = f"{row.axis}{SAMPLED}" if row.sampled else row.axis
-        cells.append([axis, _name(row), leader, close or NONE, _smallest(row)])
+        cells.append([axis, _name(row), leader(row), close(row) or NONE, _smallest(row)])
     return Table("", heads, cells, "llllr")
+
+
+def leader(row: SystemRanking) -> list[Named]:
+    """The system with the highest mean."""
+    first = row.systems[0]
+    return [Named(first.system, correlation(first.mean))]
+
+
+def close(row: SystemRanking) -> list[Named]:
+    """The systems that cannot be told from it."""
+    first = row.systems[0].system
+    return [Named(pair.second) for pair in row.pairs if _is_close(pair, first)]
 
 
 def _is_close(pair: SystemPair, first: str) -> bool:

@@ -11,39 +11,25 @@ synthetic  fluency  0.441 [0.312, 0.553]  0.802 [0.671, 0.913]  0.401 [0.273, 0.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Coverage, Findings
-from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.levels import Level, intervals, levels, nothing, spearman_table
 from evaljudge.report.lines import reasons
-from evaljudge.report.screen import on_screen, wrapped
+from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.report.sections import sections
 from evaljudge.sections import Section
 from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, percent
-from evaljudge.text import LONG, one_line
+from evaljudge.text import one_line
 
-MOST_SHOWN = 3
+COUNTED_ON = "+2: so many more names than this terminal has room for; a wider one shows them all."
 
 
 def coverage_text(findings: Findings) -> str:
     return "".join(f"{line}\n" for line in _coverage(findings))
-
-
-def unscored_text(findings: Findings) -> str:
-    """Over all scorers: the first reasons, with what can be done about each."""
-    reasons = Counter[str]()
-    for row in findings.coverage:
-        reasons.update(row.reasons)
-    if not reasons:
-        return ""
-    lines = [f"unscored   {one_line(str(group), LONG)}" for group in grouped(reasons)[:MOST_SHOWN]]
-    expected = sum(row.expected for row in findings.coverage)
-    whole = f"{count(reasons.total())} of {count(expected)} scores in all"
-    return "\n".join([*lines, f"           {whole}; in scores/ each has its text and reason\n"])
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
@@ -95,4 +81,5 @@ def _section(section: Section) -> Iterator[str]:
     first, *others = map(on_screen, section.tables)
     yield f"{section.title}\n{first}"
     yield from others
-    yield "\n".join(map(wrapped, [*section.about, *section.notes]))
+    notes = [COUNTED_ON] if any(map(counts_on, section.tables)) else []
+    yield "\n".join(map(wrapped, [*section.about, *notes, *section.notes]))

@@ -95,7 +95,7 @@ class Job:
         if not self.judges or not bundled:
             return
         yield ("model nano knows the small world of `evaljudge demo` and nothing else: of other "
-               "texts its scores say nothing")  # fmt: skip
+               "texts its scores say nothing, so name a real model for them")  # fmt: skip
         if self.config.prompts != NANO:
             yield "model nano was taught the prompts of `prompts: nano` alone: set them"
 

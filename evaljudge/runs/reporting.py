@@ -99,37 +99,39 @@ def findings_of(
 ) -> Findings:
     """Score these shards, and compute all that the report says of them.
 
-    `begun`: a session of the executor is open already; `notes`: warnings that come first.
+    `begun`: a session of the executor is open already; `notes`: warnings that come first. A
+    terminal has room for few warnings, so they are in the order of how much they put in doubt: what
+    is missing, the judge, the ratings, what is made of both, and last what concerns the cost.
     """
     ratings = further_ratings(job, output)
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
     scored = _scored(job, scoring, shards, begun=begun)
     scored.tables.probabilities = ratings.probabilities
     rated = ((row.doc_id, row.system) for row in scored.tables.rows)
-    warnings = [*notes, *ratings.warnings, *unmet_ratings(ratings.texts, rated)]
-    warnings += [*accounts.warnings, *_of_the_corpus(output), *job.cautions]
+    of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, rated)]
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
     fitted = calibrate_shards(wanted, job.config.seed, output, shards, scored.tables)
     for shard in damaged:
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
     judged = {axis.name for axis in job.task.axes if job.judges}
-    warnings += [f"corpus: {note}" for note in nearly_met(judged, people.human)]
+    of_ratings += [f"corpus: {note}" for note in nearly_met(judged, people.human)]
     resamples = job.config.agreement.resamples
     aims = targets(job.config.select, tables, grid, resamples, job.config.seed)
     statistics = with_statistics(people, job.config.agreement, job.config.seed)
     found = Found(people, tables.documents, statistics["agreement"])
     by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]
-    warnings += [warning for one in by_judge for warning in one.warnings]
-    warnings += scored.addressing.warnings
-    warnings += too_few_permutations(people, job.config.agreement)
-    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     scale = with_people_scale(grid, job.config.select, aims)
-    warnings += scale_warnings(grid, scale)
-    warnings += [*fitted.warnings, *unmet(job.config.select, people, aims)]
-    warnings += out_of_reach(job.config.select, tables.columns)
     selected = select(output, shards, job.config.select, aims)
-    warnings += undecided(selected)
+    warnings = [*notes, *accounts.warnings, *job.cautions]
+    warnings += [warning for one in by_judge for warning in one.warnings]
+    warnings += [*scored.addressing.warnings, *of_ratings]
+    warnings += measuring_length(statistics["lengths"], statistics["agreement"])
+    warnings += [*undecided(selected), *fitted.warnings, *unmet(job.config.select, people, aims)]
+    warnings += out_of_reach(job.config.select, tables.columns)
+    warnings += scale_warnings(grid, scale)
+    warnings += too_few_permutations(people, job.config.agreement)
+    warnings += [*_of_the_corpus(output), *accounts.cost_warnings]
     return Findings(
         run=job.config.out,
         task=job.task.name,

@@ -30,6 +30,7 @@ def study(shown: Table, **more: Any) -> ProbeResult:
     return ProbeResult(name="n", title="A study", tables=[shown], draw=lambda: "", **told)
 
 
+@pytest.mark.usefixtures("hundred_columns")
 def test_a_wide_table_is_told_in_blocks() -> None:
     heads = ["scorer", *(f"head-{n}" for n in range(20))]
     rows = [[name, *("0.123" for _ in range(20))] for name in TWENTY]

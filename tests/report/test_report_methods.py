@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from markdown_it import MarkdownIt
 
 from evaljudge.agreement import (
@@ -34,6 +35,8 @@ from evaljudge.report.study import (
 from evaljudge.sections import Placed, Section, Table
 from evaljudge.sections.figures import FEW
 from evaljudge.text import columns, one_line
+
+pytestmark = pytest.mark.usefixtures("hundred_columns")
 
 DOCUMENTS = 9
 

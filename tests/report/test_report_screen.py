@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.report.screen import on_screen, wrapped
+from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.sections import Named, Table
 from evaljudge.text import columns
+
+pytestmark = pytest.mark.usefixtures("hundred_columns")
 
 WORDS = st.text(max_size=60)
 FIGURES = st.sampled_from(["–", "0.123", "-0.440 [-0.610, -0.350]†", "1,234,567"])
@@ -56,3 +59,23 @@ def test_the_first_name_gives_way_and_its_figure_stays() -> None:
 
 def test_wrapped_at_100_columns() -> None:
     assert list(map(len, wrapped("word " * 30).split("\n"))) == [99, 49]
+
+
+def test_output_that_goes_to_a_file_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
+    names = [Named(f"scorer number {n} of quite a long name") for n in range(10)]
+    table = Table("", ["axis", "told", "a head that is long enough"], [["x", names, "1"]], "llr")
+    line = on_screen(table).split("\n")[1]
+    assert line.endswith("scorer number 9 of quite a long name  1")
+    assert not counts_on(table) and "…" not in on_screen(table)
+    assert wrapped("word " * 60) == "word " * 60
+
+
+def test_a_terminal_has_its_own_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [Named(f"scorer number {n}") for n in range(10)]
+    table = Table("", ["axis", "told"], [["fluency", names]], "ll")
+    monkeypatch.setenv("COLUMNS", "200")
+    assert not counts_on(table) and on_screen(table).endswith("scorer number 9")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert counts_on(table) and max(map(len, on_screen(table).split("\n"))) <= 80
+    assert max(map(len, wrapped("word " * 60).split("\n"))) <= 80

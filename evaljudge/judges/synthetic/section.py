@@ -145,14 +145,16 @@ _ALARMS = (
         MOST_INVERTED,
         f"in more than {short(MOST_INVERTED * 100)}% of documents the judge itself finds a "
         "reference worse than the one below it",
-        "scores by references that are no scale mean little",
+        "scores by references that are no scale mean little; let a larger model write them "
+        "(`writer`)",
     ),
     _Alarm(
         "comparisons",
         lambda row: row.certain,
         MOST_CERTAIN,
         f"more than {short(MOST_CERTAIN * 100)}% of comparisons have an answer above 99%",
-        "the probabilities say nothing of doubt, and scores come in few steps",
+        "the probabilities say nothing of doubt, and scores come in few steps; try more `levels` "
+        "or a larger model",
     ),
     _Alarm(
         "exchanged",
@@ -160,7 +162,7 @@ _ALARMS = (
         MOST_FLIPPED,
         f"more than {short(MOST_FLIPPED * 100)}% of exchanged comparisons flip when the two texts "
         "change places",
-        "the judge answers by the place as well as by the text",
+        "the judge answers by the place as well as by the text; `swap: both` asks in both orders",
     ),
     _Alarm(
         "candidates",
@@ -168,14 +170,16 @@ _ALARMS = (
         MOST_BEYOND,
         f"more than {short(MOST_BEYOND * 100)}% of candidates lose, or win, against every "
         "reference",
-        "beyond the references, scores hardly tell candidates apart",
+        "beyond the references, scores hardly tell candidates apart; let another model write them "
+        "(`writer`)",
     ),
     _Alarm(
         "length_documents",
         _unexplained_length,
         MOST_LENGTH,
         f"scores go with length within documents, beyond ±{short(MOST_LENGTH)}",
-        "unless people rate by length as well, the judge is misled by it",
+        "unless people rate by length as well, the judge is misled by it; to find out, let people "
+        "rate some texts (`evaljudge label`)",
         correlation,
     ),
     _Alarm(
@@ -184,7 +188,8 @@ _ALARMS = (
         MOST_LENGTH,
         "scores go with length more than people's ratings account for, within documents beyond "
         f"±{short(MOST_LENGTH)} given the ratings",
-        "the judge is misled by length",
+        "the judge is misled by length; try another model, and be careful where systems differ in "
+        "length",
         correlation,
     ),
 )

@@ -514,6 +514,7 @@ def test_rows_of_labels() -> None:
     ]
 
 
+@pytest.mark.usefixtures("hundred_columns")
 def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
     row = entity_row("<b>judge</b>", sums())
     told, with_texts = (

@@ -648,6 +648,7 @@ def test_the_absolute_pearson_correlation() -> None:
     assert ABSOLUTE in of_judge.notes and ABSOLUTE not in section().notes
 
 
+@pytest.mark.usefixtures("hundred_columns")
 def test_all_three_outputs_have_the_section(findings: Findings) -> None:
     low = agreed("sample", -0.21, -0.3, 0.1)
     found, with_texts = (told(findings, section(low, with_texts=shows)) for shows in (False, True))

@@ -177,7 +177,7 @@ def test_one_warning_of_each_judge_and_kind_names_the_axes() -> None:
     assert inverted == (
         "synthetic: in more than 20% of documents the judge itself finds a reference worse than "
         "the one below it (fluency 30.0%, relevance 41.0%): scores by references that are no scale "
-        "mean little"
+        "mean little; let a larger model write them (`writer`)"
     )
     assert certain.startswith("synthetic: more than 90%") and "(fluency 95.0%)" in certain
     assert other.startswith("other: in more than 20%") and "(fluency 50.0%)" in other

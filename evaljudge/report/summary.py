@@ -1,0 +1,231 @@
+"""What a run ends with on a terminal: what matters most, in at most thirty lines.
+
+coverage   99.8% scored: reaches the floor of 95%
+unscored   empty text × 3: fill in the text, or leave the row out
+           3 of 4,800 scores in all; in scores/ each has its text and reason
+asked      1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache
+
+Agreement with people within documents (sample level): the best scorer of each axis
+axis     best scorer  cannot be told from it  Spearman
+fluency  synthetic    words                   0.441 [0.312, 0.553]
+
+Parts with many rows give way, the longest first, and say how many rows they leave out: `--full`
+and the report have them all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from evaljudge.agreement import Agreement
+from evaljudge.analysis.findings import Findings
+from evaljudge.decisions.systems import SystemRanking
+from evaljudge.reasons import grouped
+from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
+from evaljudge.report.lines import asked_line, floor_line
+from evaljudge.report.screen import counts_on, on_screen
+from evaljudge.report.systems import close, leader
+from evaljudge.report.terminal import COUNTED_ON, agreement_text
+from evaljudge.sections import Cell, Named, Table
+from evaljudge.sections.figures import NONE, count, estimate
+from evaljudge.text import LONG, counted, one_line
+
+MOST_LINES = 30
+MOST_REASONS = 3
+MOST_WARNINGS = 6
+ONE_SYSTEM = "systems    there is only one, so there is none to compare it with"
+_LEVELS = {
+    "sample": "within documents (sample level)",
+    "system": "on systems' means (system level)",
+    "summary": "on all texts pooled (summary level)",
+}
+_OUTER_LINES = 6
+"""Coverage; an empty line; where the report and the scores lie; `--full`; coverage again, if it is
+under the floor."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What goes to the standard output, before and after the warnings, which do not."""
+
+    text: str
+    warnings: Sequence[str]
+    places: str
+
+
+@dataclass
+class _Part:
+    """Some lines; `end` says what follows where so many rows are left out."""
+
+    head: Sequence[str]
+    rows: Sequence[str]
+    end: Callable[[int], Sequence[str]]
+    kept: int
+    is_cut: bool = False
+    """Whether names are counted on."""
+
+    @property
+    def lines(self) -> list[str]:
+        return [*self.head, *self.rows[: self.kept], *self.end(len(self.rows) - self.kept)]
+
+
+def summary(findings: Findings, out: str) -> Summary:
+    parts = [_unscored(findings), _asked(findings)]
+    parts += [*_agreement(findings, out), *_systems(findings)]
+    parts.append(_part([COUNTED_ON] if any(part.is_cut for part in parts) else [], [], ""))
+    warnings, selected = _warnings(findings), _selected(findings, out)
+    all_parts = [*parts, warnings, selected]
+    while sum(len(part.lines) for part in all_parts) > MOST_LINES - _OUTER_LINES:
+        max(all_parts, key=lambda part: part.kept).kept -= 1
+    more = "more       with --full, all tables are printed here"
+    return Summary(
+        _ended([_coverage(findings), *(line for part in parts for line in part.lines), ""]),
+        warnings.lines,
+        _ended([*selected.lines, *_places(out), more]),
+    )
+
+
+def full_summary(findings: Findings, out: str) -> Summary:
+    """All that a terminal can show of a run."""
+    unscored = _unscored(findings)
+    unscored.kept = len(unscored.rows)
+    before = [_coverage(findings), *unscored.lines, *_asked(findings).lines]
+    return Summary(
+        f"{_ended(before)}\n{agreement_text(findings)}",
+        _warnings(findings).rows,
+        _ended([*_selected(findings, out).lines, *_places(out)]),
+    )
+
+
+def unscored_text(findings: Findings) -> str:
+    """The most frequent reasons over all scorers, and what can be done about each."""
+    return _ended(_unscored(findings).lines)
+
+
+def _coverage(findings: Findings) -> str:
+    return f"coverage   {floor_line(findings)}"
+
+
+def _places(out: str) -> list[str]:
+    return [f"report     {out}/report/index.html", f"scores     {out}/scores/"]
+
+
+def _ended(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _part(head: Sequence[str], rows: Sequence[str], what: str) -> _Part:
+    """`what`: the rows that are left out, in words."""
+    return _Part(head, rows, lambda n: [f"and {count(n)} more {what}"] if n else [], len(rows))
+
+
+def _unscored(findings: Findings) -> _Part:
+    reasons = Counter[str]()
+    for row in findings.coverage:
+        reasons.update(row.reasons)
+    groups = grouped(reasons)
+    expected = sum(row.expected for row in findings.coverage)
+    whole = f"{count(reasons.total())} of {count(expected)} scores in all"
+
+    def end(hidden: int) -> list[str]:
+        more = f"and {counted(hidden, 'more reason', 'more reasons')}; " if hidden else ""
+        return [f"           {more}{whole}; in scores/ each has its text and reason"]
+
+    rows = [f"unscored   {one_line(str(group), LONG)}" for group in groups]
+    return _Part([], rows, end if rows else lambda _: [], min(len(rows), MOST_REASONS))
+
+
+def _asked(findings: Findings) -> _Part:
+    return _part([f"asked      {asked_line(findings)}"], [], "")
+
+
+def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
+    """The best scorer of each axis, at the first level that there is."""
+    known = [row for row in findings.agreement if row.value is not None]
+    level = next((name for name in LEVELS if any(row.level == name for row in known)), None)
+    if level is None:
+        yield _part(["", *_no_agreement(findings, out)], [], "")
+        return
+    best = list(_best(findings, [row for row in known if row.level == level]))
+    title = f"Agreement with people {_LEVELS[level]}: the best scorer of each axis"
+    names = " / ".join(dict.fromkeys(COEFFICIENTS[row.coefficient] for row, _ in best))
+    rows: list[list[Cell]] = [
+        [row.axis, row.scorer, [*map(Named, others)] or NONE, estimate(row)] for row, others in best
+    ]
+    heads = ["axis", "best scorer", "cannot be told from it", names]
+    yield _table(title, Table("", heads, rows, "lllr"), "axes")
+
+
+def _no_agreement(findings: Findings, out: str) -> Iterator[str]:
+    yield nothing(findings)
+    if not findings.rated:
+        yield f"`evaljudge label {out} --to sheet.csv` draws texts for people to rate."
+
+
+def _best(
+    findings: Findings, rows: Sequence[Agreement]
+) -> Iterator[tuple[Agreement, Sequence[str]]]:
+    """As tested, with those that cannot be told from it; untested, the highest of Spearman's."""
+    by_scale = {(row.scorer, row.axis, row.coefficient): row for row in rows}
+    level = rows[0].level
+    standings = {row.axis: row for row in findings.standings if row.level == level}
+    for axis in dict.fromkeys(row.axis for row in rows):
+        if standing := standings.get(axis):
+            best = by_scale[standing.best, axis, standing.coefficient]
+            yield best, standing.indistinguishable
+        elif of_axis := [r for r in rows if (r.axis, r.coefficient) == (axis, "spearman")]:
+            yield max(of_axis, key=lambda row: row.value or 0.0), ()
+
+
+def _systems(findings: Findings) -> Iterator[_Part]:
+    """Of each axis, the first system by the first judge, and by people."""
+    compared = [row for row in findings.rankings if len(row.systems) > 1]
+    if not compared:
+        yield _part([ONE_SYSTEM] if findings.rankings else [], [], "")
+        return
+    by_people = {row.axis: row.systems[0].system for row in compared if row.scorer == HUMAN}
+    rows: list[list[Cell]] = [
+        [row.axis, row.scorer, leader(row), close(row) or NONE, by_people.get(row.axis, NONE)]
+        for row in _first_of_each_axis(compared)
+    ]
+    heads = ["axis", "scorer", "best system (mean)", "cannot be told from it", "people's best"]
+    shown = len(heads) if any(row[-1] != NONE for row in rows) else len(heads) - 1
+    table = Table("", heads[:shown], [row[:shown] for row in rows], "l" * shown)
+    yield _table("Systems: the best of each axis", table, "rows")
+
+
+def _first_of_each_axis(rows: Sequence[SystemRanking]) -> list[SystemRanking]:
+    """Of scorers without axes all, where there are no others."""
+    scorers = [row for row in rows if row.scorer != HUMAN]
+    first: dict[str, SystemRanking] = {}
+    for row in scorers:
+        if row.axis != ANY_AXIS:
+            first.setdefault(row.axis, row)
+    return list(first.values()) or scorers
+
+
+def _table(title: str, table: Table, what: str) -> _Part:
+    head, *rows = on_screen(table).splitlines()
+    return replace(_part(["", title, head], rows, what), is_cut=counts_on(table))
+
+
+def _selected(findings: Findings, out: str) -> _Part:
+    rows = [
+        f"selected   {count(one.selected)} of {count(one.considered)}: "
+        f"{out}/selected/{one.name}.jsonl"
+        for one in findings.selections
+    ]
+    return _part([], rows, f"selections: {out}/selected/")
+
+
+def _warnings(findings: Findings) -> _Part:
+    """They come in the order of how serious they are (see `findings_of` in runs/reporting.py)."""
+    rows = [f"warning: {one_line(warning, LONG)}" for warning in findings.warnings]
+
+    def end(hidden: int) -> list[str]:
+        return [f"warning: the report lists {count(hidden)} more"] if hidden else []
+
+    return _Part([], rows, end, min(len(rows), MOST_WARNINGS))

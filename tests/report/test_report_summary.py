@@ -1,0 +1,199 @@
+"""What a run ends with: at most thirty lines, which say how much they leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from evaljudge.agreement import Rival
+from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
+from evaljudge.report import full_summary, summary
+from evaljudge.report.summary import MOST_LINES
+from tests.report.findings import agreement, made, standing
+
+AXES = ("coherence", "fluency", "relevance")
+
+
+def ranking(scorer: str, axis: str, names: tuple[str, ...] = ("BART", "T5", "LEAD")) -> Any:
+    """The first two cannot be told apart."""
+    systems = [RankedSystem(n, 4.1 - i, 4, 4.2, 100, "a") for i, n in enumerate(names)]
+    pairs = [
+        SystemPair(a, b, 0.1, 0.0, 0.2, 0.1, 0.9 if b == "T5" else 0.01, 99, 1, 2)
+        for a, b in combinations(names, 2)
+    ]
+    how: dict[str, Any] = {"test": "t", "told_apart": 1, "spread": 0.9, "detectable": 0.25}
+    how |= {"documents": 100, "detectable_among_all": None, "alpha": 0.05, "power": 0.8}
+    return SystemRanking(systems=systems, pairs=pairs, scorer=scorer, axis=axis, **how)
+
+
+def run(axes: tuple[str, ...] = AXES, **more: Any) -> Findings:
+    """People rated all texts, and two scorers scored them."""
+    words = Rival("words", 0.4, 0.44, 0.2, 0.4, 0.1, 100, False)
+    found: dict[str, Any] = {
+        "agreement": [
+            agreement(level, "spearman", value, scorer=scorer, axis=axis)
+            for level in ("sample", "system")
+            for axis in axes
+            for scorer, value in (("synthetic", 0.441), ("words", 0.4))
+        ],
+        "standings": [
+            standing("sample", "synthetic", [words], axis=axis, indistinguishable=["words"])
+            for axis in axes
+        ],
+        "rankings": [ranking(of, axis) for of in ("human", "synthetic") for axis in axes]
+        + [ranking("words", "*")],
+    }
+    return made(**found | more)
+
+
+def lines(findings: Findings) -> list[str]:
+    """All that a run prints, with the line on its coverage that follows where it is low."""
+    said = summary(findings, "runs/x")
+    low = [] if findings.floor_passed else ["coverage is under the floor"]
+    return [*said.text.splitlines(), *said.warnings, *said.places.splitlines(), *low]
+
+
+def test_of_an_ordinary_run() -> None:
+    said = summary(run(), "runs/first")
+    assert said.text == (
+        """\
+coverage   99.8% scored: reaches the floor of 95%
+unscored   empty text × 5: the system wrote nothing: correct the corpus, or leave these candidates \
+out
+unscored   reply truncated × 1
+           6 of 4,800 scores in all; in scores/ each has its text and reason
+asked      500 times; 75.0% of 400,000 prompt tokens came from the prefix cache
+
+Agreement with people within documents (sample level): the best scorer of each axis
+axis       best scorer  cannot be told from it  Spearman
+coherence  synthetic    words                   0.441 [0.311, 0.551]
+fluency    synthetic    words                   0.441 [0.311, 0.551]
+relevance  synthetic    words                   0.441 [0.311, 0.551]
+
+Systems: the best of each axis
+axis       scorer     best system (mean)  cannot be told from it  people's best
+coherence  synthetic  BART (4.100)        T5                      BART
+fluency    synthetic  BART (4.100)        T5                      BART
+relevance  synthetic  BART (4.100)        T5                      BART
+
+"""
+    )
+    assert said.warnings == [
+        "warning: synthetic: the answers offered hold only 41.0% of the probability"
+    ]
+    assert said.places == (
+        """\
+selected   154 of 1,600: runs/first/selected/good.jsonl
+report     runs/first/report/index.html
+scores     runs/first/scores/
+more       with --full, all tables are printed here
+"""
+    )
+
+
+MANY = tuple(f"axis {n}" for n in range(30))
+REASONS = {f"a reason like {'x' * n}": n for n in range(1, 21)}
+
+
+def _no_ratings() -> Findings:
+    return run(agreement=[], standings=[], rated=0, rankings=[ranking("synthetic", "fluency")])
+
+
+def _one_system() -> Findings:
+    return run(rankings=[ranking("synthetic", axis, ("BART",)) for axis in AXES])
+
+
+def _ten_scorers() -> Findings:
+    names = [f"scorer {n}" for n in range(10)]
+    rows = [agreement("sample", "spearman", n / 20, scorer=s) for n, s in enumerate(names)]
+    best = standing("sample", "scorer 9", [], indistinguishable=names[:9])
+    return run(agreement=rows, standings=[best], rankings=[ranking(s, "*") for s in names])
+
+
+def _everything() -> Findings:
+    found = run(MANY)
+    return replace(
+        found,
+        coverage=[Coverage("synthetic", "fluency", 10, 210, REASONS)],
+        warnings=[f"warning number {n}" for n in range(40)],
+        selections=[replace(found.selections[0], name=f"rule-{n}") for n in range(25)],
+    )
+
+
+@pytest.mark.parametrize(
+    "of",
+    [run, lambda: run(MANY), _no_ratings, _one_system, _ten_scorers, _everything,
+     lambda: replace(_no_ratings(), warnings=_everything().warnings),
+     lambda: replace(run(), coverage=_everything().coverage),
+     lambda: replace(run(), selections=_everything().selections, warnings=[])],
+    ids=["demo-like", "thirty axes", "no ratings", "one system", "ten scorers", "everything",
+         "many warnings", "many reasons", "many selections"],
+)  # fmt: skip
+@pytest.mark.parametrize("columns", ["", "80"])
+def test_never_more_than_thirty_lines(
+    of: Callable[[], Findings], columns: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    said = lines(of())
+    assert len(said) <= MOST_LINES == 30
+    for start in ("coverage", "asked", "report", "scores"):
+        assert [line for line in said if line.startswith(start)] != []
+
+
+def test_what_has_no_room_is_counted() -> None:
+    said = lines(_everything())
+    assert len(said) == 30
+    axes = sum(line.startswith("axis ") for line in said) - 2
+    left = [int(line.split()[1]) for line in said if line.endswith(("more axes", "more rows"))]
+    assert axes + sum(left) == 2 * 30
+    selected = sum(line.startswith("selected") for line in said)
+    assert f"and {25 - selected} more selections: runs/x/selected/" in said
+    warned = sum(line.startswith("warning: warning number") for line in said)
+    assert warned >= 1 and f"warning: the report lists {40 - warned} more" in said
+    unscored = sum(line.startswith("unscored") for line in said)
+    left_out = f"           and {20 - unscored} more reasons; 210 of 220 scores in all"
+    assert any(line.startswith(left_out) for line in said)
+
+
+def test_without_ratings_it_says_how_to_get_some() -> None:
+    said = lines(_no_ratings())
+    assert "There are no human ratings: nothing to agree with." in said
+    assert "`evaljudge label runs/x --to sheet.csv` draws texts for people to rate." in said
+    assert "axis     scorer     best system (mean)  cannot be told from it" in said
+
+
+def test_untested_the_highest_is_the_best() -> None:
+    """A study's runs have no tests of their own."""
+    rows = [agreement("summary", "spearman", v, scorer=s) for s, v in (("a", 0.1), ("b", 0.3))]
+    rows.append(agreement("summary", "pearson", 0.9, scorer="a"))
+    said = lines(run(agreement=rows, standings=[]))
+    assert "fluency  b            –                       0.300 [0.170, 0.410]" in said
+    assert any("on all texts pooled (summary level)" in line for line in said)
+
+
+def test_few_documents_are_no_evidence() -> None:
+    said = lines(run(agreement=[agreement("sample", "spearman", 1.0, n=3)], standings=[]))
+    assert any(line.endswith("1.000 (only 3 documents)") for line in said)
+
+
+def test_names_are_counted_on_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = lines(_ten_scorers())
+    names = "; ".join(f"scorer {n}" for n in range(9))
+    assert any(names in line for line in whole) and not any("+2:" in line for line in whole)
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = lines(_ten_scorers())
+    assert sum("+2:" in line for line in narrow) == 1 and len(narrow) <= 30
+
+
+def test_all_of_it_is_there_in_full() -> None:
+    said = full_summary(_everything(), "runs/x")
+    assert len(said.warnings) == 40
+    assert said.places.count("selected   ") == 25
+    assert said.text.count("unscored   ") == 20
+    assert "Spearman's correlation at each level" in said.text
+    assert "Who is best" in said.text
