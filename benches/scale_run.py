@@ -78,12 +78,16 @@ class Phases:
     def __exit__(self, *_: object) -> None: ...
 
     def entering(self, phase: str) -> None:
+        if phase.startswith("loading"):  # a part of asking
+            return
         self.enter({"scoring and reporting": "reporting"}.get(phase, phase.partition(" ")[0]))
 
     def starting(self, todo: Mapping[str, Any]) -> None:
         self.enter("measuring" if "measure" in todo else "asking")
 
     def warning(self, line: str) -> None: ...
+
+    def in_hand(self, counts: Mapping[Any, int]) -> None: ...
 
     def receipt(self, receipt: Mapping[str, Any]) -> None: ...
 

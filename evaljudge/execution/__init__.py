@@ -21,12 +21,29 @@ from evaljudge.config import WorkersConfig
 if TYPE_CHECKING:
     from evaljudge.execution.measuring import Measuring
     from evaljudge.execution.orders import Assignment, Order
-    from evaljudge.storage import Shard
+    from evaljudge.storage import Shard, Stage
 
 R = TypeVar("R")
 Receipt = dict[str, Any]
 Watch = Callable[[Receipt], None]
 """Called with each receipt, once the shard that it is of has been committed."""
+InHand = dict[tuple["Stage", int], int]
+"""By stage and number of a shard that is not committed yet: its cases that passed the stage."""
+Tell = Callable[[InHand], None]
+"""Called with the counts that have changed; with none when a model is loaded."""
+
+
+class Watching(Protocol):
+    """What an executor calls while a model is asked, from any thread."""
+
+    def loading(self) -> None:
+        """A model is loaded from now on, until `in_hand` is called."""
+
+    def in_hand(self, counts: InHand) -> None:
+        """About once a second for each worker (see in_hand.py)."""
+
+    def receipt(self, receipt: Receipt) -> None:
+        """With each receipt, once the shard that it is of has been committed."""
 
 
 class Executor(Protocol):
@@ -43,8 +60,8 @@ class Executor(Protocol):
     def session(self) -> AbstractContextManager[None]:
         """Whatever several calls share, started once for the block."""
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
-        """Have every order done, each shard committed before `watch` hears of it."""
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watching: Watching) -> None:
+        """Have every order done, each shard committed before `watching` gets its receipt."""
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         """What `work` makes of each shard, in the order of the shards."""

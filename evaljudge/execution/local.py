@@ -30,7 +30,7 @@ from evaljudge.errors import (
     finishing,
     first_words,
 )
-from evaljudge.execution import Watch
+from evaljudge.execution import Watch, Watching
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.crashes import noting_crashes
 from evaljudge.execution.measuring import Measuring, MeasuringWork
@@ -59,9 +59,9 @@ class LocalExecutor:
     def session(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watching: Watching) -> None:
         with noting_crashes(assignment.open_output()) as session:
-            _Asking(assignment, session, orders, watch).do_all()
+            _Asking(assignment, session, orders, watching).do_all()
 
     def in_order(self, work: Callable[[Shard], R], shards: Sequence[Shard]) -> Iterator[R]:
         return Output(self._out).ahead(work, shards)
@@ -81,9 +81,11 @@ class _Asking:
     """All orders of one pool: as many shards at once as a worker of Ray's has."""
 
     def __init__(
-        self, assignment: Assignment, deaths_within: str, orders: Sequence[Order], watch: Watch
-    ) -> None:
-        self._assignment, self._deaths_within, self._watch = assignment, deaths_within, watch
+        self, assignment: Assignment, deaths_within: str, orders: Sequence[Order],
+        watching: Watching,
+    ) -> None:  # fmt: skip
+        self._assignment, self._deaths_within = assignment, deaths_within
+        self._watching = watching
         self._left = {order.shard: order for order in orders}
 
     def do_all(self) -> None:
@@ -92,8 +94,10 @@ class _Asking:
         while self._left:
             if finishing.is_set():
                 raise Ended(TERMINATED)
+            self._watching.loading()
             with _crashed_after(dead):
-                work = _open(self._assignment, self._deaths_within)
+                work = _open(self._assignment, self._deaths_within, self._watching)
+            self._watching.in_hand({})
             try:
                 dead = _run(self._do_while_it_lives(work))
             except Ended:  # a step of the engine may take longer than this process has
@@ -121,7 +125,7 @@ class _Asking:
                     return
                 del self._left[order.shard]
                 for receipt in receipts:
-                    self._watch(receipt)
+                    self._watching.receipt(receipt)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -132,12 +136,13 @@ class _Asking:
         return dead[0] if dead else None
 
 
-def _open(assignment: Assignment, deaths_within: str) -> ShardWork:
+def _open(assignment: Assignment, deaths_within: str, watching: Watching) -> ShardWork:
     """An engine, unless the ones before it died while they were loaded."""
     here = Here(assignment.session, _worker_name(), "", lambda _: True, deaths_within)
     loading = Loading(assignment.open_output(), ENGINE, here)
     try:
-        return ShardWork(assignment, here, gpus=_gpus(assignment.source))
+        gpus = _gpus(assignment.source)
+        return ShardWork(assignment, here, gpus=gpus, tell=watching.in_hand)
     finally:  # not reached by a process that dies
         loading.end()
 

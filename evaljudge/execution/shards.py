@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
 from evaljudge.engines import Engine
+from evaljudge.execution import Tell
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
+from evaljudge.execution.in_hand import CasesInHand
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.protocol import Judge, Judged
@@ -40,13 +43,14 @@ class ShardWork:
     """Does orders over one engine, several at once."""
 
     def __init__(
-        self, assignment: Assignment, here: Here, engine: Engine | None = None, gpus: float = 0
-    ) -> None:
+        self, assignment: Assignment, here: Here, engine: Engine | None = None, gpus: float = 0,
+        tell: Tell = lambda counts: None,
+    ) -> None:  # fmt: skip
         self._since = time.monotonic()  # loading the engine is time that is paid for
         self._job, self._here, self._gpus = assignment, here, gpus
         self._engine = engine or assignment.open_engine()
         self._output = assignment.open_output()
-        self._slots = CaseSlots(MOST_OPEN_CASES)
+        self._slots, self._in_hand = CaseSlots(MOST_OPEN_CASES), CasesInHand(tell)
         self._heads: set[int] = set()
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
@@ -90,7 +94,8 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
         started, asked, missing = time.monotonic(), self._nothing_asked(), 0
-        found = await _together(self._briefs(case, known, attempt, asked) for case in cases)
+        briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
+        found = await self._of_each("prepare", shard, cases, briefs_of)
         files = list[str]()
         for kind, mine in known.items():
             briefs = [brief for one in found for brief in one[kind].values()]
@@ -104,7 +109,8 @@ class ShardWork:
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
         started, asked, unscored = time.monotonic(), self._nothing_asked(), 0
-        found = await _together(self._verdicts(case, known, attempt, asked) for case in cases)
+        verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
+        found = await self._of_each("judge", shard, cases, verdicts_of)
         files, output = list[str](), self._output
         for judge in self._job.judges:
             verdicts = [verdict for one in found for verdict in one[judge.name][0]]
@@ -116,6 +122,22 @@ class ShardWork:
                 written = (judge.name, shard, checks)
                 files.append(await asyncio.to_thread(output.write_checks, *written))
         return await self._commit("judge", shard, started, asked, unscored, files)
+
+    async def _of_each(
+        self, stage: Stage, shard: Shard, cases: Sequence[Case],
+        work: Callable[[Case], Coroutine[Any, Any, R]],
+    ) -> list[R]:  # fmt: skip
+        """All cases at once, each counted as soon as it is done."""
+
+        async def counted(case: Case) -> R:
+            found = await work(case)
+            self._in_hand.add(stage, shard.number)
+            return found
+
+        self._in_hand.begin(stage, shard.number)
+        found = await _together(map(counted, cases))
+        self._in_hand.end(stage, shard.number)
+        return found
 
     def _nothing_asked(self) -> dict[str, Asked]:
         return {judge.name: Asked() for judge in self._job.judges}

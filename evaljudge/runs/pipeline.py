@@ -22,6 +22,7 @@ from evaljudge.analysis.outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
+from evaljudge.execution import InHand
 from evaljudge.report import outcome_html, outcome_text
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
@@ -36,13 +37,14 @@ from evaljudge.runs.reporting import (
     write_files,
     write_run,
 )
-from evaljudge.runs.stages import Watch, do_stages, measure, missing, unmeasured
+from evaljudge.runs.stages import do_stages, measure, missing, unmeasured
 from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
 from evaljudge.text import counted
 
 Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
 """Of each stage wanted: how many cases are left to do, of how many."""
+LOADING = "loading the model"
 DONE, UNDER_FLOOR = 0, 3
 NOTHING: Mapping[Shard, Sequence[Fault]] = MappingProxyType({})
 
@@ -60,6 +62,9 @@ class Watcher:
     def warning(self, line: str) -> None: ...
 
     def starting(self, todo: Todo) -> None: ...
+
+    def in_hand(self, counts: InHand) -> None:
+        """About once a second for each worker: cases done of shards that are not committed yet."""
 
     def receipt(self, receipt: Mapping[str, Any]) -> None: ...
 
@@ -270,21 +275,33 @@ def _measure(
         return
     total, left = (sum(shard.cases for shard in some) for some in (shards, lacking))
     with _watching(watcher, claim, {"measure": (left, total)}) as seen:
-        measure(job, output, lacking, seen)
+        measure(job, output, lacking, seen.receipt)
     output.tidy()
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What the executor calls."""
+
+    watcher: Watcher
+    claim: Claim
+
+    def loading(self) -> None:
+        self.watcher.entering(LOADING)
+
+    def in_hand(self, counts: InHand) -> None:
+        self.watcher.in_hand(counts)
+
+    def receipt(self, receipt: Mapping[str, Any]) -> None:
+        self.claim.check()
+        self.watcher.receipt(receipt)
+
+
 @contextmanager
-def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[Watch]:
-    """What the executor calls with each receipt."""
-
-    def seen(receipt: Mapping[str, Any]) -> None:
-        claim.check()
-        watcher.receipt(receipt)
-
+def _watching(watcher: Watcher, claim: Claim, todo: Todo) -> Iterator[_Seen]:
     watcher.starting(todo)
     try:
-        yield seen
+        yield _Seen(watcher, claim)
     finally:
         watcher.done()
 

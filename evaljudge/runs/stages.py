@@ -9,11 +9,11 @@ change between reports, and only what changed is measured.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from evaljudge.engines import ModelSource
+from evaljudge.execution import Watch, Watching
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.metrics import CorpusMetric, Metric
@@ -23,17 +23,16 @@ from evaljudge.records import Document
 from evaljudge.runs.job import Job
 from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
-Watch = Callable[[Mapping[str, Any]], None]
 Pool = tuple[ModelSource, list[Order]]
 Lacking = dict[Shard, list[str]]
 """Of each shard, the metrics that are missing."""
 
 
-def do_stages(job: Job, output: Output, wanted: Sequence[Stage], watch: Watch) -> None:
+def do_stages(job: Job, output: Output, wanted: Sequence[Stage], watching: Watching) -> None:
     """Do what is missing of the wanted stages; nothing is asked where nothing is missing."""
     for source, orders in _pools(job, output, wanted):
         if orders:
-            job.executor.ask(_assignment(job, output, source), orders, watch)
+            job.executor.ask(_assignment(job, output, source), orders, watching)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:

@@ -20,9 +20,10 @@ from typing import Any, TypeVar
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import TERMINATED, Ended, GivenUp, UserError, finishing
-from evaljudge.execution import Receipt, Watch
+from evaljudge.execution import Receipt, Watch, Watching
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order, write_order
+from evaljudge.execution.ray.board import reading_board
 from evaljudge.execution.ray.fetching import fetching
 from evaljudge.execution.ray.session import (
     cpus_wanted,
@@ -53,7 +54,7 @@ class RayExecutor:
     def session(self) -> AbstractContextManager[None]:
         return ray_session(self._workers)
 
-    def ask(self, assignment: Assignment, orders: Sequence[Order], watch: Watch) -> None:
+    def ask(self, assignment: Assignment, orders: Sequence[Order], watching: Watching) -> None:
         """A worker without a shard would load a model for nothing, so there are no such workers."""
         most = min(self._workers.max, len(orders))
         least = min(self._workers.min, most)
@@ -69,10 +70,11 @@ class RayExecutor:
                 max_concurrent_calls_per_actor=SHARDS_AT_ONCE,
             )
             rows = [write_order(order) for order in orders]
-            known = (assignment, taking.gpus)
-            done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
-            with _finishing_noted(assignment):
-                _watch_all(done, watch)
+            watching.loading()
+            with _finishing_noted(assignment), reading_board(watching.in_hand) as board:
+                known = (assignment, taking.gpus, board)
+                done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
+                _watch_all(done, watching.receipt)
             if finishing.is_set():
                 raise Ended(TERMINATED)
 

@@ -16,6 +16,7 @@ import sys
 from typing import Any
 
 from evaljudge.errors import Damaged, EngineDead, GivenUp, UserError
+from evaljudge.execution import Tell
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.orders import Assignment, read_order
@@ -32,11 +33,12 @@ FINISHING = "finishing"
 class Worker:
     """Asks, over one engine."""
 
-    def __init__(self, assignment: Assignment, gpus: float) -> None:
+    def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
+        """`board`: the handle of the actor for counts (see board.py)."""
         self._ending: dict[str, Any] = {}
         self._output, self._session = assignment.open_output(), assignment.session
         try:
-            self._work = _begin(assignment, gpus)
+            self._work = _begin(assignment, gpus, board.post.remote)
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
             self._ending = _ending(error)
 
@@ -81,15 +83,16 @@ class Measurer:
             return _ending(error)
 
 
-def _begin(assignment: Assignment, gpus: float) -> ShardWork:
+def _begin(assignment: Assignment, gpus: float, tell: Tell) -> ShardWork:
     import ray
 
     context = ray.get_runtime_context()
     worker = f"{os.uname().nodename}-{os.getpid()}"
     here = Here(assignment.session, worker, context.get_node_id(), _is_up)
     loading = Loading(assignment.open_output(), context.get_actor_id(), here)
-    work = ShardWork(assignment, here, gpus=gpus)
+    work = ShardWork(assignment, here, gpus=gpus, tell=tell)
     loading.end()
+    tell({})
     return work
 
 

@@ -1,0 +1,144 @@
+"""Cases are counted as they are done, not only when their shard is; what is lost is taken back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.errors import EngineDead
+from evaljudge.execution import InHand, in_hand
+from evaljudge.execution.in_hand import CasesInHand
+from evaljudge.runs import binding
+from evaljudge.runs.pipeline import LOADING, Todo, Watcher
+from evaljudge.runs.progress import ProgressTally
+
+CASES = 16
+FATAL = "number 12."
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_hand, "EVERY", 0.05)
+
+
+def test_changes_of_a_period_are_told_together() -> None:
+    told: list[InHand] = []
+
+    async def work() -> None:
+        counts = CasesInHand(told.append)
+        counts.begin("prepare", 3)
+        counts.begin("judge", 4)
+        counts.add("judge", 4)
+        await asyncio.sleep(0.2)
+        counts.add("judge", 4)
+        counts.end("judge", 4)
+        await asyncio.sleep(0.2)
+
+    asyncio.run(work())
+    assert told == [{("prepare", 3): 0, ("judge", 4): 1}, {("judge", 4): 2}]
+
+
+class Slow(Scripted):
+    """Documents are answered one after the other. Where the file is called `died`, one of them
+    kills the engine, once; afterwards each takes as long as the others.
+    """
+
+    def __init__(self, died: str, seconds: float) -> None:
+        super().__init__()
+        self._died, self._seconds = Path(died), seconds
+
+    async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+        place = int(prompts[0].text.partition("number ")[2].partition(".")[0])
+        has_died = self._died.exists()
+        await asyncio.sleep(self._seconds * (1 if has_died else place))
+        if FATAL in prompts[0].text and not has_died and self._died.name == "died":
+            self._died.touch()
+            raise EngineDead("it was too much")
+        return await super().choose(prompts, options, samples)
+
+
+class SlowEngines(ScriptedEngines):
+    def __init__(self, died: Path, seconds: float) -> None:
+        self._how = str(died), seconds
+
+    def open(self, source: Any, seed: int) -> Scripted:
+        return Slow(*self._how)
+
+
+class Noting(Watcher):
+    """What it hears while a model is asked: each phase, and how far the run is."""
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+
+    def entering(self, phase: str) -> None:
+        self.heard.append(phase)
+
+    def starting(self, todo: Todo) -> None:
+        self.tally = ProgressTally(todo)
+        self.heard.clear()
+
+    def in_hand(self, counts: InHand) -> None:
+        self.tally.count(counts)
+        self.heard.append(self.tally.steps_done)
+
+    def receipt(self, receipt: Any) -> None:
+        self.tally.add(receipt)
+
+    def done(self) -> None:
+        self.heard.append("done")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Sixteen cases in one shard."""
+    monkeypatch.setattr(binding, "PIECES_PER_WORKER", 1)
+
+    def run(died: Path, executor: str = "local") -> list[Any]:
+        rows = [
+            {"doc_id": f"d{n}", "source": f"It is number {n}.", "system": "A", "text": f"It, {n}."}
+            for n in range(CASES)
+        ]
+        (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        config = {
+            "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"),
+            "axes": ["fluency"], "model": "scripted", "judges": {"geval": {}},
+            "workers": {"executor": executor},
+        }  # fmt: skip
+        watcher = Noting()
+        engines = SlowEngines(died, 0.25 if executor == "ray" else 0.03)
+        evaljudge.run(config, watcher=watcher, engines=engines)
+        assert watcher.tally.steps_done == 2 * CASES
+        return watcher.heard[: watcher.heard.index("done")]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "executor", ["local", pytest.param("ray", marks=pytest.mark.ray)], indirect=True
+)
+def test_counts_move_while_the_only_shard_is_in_hand(
+    tmp_path: Path, run: Callable[..., list[Any]], executor: str
+) -> None:
+    phase, *counts = run(tmp_path / "never", executor)
+    assert phase == LOADING and counts[0] == 0
+    assert len(set(counts)) >= 3 and counts == sorted(counts)
+    assert any(CASES < count < 2 * CASES for count in counts)
+
+
+def test_counts_of_a_worker_that_is_lost_are_taken_back(
+    tmp_path: Path, run: Callable[..., list[Any]]
+) -> None:
+    first, *heard = run(tmp_path / "died")
+    again = heard.index(LOADING)
+    before, after = heard[:again], heard[again + 1 :]
+    assert first == LOADING and max(before) > CASES + 4
+    assert min(after[1:]) < max(before)
+    assert after[1:] == sorted(after[1:])
