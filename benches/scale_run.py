@@ -125,7 +125,7 @@ def known_parts() -> tuple[Any, ModuleType, str]:
     """The scripted model, and the function that makes score files from verdicts: of this evaljudge,
     or of version 0.1."""
     if find_spec("evaljudge.engines.scripted"):
-        model, runs, score = "engines", "runs.pipeline", "_scored"
+        model, runs, score = "engines", "runs.reporting", "_scored"
     else:
         model, runs, score = "model", "journey", "score_shards"
     engines = import_module(f"evaljudge.{model}.scripted").ScriptedEngines()
@@ -138,9 +138,9 @@ def run(cases: int, is_smallest: bool, on_ray: bool) -> dict[str, Any]:
     phases, (engines, module, name) = Phases(), known_parts()
     score = getattr(module, name)
 
-    def scored(*given: Any) -> Any:
+    def scored(*given: Any, **named: Any) -> Any:
         before = phases.enter("scoring")
-        found = score(*given)
+        found = score(*given, **named)
         phases.enter(before)
         return found
 

@@ -6,7 +6,7 @@ unscored   empty text × 3: fill in the text, or leave the row out
 asked      1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache
 
 Agreement with people within documents (sample level): the best scorer of each axis
-axis     best scorer  cannot be told from it  Spearman
+axis     best scorer  cannot be told from it  Spearman [95% interval]
 fluency  synthetic    words                   0.441 [0.312, 0.553]
 
 Parts with many rows give way, the longest first, and say how many rows they leave out: `--full`
@@ -155,7 +155,7 @@ def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     rows: list[list[Cell]] = [
         [row.axis, row.scorer, [*map(Named, others)] or NONE, estimate(row)] for row, others in best
     ]
-    heads = ["axis", "best scorer", "cannot be told from it", names]
+    heads = ["axis", "best scorer", "cannot be told from it", f"{names} [95% interval]"]
     yield _table(title, Table("", heads, rows, "lllr"), "axes")
 
 

@@ -283,10 +283,12 @@ class Bar(Watcher):
 
     def starting(self, todo: Todo) -> None:
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+        from rich.table import Column
 
         self._stop_status()
         self._tally = ProgressTally(todo)
-        columns = (SpinnerColumn(), BarColumn(24), TextColumn("{task.description}"))
+        words = TextColumn("{task.description}", table_column=Column())  # wrapped, not cut
+        columns = (SpinnerColumn(), BarColumn(24), words)
         self._bar = Progress(*columns, console=self._console)
         self._bar.start()
         left = self._tally.steps - self._tally.steps_done

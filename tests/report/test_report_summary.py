@@ -70,7 +70,7 @@ unscored   reply truncated × 1
 asked      500 times; 75.0% of 400,000 prompt tokens came from the prefix cache
 
 Agreement with people within documents (sample level): the best scorer of each axis
-axis       best scorer  cannot be told from it  Spearman
+axis       best scorer  cannot be told from it  Spearman [95% interval]
 coherence  synthetic    words                   0.441 [0.311, 0.551]
 fluency    synthetic    words                   0.441 [0.311, 0.551]
 relevance  synthetic    words                   0.441 [0.311, 0.551]
