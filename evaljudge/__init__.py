@@ -16,15 +16,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evaljudge.config import Config, load_config
     from evaljudge.errors import UserError
-    from evaljudge.runs.pipeline import Outcome, judge, make_report, plan, prepare, run
+    from evaljudge.runs.outcome import Outcome, open_run
+    from evaljudge.runs.pipeline import judge, make_report, plan, prepare, run
     from evaljudge.studies.study import Study, plan_study, run_study
 
 __version__ = "0.1.0"
 
-__all__ = ["Config", "Outcome", "Study", "UserError", "__version__", "judge", "load_config",
-           "make_report", "plan", "plan_study", "prepare", "run", "run_study"]  # fmt: skip
-_HOMES = {"Config": "config", "load_config": "config", "UserError": "errors",
-          **dict.fromkeys(["Study", "plan_study", "run_study"], "studies.study")}  # fmt: skip
+__all__ = [
+    "Config",
+    "Outcome",
+    "Study",
+    "UserError",
+    "__version__",
+    "judge",
+    "load_config",
+    "make_report",
+    "open_run",
+    "plan",
+    "plan_study",
+    "prepare",
+    "run",
+    "run_study",
+]
+_HOMES = {
+    "Config": "config",
+    "Outcome": "runs.outcome",
+    "Study": "studies.study",
+    "UserError": "errors",
+    "load_config": "config",
+    "open_run": "runs.outcome",
+    "plan_study": "studies.study",
+    "run_study": "studies.study",
+}
 """The modules of these names; all others are in runs/pipeline.py."""
 
 

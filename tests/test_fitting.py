@@ -25,7 +25,7 @@ from evaljudge.records import ANY_AXIS, Score, Verdict
 from evaljudge.report import agreement_text
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
-from evaljudge.runs.pipeline import Outcome
+from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output, claimed
 

@@ -13,7 +13,7 @@ import evaljudge
 from evaljudge.cli.options import Changes, ConfigFile, Extend, Full
 
 if TYPE_CHECKING:
-    from evaljudge.runs.pipeline import Outcome
+    from evaljudge.runs.outcome import Outcome
 
 RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""

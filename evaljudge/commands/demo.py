@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
-from evaljudge.runs.pipeline import Outcome, Watcher, run
+from evaljudge.runs.outcome import Outcome
+from evaljudge.runs.pipeline import Watcher, run
 
 ABOUT = """\
 The demo's judge is evaljudge's own, a model of 1.3 million parameters. It knows the small world of

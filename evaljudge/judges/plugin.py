@@ -69,6 +69,12 @@ class Plugin:
     """Adds its own commands to the command line."""
     show: Show | None = None
     """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
+    verdict_columns: str = ""
+    """Where (`module:function`) its verdicts become columns of `Outcome.verdicts`. The function
+    takes the evidence of many verdicts and gives a TypedDict for each. The annotation of what it
+    returns is the schema. Without one, the column `detail` has the evidence as JSON text."""
+    brief_columns: str = ""
+    """The same for the content of its briefs, and `Outcome.briefs`."""
 
 
 def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:

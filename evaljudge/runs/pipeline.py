@@ -11,21 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Self
 
-from evaljudge.agreement import Agreement
-from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
 from evaljudge.execution import InHand
-from evaljudge.report import outcome_html, outcome_text
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import BOTH, Plan, make_plan
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import left_out, until_whole
@@ -45,7 +42,6 @@ Given = str | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
 """Of each stage wanted: how many cases are left to do, of how many."""
 LOADING = "loading the model"
-DONE, UNDER_FLOOR = 0, 3
 NOTHING: Mapping[Shard, Sequence[Fault]] = MappingProxyType({})
 
 
@@ -69,32 +65,6 @@ class Watcher:
     def receipt(self, receipt: Mapping[str, Any]) -> None: ...
 
     def done(self) -> None: ...
-
-
-@dataclass(frozen=True, repr=False)
-class Outcome:
-    """A run's folder and findings. Notebooks show it as a small table."""
-
-    out: str
-    findings: Findings
-
-    def __repr__(self) -> str:
-        return outcome_text(self.findings, self.out)
-
-    def _repr_html_(self) -> str:
-        return outcome_html(self.findings, self.out)
-
-    @property
-    def coverage(self) -> float:
-        return self.findings.share
-
-    @property
-    def agreement(self) -> Sequence[Agreement]:
-        return self.findings.agreement
-
-    @property
-    def exit_code(self) -> int:
-        return DONE if self.coverage >= self.findings.coverage_floor else UNDER_FLOOR
 
 
 def run(

@@ -180,14 +180,15 @@ class RunFiles:
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))
 
-    def _table(self, name: str, columns: list[str] | None = None) -> pa.Table:
+    def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        """What a Parquet file of the run holds, of these columns those that it has."""
         content = self._read(name)
         with self._reading(name):
             at, must = self._sealed_name(name), self._is_sealed(name)
             return read_parquet(content, at, columns, is_sealed=must)[0]
 
     def _records(self, kind: type[R], name: str, columns: list[str] | None = None) -> Iterator[R]:
-        table = self._table(name, columns)
+        table = self.table(name, columns)
         if self._is_sealed(name):
             return tables.from_table(kind, table)
         try:  # another table than ours may lie there

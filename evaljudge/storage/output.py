@@ -232,9 +232,13 @@ class Output(RunFiles):
         """Each candidate's document, system and text, in the order of the cases."""
         return tables.texts_of(self._cases(shard, ["doc_id", "candidates"]))
 
+    def ratings(self, shard: Shard) -> dict[tuple[str, str], list[tuple[str, float]]]:
+        """Each candidate's ratings by axis, by its document and system."""
+        return tables.ratings_of(self._cases(shard, tables.RATED))
+
     def _cases(self, shard: Shard, columns: list[str]) -> pa.Table:
         with self._gone_or_elsewhere():
-            return self._table(f"cases/{shard.file}", columns)
+            return self.table(f"cases/{shard.file}", columns)
 
     @contextmanager
     def _gone_or_elsewhere(self) -> Iterator[None]:
@@ -284,7 +288,7 @@ class Output(RunFiles):
     ) -> list[tuple[Any, ...]]:
         """These columns of its scores on these scales, of those that are finite numbers."""
         needed = list({"scorer", "axis", "value", *columns})
-        table = self._table(f"scores/{shard.file}", needed)
+        table = self.table(f"scores/{shard.file}", needed)
         found = tables.numbers_on(scales, table)
         return list(zip(*(found[name].to_pylist() for name in columns), strict=True))
 
@@ -334,7 +338,7 @@ class Output(RunFiles):
         ]
 
     def brief_documents(self, judge: str, file: str) -> list[str]:
-        column = self._table(f"briefs/{judge}/{file}", ["doc_id"])["doc_id"]
+        column = self.table(f"briefs/{judge}/{file}", ["doc_id"])["doc_id"]
         return list(dict.fromkeys(column.to_pylist()))
 
     def try_briefs(self) -> None:

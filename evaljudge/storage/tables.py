@@ -49,6 +49,10 @@ def _schemas() -> dict[type, pa.Schema]:
     }
 
 
+def schema_of(kind: type[R]) -> pa.Schema:
+    return _schemas()[kind]
+
+
 def to_table(kind: type[R], records: Iterable[R]) -> pa.Table:
     import pyarrow as pa
 
@@ -108,13 +112,28 @@ def numbers_on(scales: Iterable[Scale], scores: pa.Table) -> pa.Table:
     return scores.filter(pc.and_(on_any, pc.is_finite(scores["value"])))
 
 
-def texts_of(cases: pa.Table) -> list[tuple[str, str, str]]:
+def texts_of(cases: pa.Table) -> list[tuple[Any, ...]]:
     """Each candidate's document, system and text, in the order of the cases."""
+    return _by_candidate(cases, "system", "text")
+
+
+RATED = ["doc_id", *(f"candidates.list.element.{name}" for name in ("system", "ratings"))]
+"""The columns of cases that `ratings_of` needs."""
+
+
+def ratings_of(cases: pa.Table) -> dict[tuple[str, str], list[tuple[str, float]]]:
+    """Each candidate's ratings, by its document and system."""
+    rows = _by_candidate(cases, "system", "ratings")
+    return {(doc_id, system): ratings or [] for doc_id, system, ratings in rows}
+
+
+def _by_candidate(cases: pa.Table, *names: str) -> list[tuple[Any, ...]]:
+    """Of each candidate its document and these fields, in the order of the cases."""
     import pyarrow.compute as pc
 
     lists = cases["candidates"].combine_chunks()
     doc_ids, every = cases["doc_id"].take(pc.list_parent_indices(lists)), lists.flatten()
-    columns = doc_ids, every.field("system"), every.field("text")
+    columns = doc_ids, *map(every.field, names)
     return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 

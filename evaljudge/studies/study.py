@@ -31,7 +31,8 @@ from evaljudge.report.study import (
     study_text,
 )
 from evaljudge.runs.job import make_job
-from evaljudge.runs.pipeline import DONE, Outcome, Watcher, run
+from evaljudge.runs.outcome import DONE, Outcome
+from evaljudge.runs.pipeline import Watcher, run
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.sections import Section
 from evaljudge.storage import Output, Place

@@ -23,7 +23,7 @@ from evaljudge.commands.label import LabelOptions, WrittenSheet, label
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_SYSTEM
-from evaljudge.runs.pipeline import Outcome
+from evaljudge.runs.outcome import Outcome
 from evaljudge.storage import Output, Place
 
 SYSTEMS = "ABC"

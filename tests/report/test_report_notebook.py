@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.report import outcome_html, outcome_text
-from evaljudge.runs.pipeline import Outcome
+from evaljudge.runs.outcome import Outcome
 
 
 def test_three_lines(findings: Findings) -> None:

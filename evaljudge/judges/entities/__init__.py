@@ -32,4 +32,6 @@ PLUGIN = Plugin(
     needs="a model; references are used where there are some, else the source",
     commands=add_commands,
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
+    verdict_columns="evaljudge.judges.entities.columns:verdict_columns",
+    brief_columns="evaljudge.judges.entities.columns:brief_columns",
 )

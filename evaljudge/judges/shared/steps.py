@@ -8,8 +8,8 @@ by the same steps, and judges that ask for them alike share them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.judges.protocol import Part
@@ -28,6 +28,18 @@ MOST_TOKENS = 512
 _WHOLE = re.compile(r".*(?<!\d)[.!?](?=\s|$)|.*(?=\n)", re.DOTALL)
 """Up to the last end of a sentence or a line."""
 Reply = TypeVar("Reply", Written, Chosen)
+
+
+class StepsColumns(TypedDict):
+    """`cut`: the reply reached its limit, and only its whole sentences were kept."""
+
+    text: str
+    cut: bool
+
+
+def brief_columns(contents: Sequence[Mapping[str, Any]]) -> list[StepsColumns]:
+    """Steps as columns of a table."""
+    return [{"text": one["text"], "cut": one.get("cut", False)} for one in contents]
 
 
 class RatingJudge(QuestionJudge[Reply]):

@@ -8,4 +8,6 @@ PLUGIN = Plugin(
     made_by("evaljudge.judges.synthetic.judge:Synthetic"),
     files=["validity"],
     show=shown_by("evaljudge.judges.synthetic.view:shown_evidence"),
+    verdict_columns="evaljudge.judges.synthetic.columns:verdict_columns",
+    brief_columns="evaljudge.judges.synthetic.columns:brief_columns",
 )

@@ -1,0 +1,307 @@
+"""A run's files as Arrow tables with typed columns, read shard by shard.
+
+    RunTables(output, {"synthetic": "synthetic"}).verdicts("synthetic", ["system", "levels"])
+    ->  one table for each shard, with the columns that docs/python.md lists
+
+What a judge keeps as JSON becomes columns by its own function (`Plugin.verdict_columns`), whose
+annotation says their types. A shard whose file is damaged is left out, with a warning at the end.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from importlib import import_module
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from pydantic_core import from_json
+
+from evaljudge.analysis.two_runs import scale_name
+from evaljudge.errors import Damaged, UserError, unknown
+from evaljudge.judges import plugin
+from evaljudge.plugins import kinds
+from evaljudge.records import HUMAN, Brief, Score, Verdict
+from evaljudge.storage import Output, Shard, Stage
+from evaljudge.storage.tables import schema_of
+from evaljudge.text import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RATINGS, DETAIL = "ratings", "detail"
+EVIDENCE, CONTENT = "evidence", "content"
+NAMED = 3
+ReadJson = Callable[[Sequence[Any]], Sequence[Mapping[str, Any]]]
+"""From what a judge keeps as JSON to a row each."""
+
+
+@dataclass(frozen=True)
+class Details:
+    """The columns of a judge's own, and how they are read."""
+
+    read: ReadJson | None
+    """None: the JSON text itself is the one column."""
+    types: Mapping[str, pa.DataType]
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """`judges`: the kind of each judge of the run, by its name."""
+
+    output: Output
+    judges: Mapping[str, str]
+
+    def score_schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        ends = [pa.field(name, pa.float64()) for name in ("low", "high")]
+        ratings = pa.field(RATINGS, pa.map_(pa.string(), pa.float64()))
+        return _signed(pa.schema([*schema_of(Score), *ends, ratings]))
+
+    def verdict_schema(self, judge: str) -> pa.Schema:
+        return _with_details(schema_of(Verdict), EVIDENCE, _verdict_details(self._kind(judge)))
+
+    def brief_schema(self, judge: str) -> pa.Schema:
+        return _signed(_with_details(schema_of(Brief), CONTENT, _brief_details(self._kind(judge))))
+
+    def scores(self, columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        schema = _chosen(self.score_schema(), columns)
+        there = set(self.output.place.names("scores"))
+        shards = [s for s in self.output.shards() if self._is_done or s.file in there]
+        return self._each(partial(self._scores, schema), shards)
+
+    def wide_scores(self) -> Iterator[pa.Table]:
+        """A row for each candidate, with a column for each scorer and axis and for people's."""
+        return map(_wide, self.scores(["doc_id", "system", "scorer", "axis", "value", RATINGS]))
+
+    def verdicts(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        schema = _chosen(self.verdict_schema(judge), columns)
+        details = _verdict_details(self._kind(judge))
+
+        def read(shard: Shard) -> pa.Table:
+            return self._detailed(f"verdicts/{judge}/{shard.file}", EVIDENCE, schema, details)
+
+        return self._each(read, self._committed("judge"))
+
+    def briefs(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
+        schema, kind = _chosen(self.brief_schema(judge), columns), self._kind(judge)
+        details = _brief_details(kind)
+
+        def read(shard: Shard) -> pa.Table:
+            file = f"briefs/{kind}/{self.output.brief_file(shard)}"
+            return self._detailed(file, CONTENT, schema, details)
+
+        return self._each(read, self._committed("prepare"))
+
+    def _kind(self, judge: str) -> str:
+        if judge not in self.judges:
+            raise UserError(f"{self.output.uri}: {unknown('judge', judge, self.judges)}")
+        return self.judges[judge]
+
+    @cached_property
+    def _is_done(self) -> bool:
+        """Then a file that is gone is damage."""
+        return (self.output.run() or {}).get("state") == "done"
+
+    def _committed(self, stage: Stage) -> list[Shard]:
+        there = self.output.committed(stage)
+        return [s for s in self.output.shards() if self._is_done or s.number in there]
+
+    def _each(
+        self, read: Callable[[Shard], pa.Table], shards: Sequence[Shard]
+    ) -> Iterator[pa.Table]:
+        damaged = list[Damaged]()
+        for found in self.output.ahead(partial(_or_damaged, read), shards):
+            if isinstance(found, Damaged):
+                damaged.append(found)
+            else:
+                yield found
+        if damaged:
+            warnings.warn(_left_out(self.output, damaged), stacklevel=2)
+
+    def _scores(self, schema: pa.Schema, shard: Shard) -> pa.Table:
+        import pyarrow as pa
+
+        needed = {*schema.names, "doc_id", "system"} - {RATINGS}
+        table = self.output.table(f"scores/{shard.file}", list(needed))
+        if RATINGS in schema.names:
+            ratings = self.output.ratings(shard)
+            texts = zip(table["doc_id"].to_pylist(), table["system"].to_pylist(), strict=True)
+            own = pa.array([ratings.get(text) for text in texts], schema.field(RATINGS).type)
+            table = table.append_column(RATINGS, own)
+        return _shaped(table, schema)
+
+    def _detailed(
+        self, file: str, json_column: str, schema: pa.Schema, details: Details
+    ) -> pa.Table:
+        import pyarrow as pa
+
+        wanted = [name for name in schema.names if name in details.types]
+        plain = [name for name in schema.names if name not in details.types]
+        table = self.output.table(file, [*plain, *([json_column] if wanted or not plain else [])])
+        rows = _rows(table[json_column].to_pylist(), details.read) if wanted else []
+        for name in wanted:
+            values = [None if row is None else row[name] for row in rows]
+            table = table.append_column(name, pa.array(values, details.types[name]))
+        return _shaped(table, schema)
+
+
+def _or_damaged(read: Callable[[Shard], pa.Table], shard: Shard) -> pa.Table | Damaged:
+    try:
+        return read(shard)
+    except Damaged as error:
+        return error
+
+
+def _left_out(output: Output, damaged: Sequence[Damaged]) -> str:
+    some = ", ".join(f"{output.name_of(one)} {one.problem}" for one in damaged[:NAMED])
+    more = f" (and {len(damaged) - NAMED} more)" if len(damaged) > NAMED else ""
+    are = counted(len(damaged), "shard is", "shards are")
+    return f"{output.uri}: {are} left out of this table: {some}{more}; {damaged[0].remedy}"
+
+
+# schemas
+
+
+def _signed(schema: pa.Schema) -> pa.Schema:
+    """Signatures are long, and few: each is kept once."""
+    import pyarrow as pa
+
+    at = schema.get_field_index("signature")
+    return schema.set(at, pa.field("signature", pa.dictionary(pa.int32(), pa.string())))
+
+
+def _with_details(schema: pa.Schema, json_column: str, details: Details) -> pa.Schema:
+    """The judge's own columns stand in place of the one with JSON."""
+    import pyarrow as pa
+
+    own = [pa.field(name, of) for name, of in details.types.items()]
+    at = schema.get_field_index(json_column)
+    fields = list(schema)
+    return pa.schema([*fields[:at], *own, *fields[at + 1 :]])
+
+
+def _chosen(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    import pyarrow as pa
+
+    for name in columns or ():
+        if name not in schema.names:
+            raise UserError(f"columns: {unknown('column', name, schema.names)}")
+    return schema if columns is None else pa.schema([schema.field(name) for name in columns])
+
+
+def _verdict_details(kind: str) -> Details:
+    return _details(plugin(kind).verdict_columns if kind in kinds() else "")
+
+
+def _brief_details(kind: str) -> Details:
+    return _details(plugin(kind).brief_columns if kind in kinds() else "")
+
+
+@cache
+def _details(place: str) -> Details:
+    """By `module:function`; without one the column `detail` has the JSON text."""
+    import pyarrow as pa
+
+    if not place:
+        return Details(None, {DETAIL: pa.string()})
+    module, _, name = place.partition(":")
+    read = getattr(import_module(module), name)
+    (row,) = get_args(get_type_hints(read)["return"])
+    return Details(read, {name: arrow_type(hint) for name, hint in get_type_hints(row).items()})
+
+
+def arrow_type(hint: Any) -> pa.DataType:
+    """list[str] -> list<string>; Mapping[str, float] -> map<string, double>; a TypedDict -> a
+    struct; float | None -> double."""
+    import pyarrow as pa
+
+    plain = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
+    if hint in plain:
+        return plain[hint]
+    if is_typeddict(hint):
+        return pa.struct([(name, arrow_type(of)) for name, of in get_type_hints(hint).items()])
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return pa.string()
+    if origin in (Union, UnionType):
+        (known,) = (one for one in inner if one is not NoneType)
+        return arrow_type(known)
+    if origin is not None and issubclass(origin, Mapping):
+        return pa.map_(arrow_type(inner[0]), arrow_type(inner[1]))
+    if origin is not None and issubclass(origin, Sequence):
+        return pa.list_(arrow_type(inner[0]))
+    raise UserError(f"{hint}: a judge's column cannot be of this type")
+
+
+# rows
+
+
+def _rows(texts: Sequence[str], read: ReadJson | None) -> Sequence[Mapping[str, Any] | None]:
+    """None where the judge kept nothing."""
+    if read is None:
+        return [{DETAIL: text} for text in texts]
+    kept = from_json(f"[{','.join(texts)}]")
+    rows = iter(read([one for one in kept if one]))
+    return [next(rows) if one else None for one in kept]
+
+
+def _shaped(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """With exactly these columns; what an earlier version did not write is null."""
+    import pyarrow as pa
+
+    def column(field: pa.Field) -> pa.ChunkedArray:
+        if field.name not in table.column_names:
+            return pa.nulls(table.num_rows, field.type)
+        found = table[field.name]
+        if pa.types.is_dictionary(field.type):
+            return found.dictionary_encode()
+        return found.cast(field.type)
+
+    return pa.table([column(field) for field in schema], schema=schema)
+
+
+def _wide(scores: pa.Table) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    keys = zip(scores["scorer"].to_pylist(), scores["axis"].to_pylist(), strict=True)
+    scales = pa.array([scale_name(*key) for key in keys], pa.string())
+    names = scales.unique().to_pylist()
+    by_candidate = scores.select(["doc_id", "system", "value", RATINGS]).append_column(
+        "scale", scales
+    )
+    options = pc.PivotWiderOptions(names)
+    grouped = by_candidate.group_by(["doc_id", "system"], use_threads=False).aggregate(
+        [(["scale", "value"], "pivot_wider", options)]
+    )
+    values = grouped.column(2).combine_chunks()
+    wide = grouped.select(["doc_id", "system"])
+    for name in names:
+        wide = wide.append_column(name, values.field(name))
+    return _with_ratings(wide, scores)
+
+
+def _with_ratings(wide: pa.Table, scores: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    keys = ("doc_id", "system")
+    every = zip(*(scores[name].to_pylist() for name in (*keys, RATINGS)), strict=True)
+    ratings = {(doc_id, system): dict(rated or ()) for doc_id, system, rated in every}
+    texts = list(zip(*(wide[name].to_pylist() for name in keys), strict=True))
+    for axis in dict.fromkeys(axis for rated in ratings.values() for axis in rated):
+        own = pa.array([ratings[text].get(axis) for text in texts], pa.float64())
+        wide = wide.append_column(f"{HUMAN}.{axis}", own)
+    return wide

@@ -1,0 +1,191 @@
+"""A run that is done, as Python has it: what it found, and its tables.
+
+>>> outcome = open_run("runs/first")
+>>> outcome.scores(["system", "axis", "value"]).to_pandas()
+
+`run` gives the same Outcome as `open_run` does afterwards, but that `findings.judged`, what the
+judges say on the report's page, is only known to the process that made the report.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from evaljudge.agreement import Agreement
+from evaljudge.analysis.findings import Findings, Selected
+from evaljudge.analysis.run_tables import RunTables
+from evaljudge.errors import UserError
+from evaljudge.report import outcome_html, outcome_text, read_findings
+from evaljudge.storage import DERIVED, GONE, RUN, Output
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DONE, UNDER_FLOOR = 0, 3
+ANEW = "`evaljudge report CONFIG` writes the report anew"
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """A run's folder, findings and tables. Notebooks show it as a small table.
+
+    The tables are read from the run's files when they are asked for (docs/python.md lists their
+    columns). `columns`: only these are read. The `iter_` methods give a table for each shard, at
+    most 32 documents, for runs that are larger than the memory.
+    """
+
+    out: str
+    findings: Findings
+
+    def __repr__(self) -> str:
+        return outcome_text(self.findings, self.out)
+
+    def _repr_html_(self) -> str:
+        return outcome_html(self.findings, self.out)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the expected scores that there are."""
+        return self.findings.share
+
+    @property
+    def agreement(self) -> Sequence[Agreement]:
+        return self.findings.agreement
+
+    @property
+    def selections(self) -> Sequence[Selected]:
+        return self.findings.selections
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.findings.warnings
+
+    @property
+    def exit_code(self) -> int:
+        return DONE if self.coverage >= self.findings.coverage_floor else UNDER_FLOOR
+
+    @property
+    def judges(self) -> list[str]:
+        """The names of the judges that have verdicts."""
+        return list(self._tables.judges)
+
+    def scores(self, columns: Sequence[str] | None = None, *, wide: bool = False) -> pa.Table:
+        """One row for each candidate, scorer and axis; `wide`: one for each candidate, with a
+        column for each scorer and axis, and for people's ratings on each axis."""
+        if not wide:
+            return _joined(self.iter_scores(columns), self._tables.score_schema(), columns)
+        if columns is not None:
+            raise UserError("scores: `wide` has a column for each scorer: leave `columns` out")
+        import pyarrow as pa
+
+        tables = list(self._tables.wide_scores())
+        if not tables:
+            return pa.table({"doc_id": pa.array([], "string"), "system": pa.array([], "string")})
+        return pa.concat_tables(tables, promote_options="default")
+
+    def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        return self._tables.scores(columns)
+
+    def verdicts(self, judge: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """The evidence of one judge; its name may be left out where the run has only one."""
+        name = self._judge(judge)
+        schema = self._tables.verdict_schema(name)
+        return _joined(self._tables.verdicts(name, columns), schema, columns)
+
+    def iter_verdicts(
+        self, judge: str | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        return self._tables.verdicts(self._judge(judge), columns)
+
+    def briefs(self, judge: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """What judges of this judge's kind prepared from each document."""
+        name = self._judge(judge)
+        schema = self._tables.brief_schema(name)
+        return _joined(self._tables.briefs(name, columns), schema, columns)
+
+    def iter_briefs(
+        self, judge: str | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        return self._tables.briefs(self._judge(judge), columns)
+
+    def _judge(self, name: str | None) -> str:
+        if name is not None:
+            return name
+        if len(self.judges) == 1:
+            return self.judges[0]
+        there = ", ".join(map(repr, self.judges)) or "none"
+        raise UserError(f"{self.out}: name one of the run's judges, whose columns differ: {there}")
+
+    @cached_property
+    def _tables(self) -> RunTables:
+        about = _about(self.out)
+        asked = about["fingerprint"]["judges"]
+        kinds = {name: settings.get("judge", name) for name, settings in asked.items()}
+        return RunTables(Output(self.out, about.get("briefs"), about["id"]), kinds)
+
+
+def open_run(out: str) -> Outcome:
+    """A finished run in a folder or at `s3://…`: nothing is asked, and nothing is computed."""
+    about = _about(out)
+    if "coverage" not in about:
+        raise UserError(f"{out}: the run is not finished: `evaljudge run CONFIG` resumes it")
+    output = Output(out, about.get("briefs"), about["id"])
+    if about["state"] != "done":
+        warnings.warn(
+            f"{out}: the run is not finished: this is its last report; `evaljudge run CONFIG` "
+            "resumes it",
+            stacklevel=2,
+        )
+    return Outcome(output.uri, _findings(output, about.get(DERIVED, {})))
+
+
+def _about(out: str) -> dict[str, Any]:
+    """What run.json says."""
+    output = Output(out)
+    if (about := output.run()) is not None:
+        return about
+    if output.has_listing:
+        raise output.damaged(RUN, GONE)
+    within = output.place.folder_with(RUN)
+    advice = f"; open {output.place.at(within)}, which is one" if within else ""
+    raise UserError(f"{out}: no run lies here{advice}")
+
+
+def _findings(output: Output, digests: dict[str, str]) -> Findings:
+    """`digests`: of the report's files, as they were written."""
+    if digests and "report/findings.json" not in digests:
+        raise UserError(f"{output.uri}: its report is of an earlier version of evaljudge: {ANEW}")
+
+    def read(name: str) -> bytes | None:
+        file = f"report/{name}"
+        if file not in digests:
+            return None
+        try:
+            content = output.place.read(file)
+        except FileNotFoundError:
+            raise output.damaged(file, GONE) from None
+        if sha256(content).hexdigest() != digests[file]:
+            raise output.damaged(file, "is not as the last report wrote it")
+        return content
+
+    try:
+        return read_findings(read)
+    except ValueError as error:
+        raise UserError(f"{output.uri}: its report cannot be read ({error}): {ANEW}") from None
+
+
+def _joined(
+    tables: Iterator[pa.Table], schema: pa.Schema, columns: Sequence[str] | None
+) -> pa.Table:
+    import pyarrow as pa
+
+    found = list(tables)
+    if found:
+        return pa.concat_tables(found).unify_dictionaries()
+    names = schema.names if columns is None else columns
+    return pa.schema([schema.field(name) for name in names]).empty_table()

@@ -1,0 +1,153 @@
+"""What a judge keeps, as columns: literal evidence in, rows out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaljudge.judges.direct import columns as direct
+from evaljudge.judges.entities import columns as entities
+from evaljudge.judges.geval import columns as geval
+from evaljudge.judges.roles import columns as roles
+from evaljudge.judges.synthetic import columns as synthetic
+
+NO_VOTE = {"answer": None, "p": None, "reason": None, "failed": None}
+
+
+def test_synthetic_of_earlier_and_of_inferred_levels() -> None:
+    p = {"Better": 0.5, "Worse": 0.25, "Similar": 0.25}
+    levels = [{"rating": 1, "p": p, "mass": 0.9}, {"rating": 3, "p": p, "inferred": [0.1, 0.4]}]
+    (row,) = synthetic.verdict_columns([{"levels": levels}])
+    shown = {"better": 0.5, "worse": 0.25, "similar": 0.25}
+    assert row["levels"] == [
+        {"rating": 1, "p": shown, "mass": 0.9, "inferred": False},
+        {"rating": 3, "p": shown, "mass": None, "inferred": True},
+    ]
+    assert synthetic.brief_columns([{"rating": 2.0}]) == [{"rating": 2.0, "text": None}]
+
+
+def test_entities_with_votes_of_every_kind() -> None:
+    votes = {
+        "presence": {"answer": "no", "p": {"yes": 0.2, "no": 0.8}, "mass": 0.9},
+        "coverage": {"answer": "no", "reason": "It is not there."},
+        "gap": {"failed": "cut"},
+    }
+    found = {
+        "entity": "The river rose",
+        "span": [0, 14],
+        "heading": None,
+        "correctness": {},
+        "alignment": {},
+    }
+    evidence = {
+        "rubric": [{"entity": "The bridge closed", "votes": votes}],
+        "entities": [found],
+        "sentences": [],
+        "dropped": ["x"],
+        "failed": {"rubric": "none"},
+    }
+    (row,) = entities.verdict_columns([evidence])
+    (wanted,) = row["rubric"]
+    assert wanted["completeness"]["votes"] == {
+        "presence": NO_VOTE | {"answer": "no", "p": {"yes": 0.2, "no": 0.8}},
+        "coverage": NO_VOTE | {"answer": "no", "reason": "It is not there."},
+        "gap": NO_VOTE | {"failed": "cut"},
+    }
+    assert wanted["completeness"]["verdict"] == "no"
+    (entity,) = row["entities"]
+    assert (entity["start"], entity["end"], entity["correctness"]["verdict"]) == (0, 14, None)
+    content = {
+        "from": "references",
+        "texts": 2,
+        "dropped": [],
+        "entities": [{"entity": "a", "words": "b", "heading": "", "in": [0, 1]}],
+    }
+    (brief,) = entities.brief_columns([content])
+    assert brief["rubric"] == [
+        {"entity": "a", "words": "b", "heading": "", "references": [0, 1]},
+    ]
+
+
+def test_roles_without_an_answer_are_null() -> None:
+    role = {
+        "type": "Critic",
+        "description": "reads",
+        "static": True,
+        "votes": {"fixed": {"failed": "cut"}},
+        "exact": {"fixed": {"failed": "x"}},
+    }
+    evidence = {
+        "roles": [role],
+        "reference": {"from": "human", "text": "A flood."},
+        "dropped": [["Readers", "too many"]],
+        "notes": [],
+        "plain": {"fixed": 1},
+    }
+    (row,) = roles.verdict_columns([evidence])
+    (player,) = row["roles"]
+    assert player["votes"]["fixed"]["failed"] == "cut"
+    assert player["votes"]["fixed"]["choice"] is None
+    assert player["exact"] == {"fixed": None}
+    assert row["plain"] == {"fixed": 1.0}
+    assert row["dropped"] == [{"type": "Readers", "reason": "too many"}]
+    assert roles.brief_columns([{"text": "A flood."}]) == [
+        {"readers": None, "notes": None, "text": "A flood."}
+    ]
+
+
+def test_baselines() -> None:
+    assert direct.verdict_columns([{"reply": "?"}]) == [{"reply": "?", "rating": None}]
+    (row,) = geval.verdict_columns([{"p": {"1": 1.0}}])
+    assert row == {"p": {"1": 1.0}, "draws": None}
+
+
+PLUGIN = """
+from evaljudge.judges.plugin import Plugin, made_by
+
+PLUGIN = Plugin(made_by("nowhere:Nothing"), verdict_columns="evaljudge.judges.mine.columns:rows")
+"""
+COLUMNS = """
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+class MyColumns(TypedDict):
+    p: Mapping[str, float]
+    words: list[str] | None
+
+def rows(evidence: Sequence[Mapping[str, Any]]) -> list[MyColumns]:
+    return [{"p": one["p"], "words": one.get("words")} for one in evidence]
+"""
+SCRIPT = """
+import sys
+from evaljudge.analysis.run_tables import RunTables
+from evaljudge.records import Verdict
+from evaljudge.storage import Output, Shard
+
+output, shard = Output(sys.argv[1]), Shard(0, 1, 1)
+output.bind({"id": "s1", "fingerprint": {}})
+output.write_listing({"corpus": "", "ratings": "", "shards": [[0, 1, 1]]})
+output.write_verdicts("clear", shard, [Verdict("d", "A", "clear", "*", {"p": {"Yes": 0.5}})])
+output.commit("judge", shard, {"stage": "judge", "shard": 0, "worker": "", "worker_seconds": 0})
+(table,) = RunTables(output, {"clear": "mine"}).verdicts("clear", ["p", "words"])
+print(table.schema.field("words").type, table.to_pylist())
+"""
+
+
+@pytest.mark.service
+def test_a_judge_of_one_s_own_names_its_columns(tmp_path: Path) -> None:
+    folder = tmp_path / "judges/mine"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(PLUGIN)
+    (folder / "columns.py").write_text(COLUMNS)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "out")],
+        env=os.environ | {"EVALJUDGE_JUDGES": str(tmp_path / "judges")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "list<item: string> [{'p': [('Yes', 0.5)], 'words': None}]\n"

@@ -1,0 +1,287 @@
+"""A finished run in Python: opened again it is what `run` gave; its tables have typed columns."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.run_tables import RunTables, arrow_type
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import Damaged, UserError
+from evaljudge.judges.collector import JudgeFindings
+from evaljudge.runs.outcome import Outcome, open_run
+from evaljudge.storage import Output
+
+PAGE = Path(__file__).parents[1] / "docs/python.md"
+JUDGES: dict[str, Any] = {
+    "synthetic": {"levels": 3},
+    "entities": {},
+    "roles": {"clustering": False},
+    "geval": {"samples": 3},
+    "direct": {},
+}
+CASES, SYSTEMS = 5, 6
+
+
+def config(folder: Path, out: str, **changes: Any) -> dict[str, Any]:
+    (folder / "cases.jsonl").write_text(as_jsonl(make_cases(CASES, 0)))
+    rule = {"scorer": "synthetic", "axis": "fluency", "top_fraction": 0.2}
+    return {
+        "corpus": str(folder / "cases.jsonl"),
+        "out": out,
+        "model": "m",
+        "axes": ["fluency", "relevance"],
+        "judges": {"synthetic": {"levels": 3}},
+        "metrics": ["words"],
+        "calibrate": ["synthetic"],
+        "select": [{"name": name, "all": [rule]} for name in ("second", "first")],
+        "agreement": {"resamples": 20, "permutations": 20},
+        "workers": {"executor": "local"},
+    } | changes
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    folder = tmp_path_factory.mktemp("done")
+    return evaljudge.run(
+        config(folder, str(folder / "out"), judges=JUDGES), engines=ScriptedEngines()
+    )
+
+
+@pytest.fixture
+def copy(done: Outcome, tmp_path: Path) -> Path:
+    """To be damaged."""
+    shutil.copytree(done.out, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def plain(findings: Findings) -> Any:
+    return json.loads(json.dumps(asdict(replace(findings, judged=JudgeFindings()))))
+
+
+def test_an_opened_run_is_what_the_run_gave(done: Outcome) -> None:
+    opened = open_run(done.out)
+    assert opened.agreement == done.agreement
+    assert opened.coverage == done.coverage
+    assert opened.selections == done.selections
+    assert [rule.name for rule in opened.selections] == ["second", "first"]
+    assert opened.warnings == done.warnings
+    assert opened.warnings
+    assert opened.exit_code == done.exit_code
+    assert opened.judges == list(JUDGES)
+    assert repr(opened) == repr(done)
+    assert opened._repr_html_() == done._repr_html_()
+    assert plain(opened.findings) == plain(done.findings)
+    assert opened.scores().equals(done.scores())
+
+
+@pytest.mark.service
+def test_a_run_on_s3(s3: Any, tmp_path: Path) -> None:
+    came = evaljudge.run(config(tmp_path, f"{s3.uri}/runs/one"), engines=ScriptedEngines())
+    opened = open_run(f"{s3.uri}/runs/one")
+    assert plain(opened.findings) == plain(came.findings)
+    assert opened.verdicts().num_rows == CASES * SYSTEMS * 2
+
+
+# tables
+
+
+def test_scores_are_those_of_the_files(done: Outcome) -> None:
+    table = done.scores()
+    files = sorted(Path(done.out, "scores").iterdir())
+    stored = [row for file in files for row in pq.read_table(file).to_pylist()]
+    assert len(files) > 1
+    assert [row | {"ratings": None} for row in table.to_pylist()] == [
+        row | {"ratings": None} for row in stored
+    ]
+    case = next(make_cases(1, 0))["candidates"][0]
+    first = table.slice(0, 1).to_pylist()[0]
+    assert (first["system"], dict(first["ratings"])) == (case["system"], case["ratings"])
+    assert sum(part.num_rows for part in done.iter_scores()) == table.num_rows
+
+
+def test_only_the_columns_that_are_named(done: Outcome) -> None:
+    assert done.scores(["value", "system"]).column_names == ["value", "system"]
+    assert done.scores(["ratings"]).column_names == ["ratings"]
+    assert done.verdicts("synthetic", ["levels"]).column_names == ["levels"]
+    assert done.verdicts("synthetic", ["system"]).num_rows == CASES * SYSTEMS * 2
+    with pytest.raises(UserError, match="unknown column 'vale': did you mean 'value'"):
+        done.scores(["vale"])
+
+
+def test_wide_scores_have_a_row_for_each_candidate(done: Outcome) -> None:
+    wide, long = done.scores(wide=True), done.scores().to_pylist()
+    assert wide.num_rows == CASES * SYSTEMS
+    assert {"synthetic.fluency", "words", "human.fluency"} <= set(wide.column_names)
+    for row in wide.to_pylist():
+        for one in long:
+            if (one["doc_id"], one["system"]) == (row["doc_id"], row["system"]):
+                name = one["scorer"] if one["axis"] == "*" else f"{one['scorer']}.{one['axis']}"
+                assert row[name] == one["value"]
+                assert row["human.relevance"] == dict(one["ratings"])["relevance"]
+    with pytest.raises(UserError, match="leave `columns` out"):
+        done.scores(["value"], wide=True)
+
+
+def test_the_verdicts_of_one_judge(done: Outcome) -> None:
+    with pytest.raises(UserError, match="name one of the run's judges.*'synthetic', 'entities'"):
+        done.verdicts()
+    with pytest.raises(UserError, match="unknown judge 'sintetic': did you mean 'synthetic'"):
+        done.verdicts("sintetic")
+    rows = done.verdicts("synthetic").to_pylist()
+    assert [level["rating"] for level in rows[0]["levels"]] == [1.0, 3.0, 5.0]
+    assert all(sum(one["p"].values()) == pytest.approx(1) for one in rows[0]["levels"])
+    assert done.verdicts("geval").to_pylist()[0]["draws"][0][0] == "1"
+    reply = done.verdicts("direct").to_pylist()[0]
+    assert reply["reply"].startswith("text ")
+    assert (reply["rating"], reply["status"]) == (None, "unscored")
+    role = done.verdicts("roles").to_pylist()[0]["roles"][0]
+    assert role["type"] == "General Public"
+    assert dict(role["votes"])["fixed"]["choice"] in ("candidate", "reference")
+    sentence = done.verdicts("entities").to_pylist()[0]["sentences"][0]
+    assert dict(sentence["votes"]).keys() == {"flow", "language", "grammar", "spelling"}
+
+
+def test_the_briefs_of_one_judge(done: Outcome) -> None:
+    rows = done.briefs("synthetic").to_pylist()
+    assert len(rows) == CASES * 2 * 3
+    assert {row["rating"] for row in rows} == {1.0, 3.0, 5.0}
+    assert all(row["text"].startswith("text ") for row in rows)
+    (readers,) = {len(row["readers"]) for row in done.briefs("roles").to_pylist()}
+    assert readers > 1
+    unscored = done.briefs("entities").to_pylist()[0]  # the script's replies are no JSON
+    assert (unscored["status"], unscored["rubric"]) == ("unscored", None)
+
+
+def test_a_judge_that_names_no_columns_has_its_evidence_as_json(done: Outcome) -> None:
+    (first, *_) = RunTables(Output(done.out), {"direct": "gone"}).verdicts("direct", None)
+    assert json.loads(first["detail"][0].as_py())["reply"].startswith("text ")
+    assert "reply" not in first.column_names
+
+
+def test_a_damaged_shard_is_left_out_with_a_warning(copy: Path, done: Outcome) -> None:
+    (copy / "scores/00001.parquet").write_bytes(b"")
+    (copy / "verdicts/direct/00000.parquet").unlink()
+    opened = open_run(str(copy))
+    said = r"1 shard is left out of this table: scores/00001.parquet is empty; `evaljudge report`"
+    with pytest.warns(UserWarning, match=said):
+        scores = opened.scores()
+    lost = pq.read_table(Path(done.out, "scores/00001.parquet")).num_rows
+    assert scores.num_rows == done.scores().num_rows - lost
+    with pytest.warns(UserWarning, match=r"verdicts/direct/00000.parquet is gone"):
+        assert 0 < opened.verdicts("direct").num_rows < CASES * SYSTEMS * 2
+
+
+def test_where_every_shard_is_damaged_the_table_is_empty(copy: Path, done: Outcome) -> None:
+    for file in (copy / "scores").iterdir():
+        file.write_bytes(b"")
+    with pytest.warns(UserWarning, match="are left out"):
+        assert open_run(str(copy)).scores().schema == done.scores().schema
+    with pytest.warns(UserWarning, match="are left out"):
+        assert open_run(str(copy)).scores(wide=True).num_rows == 0
+
+
+# what cannot be opened
+
+
+def test_no_run(tmp_path: Path, copy: Path) -> None:
+    with pytest.raises(UserError, match=r"nowhere: no run lies here$"):
+        open_run(str(tmp_path / "nowhere"))
+    with pytest.raises(UserError, match=rf"no run lies here; open {copy}, which is one"):
+        open_run(str(tmp_path))
+
+
+def test_an_unfinished_run(tmp_path: Path) -> None:
+    given = config(tmp_path, str(tmp_path / "out"))
+    evaljudge.prepare(given, engines=ScriptedEngines())
+    with pytest.raises(UserError, match="not finished: `evaljudge run CONFIG` resumes it"):
+        open_run(str(tmp_path / "out"))
+
+
+def test_a_run_that_went_on_after_its_report_warns(copy: Path, done: Outcome) -> None:
+    output = Output(str(copy))
+    output.write_run((output.run() or {}) | {"state": "begun"})
+    with pytest.warns(UserWarning, match="this is its last report"):
+        assert open_run(str(copy)).agreement == done.agreement
+
+
+def test_a_report_that_is_damaged_or_older(copy: Path) -> None:
+    (copy / "report/agreement.json").write_text("[]")
+    with pytest.raises(Damaged, match=r"agreement.json: is not as the last report wrote it"):
+        open_run(str(copy))
+    (copy / "report/agreement.json").unlink()
+    with pytest.raises(Damaged, match=r"agreement.json: is gone: `evaljudge report`"):
+        open_run(str(copy))
+    output = Output(str(copy))
+    run = output.run() or {}
+    del run["derived"]["report/findings.json"]
+    output.write_run(run)
+    with pytest.raises(UserError, match=r"earlier version of evaljudge: `evaljudge report CONFIG`"):
+        open_run(str(copy))
+
+
+# schemas
+
+
+def flat(name: str, of: pa.DataType) -> Iterator[tuple[str, str]]:
+    """`levels[].p.better`: `[]` of a list, `{}` of a map."""
+    if pa.types.is_struct(of):
+        for one in of:
+            yield from flat(f"{name}.{one.name}", one.type)
+    elif pa.types.is_list(of):
+        yield from flat(f"{name}[]", of.value_type)
+    elif pa.types.is_map(of):
+        yield from flat(f"{name}{{}}", of.item_type)
+    elif pa.types.is_dictionary(of):
+        yield name, str(of.value_type)
+    else:
+        yield name, str(of)
+
+
+def documented(heading: str) -> list[tuple[str, str]]:
+    """The first two cells of the rows of the first table under a heading."""
+    _, _, below = PAGE.read_text().partition(f"\n### {heading}\n")
+    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|", below.partition("\n#")[0], re.MULTILINE)
+    return [(name, of) for name, of in rows]
+
+
+def columns_of(schema: pa.Schema) -> list[tuple[str, str]]:
+    return [row for field in schema for row in flat(field.name, field.type)]
+
+
+def test_the_documented_columns_of_scores(done: Outcome) -> None:
+    assert documented("Scores") == columns_of(done.scores().schema)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("table", ["Verdicts", "Briefs"])
+def test_the_documented_columns_of_judges(done: Outcome, table: str, judge: str) -> None:
+    found = done.verdicts(judge) if table == "Verdicts" else done.briefs(judge)
+    common = documented(table)
+    assert common
+    own = documented(f"{table} of `{judge}`") or documented(f"{table} of `geval` and `direct`")
+    at = common.index(("status", "string"))
+    assert columns_of(found.schema) == [*common[:at], *own, *common[at:]]
+
+
+class Row(TypedDict):
+    name: Literal["a", "b"] | None
+    numbers: tuple[int, ...]
+
+
+def test_the_types_that_a_judge_can_name() -> None:
+    assert str(arrow_type(Row)) == "struct<name: string, numbers: list<item: int64>>"
+    with pytest.raises(UserError, match="cannot be of this type"):
+        arrow_type(bytes)
