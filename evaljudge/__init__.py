@@ -14,8 +14,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evaljudge.commands.python import agree, calibrate, check, diff, label
     from evaljudge.config import Config, load_config
     from evaljudge.errors import UserError
+    from evaljudge.probes import python as probe
     from evaljudge.runs.outcome import Outcome, open_run
     from evaljudge.runs.pipeline import judge, make_report, plan, prepare, run
     from evaljudge.studies.study import Study, plan_study, run_study
@@ -28,13 +30,19 @@ __all__ = [
     "Study",
     "UserError",
     "__version__",
+    "agree",
+    "calibrate",
+    "check",
+    "diff",
     "judge",
+    "label",
     "load_config",
     "make_report",
     "open_run",
     "plan",
     "plan_study",
     "prepare",
+    "probe",
     "run",
     "run_study",
 ]
@@ -43,6 +51,11 @@ _HOMES = {
     "Outcome": "runs.outcome",
     "Study": "studies.study",
     "UserError": "errors",
+    "agree": "commands.python",
+    "calibrate": "commands.python",
+    "check": "commands.python",
+    "diff": "commands.python",
+    "label": "commands.python",
     "load_config": "config",
     "open_run": "runs.outcome",
     "plan_study": "studies.study",
@@ -58,4 +71,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")
+    if name == "probe":
+        return import_module("evaljudge.probes.python")
     return getattr(import_module(f"evaljudge.{_HOMES.get(name, 'runs.pipeline')}"), name)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import wraps
 from signal import SIGTERM
 from threading import Event
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_OPTION = re.compile(r"(?<!\S)(`?)--([a-z][a-z-]*)")
 
 finishing = Event()
 """Set when a signal has asked this process to end after the shards in hand."""
@@ -152,3 +157,23 @@ class Mistakes:
         """`place`: how the message begins, `config.yaml: `."""
         if self._found:
             raise SeveralMistakes(place, self._found)
+
+
+def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """For Python: messages about `--skip-bad-rows`, an option of the command, name the argument
+    `skip_bad_rows`."""
+
+    @wraps(function)
+    def called(*given: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*given, **named)
+        except Damaged:
+            raise
+        except UserError as error:
+            raise UserError(_OPTION.sub(_argument, str(error))) from None
+
+    return called
+
+
+def _argument(option: re.Match[str]) -> str:
+    return option[1] + option[2].replace("-", "_")

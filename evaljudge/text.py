@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 SHORT, LONG = 200, 2000
 QUOTED = 60
@@ -77,6 +78,11 @@ def harmless(text: str) -> str:
     """The text in its lines, without characters that control a terminal or reading direction."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(c if c.isprintable() or c == "\n" else one_line(c) or " " for c in plain)
+
+
+def listed(given: str | Sequence[str]) -> Sequence[str]:
+    """One name or several."""
+    return [given] if isinstance(given, str) else given
 
 
 def columns(text: str) -> int:

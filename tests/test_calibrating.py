@@ -13,10 +13,18 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 from evaljudge.commands.agree import AgreeOptions, agreement_of
-from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
+from evaljudge.commands.calibrate import CalibratedScores, CalibrateOptions, calibrated
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
+
+
+def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
+    made = CalibratedScores(calibrated(wanted))
+    if out:
+        made.write(out)
+    return made.json if as_json else made.text
+
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 Rows = list[dict[str, Any]]
@@ -278,7 +286,7 @@ def test_no_scores_are_nothing_to_calibrate() -> None:
         calibrate_with(CalibrateOptions(CorpusSource("cases.jsonl"), []), None, False)
 
 
-def test_what_is_strange_or_few_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_strange_or_few_is_said(tmp_path: Path) -> None:
     more = [SCORES[0] | {"doc_id": "x"}, *(row | {"scorer": "slip", "axis": "f"} for row in SCORES)]
     wanted = small(tmp_path, scores=[*SCORES, *more])
     assert len(found(wanted)) == 1
@@ -287,7 +295,7 @@ def test_what_is_strange_or_few_is_said(tmp_path: Path, capsys: pytest.CaptureFi
         "slip: no rating to calibrate to: unknown human axis 'f': known: fluency",
         "mine on fluency: 2 documents, so as many folds",
     ]
-    assert capsys.readouterr().err.splitlines() == [f"warning: {said}" for said in warnings]
+    assert calibrated(wanted).warnings == warnings
     said = calibrate_with(wanted, None, False).splitlines()
     assert said[:4] == [*(f"warning    {warning}" for warning in warnings), ""]
 

@@ -16,7 +16,7 @@ from pyarrow import parquet
 import evaljudge
 from evaljudge.agreement import cross_fitted
 from evaljudge.analysis.calibrated import NOT_FINITE, Fit
-from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
+from evaljudge.commands.calibrate import CalibratedScores, CalibrateOptions, calibrated
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines.scripted import ScriptedEngines
@@ -28,6 +28,14 @@ from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.stages import corpus_digest
 from evaljudge.storage import Output, claimed
+
+
+def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
+    made = CalibratedScores(calibrated(wanted))
+    if out:
+        made.write(out)
+    return made.json if as_json else made.text
+
 
 Ratings = Mapping[str, Mapping[str, Mapping[str, float]]]
 Values = Mapping[str, Mapping[str, float | None]]

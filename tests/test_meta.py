@@ -13,11 +13,19 @@ import pytest
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.cli import main
-from evaljudge.commands.agree import AgreeOptions, agreed_text, agreement_of, lacking_line
+from evaljudge.commands.agree import Agreed, AgreeOptions, agreement_of, lacking_line
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
+
+
+def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
+    made = Agreed(findings)
+    if out:
+        made.write(out)
+    return made.json if as_json else made.text
+
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 RATED = {"d1": {"A": 1, "B": 2, "C": 3}, "d2": {"A": 3, "B": 1, "C": 2}}

@@ -12,11 +12,20 @@ import numpy as np
 import pytest
 
 import evaljudge
+from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
-from evaljudge.commands.agree import AgreeOptions, agreed_text, agreement_of
+from evaljudge.commands.agree import Agreed, AgreeOptions, agreement_of
 from evaljudge.config import Selection
 from evaljudge.corpora import CorpusSource
 from evaljudge.decisions.grid import Grid
+
+
+def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
+    made = Agreed(findings)
+    if out:
+        made.write(out)
+    return made.json if as_json else made.text
+
 
 NAN = np.nan
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -10,7 +10,8 @@ import typer
 def list(
     what: Annotated[str | None, typer.Argument(
         metavar="[WHAT]", show_default=False,
-        help="What to list: judges, metrics, formats or tasks. Without it, what each of these is.")] = None,
+        help="What to list: judges, metrics, formats or tasks. Without it, what each of these "
+        "is.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:  # fmt: skip
     """List the judges, metrics, corpus formats or tasks that there are, and what each needs.

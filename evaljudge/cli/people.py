@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -18,6 +18,11 @@ from evaljudge.cli.options import (
     SkipBadRows,
     Sources,
 )
+
+if TYPE_CHECKING:
+    from evaljudge.agreement import Correlation, Resampled
+    from evaljudge.commands.agree import Agreed
+    from evaljudge.commands.calibrate import CalibratedScores
 
 
 def agree(
@@ -61,35 +66,21 @@ def agree(
 
     Example: evaljudge agree --cases cases.jsonl --scores scores.jsonl --metrics rouge1
     """
-    from evaljudge.commands.agree import AgreeOptions, agreed_text, agreement_of, lacking_line
-    from evaljudge.config import AgreementConfig
-    from evaljudge.corpora import source_by_options
-    from evaljudge.metrics import read_metrics
-    from evaljudge.settings import read_settings
+    from evaljudge.commands.agree import agree as agree_with
+    from evaljudge.commands.agree import lacking_line
+    from evaljudge.corpora.advice import named_columns
+    from evaljudge.runs.outcome import UNDER_FLOOR
 
-    how = {"resample": resample, "coefficient": coefficient}
-    numbers = {
-        "resamples": resamples,
-        "permutations": permutations,
-        "alt_test_epsilon": alt_test_epsilon,
-    }
-    wanted = AgreeOptions(
-        source_by_options(cases, form, sources, column),
-        scores or (),
-        read_metrics(metrics) if metrics else {},
-        mix or (),
-        axis or (),
-        read_settings(AgreementConfig, how | numbers, "agree"),
-        seed,
-        "skip" if skip_bad_rows else "fail",
-        coverage_floor,
-    )
-    findings = agreement_of(wanted)
-    print(agreed_text(findings, out, as_json), end="", flush=True)
-    if not findings.floor_passed:
-        from evaljudge.runs.pipeline import UNDER_FLOOR
-
-        print(lacking_line(findings), file=sys.stderr)
+    made = agree_with(
+        cases, scores or (), metrics=metrics or (), mix=mix or (), axis=axis or (), format=form,
+        sources=sources, column=named_columns(column), skip_bad_rows=skip_bad_rows,
+        resample=cast("Resampled", resample), coefficient=cast("Correlation", coefficient),
+        resamples=resamples, permutations=permutations, alt_test_epsilon=alt_test_epsilon,
+        seed=seed, coverage_floor=coverage_floor,
+    )  # fmt: skip
+    _print_and_write(made, out, as_json)
+    if not made.findings.floor_passed:
+        print(lacking_line(made.findings), file=sys.stderr)
         raise typer.Exit(UNDER_FLOOR)
 
 
@@ -124,15 +115,25 @@ def calibrate(
 
     Example: evaljudge calibrate --cases cases.jsonl --scores scores.jsonl --good 4 --precision 0.9
     """
-    from evaljudge.commands.calibrate import CalibrateOptions, calibrate_with
-    from evaljudge.corpora import source_by_options
+    from evaljudge.commands.calibrate import calibrate as calibrate_with
+    from evaljudge.corpora.advice import named_columns
 
-    source = source_by_options(cases, form, sources, column)
-    wanted = CalibrateOptions(
-        source, scores, scorer or (), axis or (), good, precision, confidence, folds, resamples,
-        seed, "skip" if skip_bad_rows else "fail",
+    made = calibrate_with(
+        cases, scores, scorer=scorer or (), axis=axis or (), good=good, precision=precision,
+        confidence=confidence, folds=folds, format=form, sources=sources,
+        column=named_columns(column), skip_bad_rows=skip_bad_rows, resamples=resamples, seed=seed,
     )  # fmt: skip
-    print(calibrate_with(wanted, out, as_json), end="")
+    _print_and_write(made, out, as_json)
+
+
+def _print_and_write(made: Agreed | CalibratedScores, out: str | None, as_json: bool) -> None:
+    from evaljudge.text import one_line
+
+    if out:
+        made.write(out)
+    for warning in made.warnings if as_json else ():
+        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
+    print(made.json if as_json else made.text, end="")
 
 
 def label(

@@ -1,6 +1,6 @@
 """`evaljudge agree`: scores from anywhere, and metrics, against the human ratings of a corpus.
 
-    agreement_of(AgreeOptions(cases="cases.jsonl", metrics={"importance": {}}))
+    agree("cases.jsonl", metrics="importance")
 
 Without scores or metrics it shows how far the ratings agree among themselves.
 """
@@ -8,10 +8,11 @@ Without scores or metrics it shows how far the ratings agree among themselves.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Literal
 
+from evaljudge.agreement import Agreement, Correlation
 from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.length import measuring_length
@@ -20,19 +21,28 @@ from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
-from evaljudge.commands.given import read_rated, refuse_unknown
+from evaljudge.commands.given import read_rated, refuse_unknown, source_of
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import BadRows, CorpusSource
 from evaljudge.corpora.scores import Given
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
-from evaljudge.metrics import Metric, MetricsSpec, Unscored, cautions_of, make_metrics
+from evaljudge.metrics import (
+    GivenMetrics,
+    Metric,
+    MetricsSpec,
+    Unscored,
+    cautions_of,
+    make_metrics,
+    read_metrics,
+)
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.sections.figures import count, percent
+from evaljudge.settings import read_settings
 from evaljudge.storage import Place
-from evaljudge.text import counted, one_line
+from evaljudge.text import counted, listed, one_line
 
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 """Why a metric gave a candidate no value."""
@@ -59,16 +69,69 @@ class AgreeOptions:
     """The share of scores that must be there, as in a configuration."""
 
 
-def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
-    """What is printed; with `out`, the tables are written there, too."""
-    if out:
-        write_report(Place(out), findings)
-    if as_json:
-        for warning in findings.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
-        return json.dumps([asdict(row) for row in findings.agreement], indent=1) + "\n"
-    warnings = "".join(f"warning    {warning}\n" for warning in findings.warnings)
-    return f"{coverage_text(findings)}{warnings}\n{agreement_text(findings)}"
+@dataclass(frozen=True, repr=False)
+class Agreed:
+    """What `evaljudge agree` found; it is shown as the command prints it."""
+
+    findings: Findings
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+    @property
+    def agreement(self) -> Sequence[Agreement]:
+        return self.findings.agreement
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.findings.warnings
+
+    @property
+    def text(self) -> str:
+        warnings = "".join(f"warning    {warning}\n" for warning in self.warnings)
+        return f"{coverage_text(self.findings)}{warnings}\n{agreement_text(self.findings)}"
+
+    @property
+    def json(self) -> str:
+        return json.dumps([asdict(row) for row in self.agreement], indent=1) + "\n"
+
+    def write(self, out: str) -> None:
+        """All tables as files, to a path or URI."""
+        write_report(Place(out), self.findings)
+
+
+def agree(
+    cases: str | Sequence[str], scores: str | Sequence[str] = (), *, metrics: GivenMetrics = (),
+    mix: str | Sequence[str] = (), axis: str | Sequence[str] = (), format: str = "generic",
+    sources: str | None = None, column: Mapping[str, str] | None = None,
+    skip_bad_rows: bool = False, resample: Literal["documents", "systems", "both"] = "documents",
+    coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int = 1000,
+    alt_test_epsilon: float = 0.1, seed: int = 0, coverage_floor: float = 0.95,
+) -> Agreed:  # fmt: skip
+    """How far scores and metrics agree with human ratings, and people with each other.
+
+    `cases` and `scores` are files, folders, globs or URIs; the arguments have the names of the
+    command's options.
+    """
+    how = {
+        "resample": resample,
+        "coefficient": coefficient,
+        "resamples": resamples,
+        "permutations": permutations,
+        "alt_test_epsilon": alt_test_epsilon,
+    }
+    wanted = AgreeOptions(
+        source_of(cases, format, sources, column),
+        listed(scores),
+        read_metrics(metrics),
+        listed(mix),
+        listed(axis),
+        read_settings(AgreementConfig, how, "agree"),
+        seed,
+        "skip" if skip_bad_rows else "fail",
+        coverage_floor,
+    )
+    return Agreed(agreement_of(wanted))
 
 
 def lacking_line(findings: Findings) -> str:

@@ -1,7 +1,6 @@
 """`evaljudge calibrate`: given scores as the ratings people would give, and what to select by.
 
-    wanted = CalibrateOptions(CorpusSource("cases.jsonl"), ["scores.jsonl"], good=4, precision=0.8)
-    calibrate_with(wanted, out="calibrated", as_json=False)
+    calibrate("cases.jsonl", "scores.jsonl", good=4, precision=0.8).write("calibrated")
 
 A scorer's axis meets the human axis of the same name; a scorer without axes is calibrated to each.
 """
@@ -9,7 +8,6 @@ A scorer's axis meets the human axis of the same name; a scorer without axes is 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -29,7 +27,7 @@ from evaljudge.analysis.calibrated import (
     fit_of,
     write_calibrated,
 )
-from evaljudge.commands.given import read_rated, refuse_unknown
+from evaljudge.commands.given import read_rated, refuse_unknown, source_of
 from evaljudge.corpora import BadRows, CorpusSource
 from evaljudge.corpora.scores import Given
 from evaljudge.decisions.certified import Certified, certified
@@ -38,7 +36,7 @@ from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
 from evaljudge.storage import Place
-from evaljudge.text import one_line
+from evaljudge.text import listed
 
 
 @dataclass(frozen=True)
@@ -63,15 +61,54 @@ class CalibrateOptions:
     bad_rows: BadRows = "fail"
 
 
-def calibrate_with(wanted: CalibrateOptions, out: str | None, as_json: bool) -> str:
-    found = calibrated(wanted)
-    if out:
-        write_calibrated(Place(out), found)
-    if as_json:
-        for warning in found.warnings:
-            print(f"warning: {one_line(warning)}", file=sys.stderr)
-        return json.dumps(calibration_json(found), indent=1) + "\n"
-    return calibrated_text(found)
+@dataclass(frozen=True, repr=False)
+class CalibratedScores:
+    """What `evaljudge calibrate` found; it is shown as the command prints it."""
+
+    found: Calibrated
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
+
+    @property
+    def rows(self) -> Sequence[CalibratedRow]:
+        """A scorer on a human axis each."""
+        return self.found.rows
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.found.warnings
+
+    @property
+    def text(self) -> str:
+        return calibrated_text(self.found)
+
+    @property
+    def json(self) -> str:
+        return json.dumps(calibration_json(self.found), indent=1) + "\n"
+
+    def write(self, out: str) -> None:
+        """The calibrated scores, the selections and calibration.json, to a path or URI."""
+        write_calibrated(Place(out), self.found)
+
+
+def calibrate(
+    cases: str | Sequence[str], scores: str | Sequence[str], *, scorer: str | Sequence[str] = (),
+    axis: str | Sequence[str] = (), good: float | None = None, precision: float | None = None,
+    confidence: float | None = None, folds: int = 5, format: str = "generic",
+    sources: str | None = None, column: Mapping[str, str] | None = None,
+    skip_bad_rows: bool = False, resamples: int = 1000, seed: int = 0,
+) -> CalibratedScores:  # fmt: skip
+    """Scores on the scale of human ratings, and thresholds that reach a precision.
+
+    The arguments have the names of the command's options.
+    """
+    source = source_of(cases, format, sources, column)
+    wanted = CalibrateOptions(
+        source, listed(scores), listed(scorer), listed(axis), good, precision, confidence, folds,
+        resamples, seed, "skip" if skip_bad_rows else "fail",
+    )  # fmt: skip
+    return CalibratedScores(calibrated(wanted))
 
 
 def calibrated(wanted: CalibrateOptions) -> Calibrated:

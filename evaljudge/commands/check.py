@@ -20,13 +20,16 @@ DAMAGED = 2
 NAMED = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checked:
     out: str
     at_work: str
     """The job that writes there now, if any does."""
     found: Inspected
     problems: list[str]
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
 
     @property
     def exit_code(self) -> int:

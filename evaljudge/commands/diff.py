@@ -40,10 +40,13 @@ ALPHA = 0.05
 MOST_ROWS, MOST_FLIPS = 16, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diffed:
     differences: RunDifferences
     conditions: Sequence[Tried]
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
 
     @property
     def held(self) -> list[str]:

@@ -60,7 +60,7 @@ class LabelOptions:
     seed: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WrittenSheet:
     wanted: LabelOptions
     key: str
@@ -69,6 +69,9 @@ class WrittenSheet:
     documents: int
     texts: int
     scorer: str
+
+    def __repr__(self) -> str:
+        return self.text.rstrip("\n")
 
     @property
     def text(self) -> str:

@@ -29,7 +29,7 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed
 from evaljudge.model.imagining import MARK, Imagining, imagined
 from evaljudge.model.remembering import Remembering
 from evaljudge.records import Brief, Case, Document
-from evaljudge.report.screen import WIDEST, wrapped
+from evaljudge.report.screen import WIDEST_PROSE, wrapped
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.references import given_references
 from evaljudge.storage import Stage
@@ -199,7 +199,7 @@ def _head(job: Job, case: Case) -> str:
     for label, source in _models(job):
         said = NOT_HERE if text_around(source) is None else AROUND
         line = f"{label:{LABEL}}{said.format(one_line(source.source))}"
-        about.append(fill(line, WIDEST, subsequent_indent=" " * LABEL))
+        about.append(fill(line, WIDEST_PROSE, subsequent_indent=" " * LABEL))
     return "\n".join(about)
 
 
@@ -220,7 +220,7 @@ def _of_judge(job: Job, judge: Judge, kinds: Sequence[QuestionKind]) -> Iterator
 def _block(job: Job, name: str, kind: QuestionKind, kinds: Sequence[QuestionKind]) -> str:
     head = f"── {one_line(name)}: prompt {one_line(kind.first.template or 'without a name')} "
     times = "once" if kind.times == 1 else f"{kind.times:,} times; this is the first"
-    about = [f"{head}{'─' * max(0, WIDEST - len(head))}",
+    about = [f"{head}{'─' * max(0, WIDEST_PROSE - len(head))}",
              wrapped(f"Asked {OF_STAGE[kind.stage]}, {times}. {kind.how}")]  # fmt: skip
     if others := [one.first.template for one in kinds if one.is_shown_in(kind)]:
         names = " and ".join(map(one_line, dict.fromkeys(others)))

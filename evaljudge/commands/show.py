@@ -23,7 +23,7 @@ from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.plugins import kinds
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Score, Verdict
-from evaljudge.report.screen import WIDEST, on_screen
+from evaljudge.report.screen import WIDEST_PROSE, on_screen
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation
 from evaljudge.storage import Output, Shard
@@ -181,7 +181,7 @@ class ShownDocument:
     def _evidence(self, candidate: Candidate, verdict: Verdict) -> str:
         on = "" if verdict.axis == ANY_AXIS else f" on {one_line(verdict.axis)}"
         head = f"── {one_line(verdict.judge)}{on} "
-        head += "─" * max(0, WIDEST - len(head))
+        head += "─" * max(0, WIDEST_PROSE - len(head))
         if verdict.status == "unscored":
             reason = _wrapped(f"Unscored: {verdict.reason}")
             return "\n".join(filter(None, (head, reason, _as_stored(verdict))))
@@ -296,11 +296,11 @@ def _as_stored(verdict: Verdict) -> str:
 
 def _labelled(label: str, text: str, most: int | None) -> str:
     """A text after its label, in lines that a terminal holds."""
-    lines = _folded(_wrapped(text, WIDEST - LABEL), most).split("\n")
+    lines = _folded(_wrapped(text, WIDEST_PROSE - LABEL), most).split("\n")
     return f"{label:{LABEL}}" + f"\n{' ' * LABEL}".join(lines)
 
 
-def _wrapped(text: str, width: int = WIDEST) -> str:
+def _wrapped(text: str, width: int = WIDEST_PROSE) -> str:
     lines = (textwrap.fill(line, width) for line in harmless(text).split("\n"))
     return "\n".join(lines)
 

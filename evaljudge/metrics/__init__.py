@@ -22,12 +22,13 @@ from evaljudge.settings import read_yaml
 from evaljudge.text import one_line
 
 __all__ = [
-    "METRICS", "CorpusMetric", "Metric", "MetricsSpec", "Unscored", "Value", "cautions_of",
-    "check_name", "make_metrics", "metrics_spec", "read_metrics",
+    "METRICS", "CorpusMetric", "GivenMetrics", "Metric", "MetricsSpec", "Unscored", "Value",
+    "cautions_of", "check_name", "make_metrics", "metrics_spec", "read_metrics",
 ]  # fmt: skip
 
 MetricsSpec = Mapping[str, Mapping[str, Any]]
 """Settings by scorer name."""
+GivenMetrics = str | Sequence[str] | MetricsSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,14 @@ def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
     raise ValueError("should be a list of metrics, [words], or a mapping of names to settings")
 
 
-def read_metrics(text: str) -> dict[str, dict[str, Any]]:
-    """`importance,rouge1`, or either form of the configuration, from a command line."""
-    given = read_yaml(text, f"--metrics {one_line(text)}")
-    names = [name.strip() for name in given.split(",")] if isinstance(given, str) else given
+def read_metrics(given: GivenMetrics) -> dict[str, dict[str, Any]]:
+    """`importance,rouge1`, or either form of the configuration, as text or as values."""
+    read = read_yaml(given, f"--metrics {one_line(given)}") if isinstance(given, str) else given
+    names = [name.strip() for name in read.split(",")] if isinstance(read, str) else read
     try:
-        return metrics_spec(names)
+        return metrics_spec(list(names) if isinstance(names, tuple) else names)
     except ValueError as error:
-        raise UserError(f"--metrics {text}: {error}") from None
+        raise UserError(f"--metrics {given}: {error}") from None
 
 
 def make_metrics(spec: MetricsSpec) -> Sequence[Metric]:

@@ -8,17 +8,17 @@ prints a table, and with --out writes it and its figure there: robustness-releva
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from evaljudge.corpora import FORMATS
-from evaljudge.errors import UserError, unknown
 from evaljudge.probes.results import print_and_write
 
 if TYPE_CHECKING:
     from evaljudge.agreement import Correlation
-    from evaljudge.probes.source import ProbeData
+    from evaljudge.agreement import Level as AnyLevel
+    from evaljudge.probes.complementarity import RankedAt as RankedLevel
 
 studies_app = typer.Typer(
     no_args_is_help=True,
@@ -105,7 +105,6 @@ Resamples = Annotated[
                  "is computed from. 0 leaves the intervals out."),
 ]  # fmt: skip
 """At most as many as in a configuration."""
-Name = TypeVar("Name", bound=str)
 
 
 @studies_app.command()
@@ -121,15 +120,15 @@ def mixes(
 
     Example: evaljudge probe mixes --cases cases.jsonl --metrics rouge1,importance
     """
-    from evaljudge.agreement import LEVELS
-    from evaljudge.probes import mixes
+    from evaljudge.probes import calls
 
-    data = _data(cases, format, sources, column, scores, metrics, seed)
-    axis = data.axis(axis)
-    how = one_of("level", level, LEVELS), _coefficient(coefficient)
-    given = data.mixes(mix or (), axis)
-    rows = mixes.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
-    print_and_write(mixes.mixes_study(rows, data.about(f"{axis}, {level} level")), out, axis)
+    made = calls.mixes(
+        cases, format=format, sources=sources, column=_named(column),
+        scores=scores or (), metrics=metrics or (), axis=axis,
+        level=cast("AnyLevel", level), coefficient=cast("Correlation", coefficient),
+        mix=mix or (), resamples=resamples, seed=seed,
+    )  # fmt: skip
+    print_and_write(made, out)
 
 
 @studies_app.command()
@@ -148,17 +147,15 @@ def robustness(
 
     Example: evaljudge probe robustness --cases cases.jsonl --metrics rouge1,importance
     """
-    from evaljudge.agreement import LEVELS
-    from evaljudge.probes import robustness
+    from evaljudge.probes import calls
 
-    data = _data(cases, format, sources, column, scores, metrics, seed)
-    axis = data.axis(axis)
-    how = one_of("level", level, LEVELS), _coefficient(coefficient)
-    growth = robustness.Growth(axis, *how, steps, draws, seed)
-    measure = data.remeasured("robustness")
-    rows = robustness.robustness(data.matrix, measure, growth, data.mixes(mix or (), axis))
-    about = data.about(f"{axis}, {level} level")
-    print_and_write(data.noted(robustness.robustness_study(rows, growth, about), level), out, axis)
+    made = calls.robustness(
+        cases, format=format, sources=sources, column=_named(column),
+        scores=scores or (), metrics=metrics or (), axis=axis,
+        level=cast("AnyLevel", level), coefficient=cast("Correlation", coefficient),
+        mix=mix or (), steps=steps, draws=draws, seed=seed,
+    )  # fmt: skip
+    print_and_write(made, out)
 
 
 @studies_app.command()
@@ -174,13 +171,14 @@ def complementarity(
 
     Example: evaljudge probe complementarity --cases cases.jsonl --metrics rouge1,chrf
     """
-    from evaljudge.probes import complementarity
+    from evaljudge.probes import calls
 
-    data = _data(cases, format, sources, column, scores, metrics, seed)
-    how = one_of("level", level, complementarity.RANKED_AT), _coefficient(coefficient)
-    rows = complementarity.complementarity(data.matrix, *how)
-    about = data.about(f"{level} level, {coefficient}")
-    print_and_write(data.noted(complementarity.complementarity_study(rows, about), level), out)
+    made = calls.complementarity(
+        cases, format=format, sources=sources, column=_named(column),
+        scores=scores or (), metrics=metrics or (), seed=seed,
+        level=cast("RankedLevel", level), coefficient=cast("Correlation", coefficient),
+    )  # fmt: skip
+    print_and_write(made, out)
 
 
 @studies_app.command()
@@ -200,15 +198,15 @@ def sizes(
 
     Example: evaljudge probe sizes --cases cases.jsonl --metrics rouge1
     """
-    from evaljudge.probes import sizes
+    from evaljudge.probes import calls
 
-    data = _data(cases, format, sources, column, scores, metrics, seed)
-    axis = data.axis(axis)
-    how = _coefficient(coefficient)
-    subsets = sizes.Subsets(axis, how, steps, draws, seed, all_documents)
-    rows = sizes.sizes(data.matrix, subsets)
-    study = sizes.sizes_study(rows, subsets, data.about(f"{axis}, {coefficient}"))
-    print_and_write(data.noted(study, "system"), out, axis)
+    made = calls.sizes(
+        cases, format=format, sources=sources, column=_named(column),
+        scores=scores or (), metrics=metrics or (), axis=axis,
+        coefficient=cast("Correlation", coefficient), steps=steps, draws=draws,
+        all_documents=all_documents, seed=seed,
+    )  # fmt: skip
+    print_and_write(made, out)
 
 
 @studies_app.command()
@@ -223,11 +221,13 @@ def ranges(
 
     Example: evaljudge probe ranges --cases cases.jsonl --metrics rouge1,chrf
     """
-    from evaljudge.probes import ranges
+    from evaljudge.probes import calls
 
-    data = _data(cases, format, sources, column, scores, metrics, seed)
-    rows = ranges.ranges(data.matrix, data.measure, seed)
-    print_and_write(ranges.ranges_study(rows, data.about()), out)
+    made = calls.ranges(
+        cases, format=format, sources=sources, column=_named(column),
+        scores=scores or (), metrics=metrics or (), seed=seed,
+    )  # fmt: skip
+    print_and_write(made, out)
 
 
 @studies_app.command()
@@ -243,14 +243,13 @@ def spurious(
 
     Example: evaljudge probe spurious --cases cases.jsonl --metrics rouge1,chrf
     """
-    from evaljudge.probes import spurious
+    from evaljudge.probes import calls
 
-    data = _data(cases, format, sources, column, scores, metrics, seed)
-    axis = data.axis(axis)
-    rows = spurious.spurious(data.matrix, axis)
-    print_and_write(
-        spurious.spurious_study(rows, axis, data.about(f"{axis}, summary level")), out, axis
-    )
+    made = calls.spurious(
+        cases, format=format, sources=sources, column=_named(column),
+        scores=scores or (), metrics=metrics or (), axis=axis, seed=seed,
+    )  # fmt: skip
+    print_and_write(made, out)
 
 
 @studies_app.command()
@@ -268,10 +267,9 @@ def position(
 
     Example: evaljudge probe position --votes votes.jsonl
     """
-    from evaljudge.probes import position
+    from evaljudge.probes import calls
 
-    rows = position.position(votes, resamples=resamples, seed=seed)
-    print_and_write(position.position_study(rows, votes), out)
+    print_and_write(calls.position(votes, resamples=resamples, seed=seed), out)
 
 
 @studies_app.command()
@@ -292,37 +290,17 @@ def injection(
 
     Example: evaljudge probe injection config.yaml --documents 20
     """
-    from evaljudge.config import load_config
-    from evaljudge.probes import injection
+    from evaljudge.probes import calls
     from evaljudge.runs.progress import watcher
 
-    found = injection.injection(
-        load_config(config, changes or ()), out, documents=documents, resamples=resamples,
-        seed=seed, watcher=watcher(),
+    made = calls.injection(
+        config, changes or (), documents=documents, resamples=resamples, seed=seed, out=out,
+        watcher=watcher(),
     )  # fmt: skip
-    print_and_write(injection.injection_study(found), out)
+    print_and_write(made, out)
 
 
-def one_of(option: str, name: str, known: tuple[Name, ...]) -> Name:
-    for one in known:
-        if one == name:
-            return one
-    raise UserError(f"--{option}: {unknown(option, name, known)}")
+def _named(column: list[str] | None) -> dict[str, str]:
+    from evaljudge.corpora.advice import named_columns
 
-
-def _coefficient(coefficient: str) -> Correlation:
-    from evaljudge.agreement import CORRELATIONS
-
-    return one_of("coefficient", coefficient, CORRELATIONS)
-
-
-def _data(
-    cases: str, format: str, sources: str | None, column: list[str] | None,
-    scores: list[str] | None, metrics: str | None, seed: int,
-) -> ProbeData:  # fmt: skip
-    from evaljudge.corpora import source_by_options
-    from evaljudge.corpora.advice import PROBE_OPTIONS
-    from evaljudge.probes.source import ProbeData
-
-    source = source_by_options(cases, format, sources, column, PROBE_OPTIONS)
-    return ProbeData(source, scores or (), metrics, seed)
+    return named_columns(column)

@@ -64,7 +64,9 @@ def complementarity(
     return rows
 
 
-def complementarity_study(rows: Sequence[ComplementarityRow], about: str) -> ProbeResult:
+def complementarity_study(
+    rows: Sequence[ComplementarityRow], about: str
+) -> ProbeResult[ComplementarityRow]:
     names = list(dict.fromkeys(name for row in rows for name in (row.scorer, row.other)))
     square = _square(rows, names)
     places = [str(place) for place in range(1, len(names) + 1)]

@@ -124,7 +124,7 @@ def injection(
     )
 
 
-def injection_study(found: Injection) -> ProbeResult:
+def injection_study(found: Injection) -> ProbeResult[InjectionRow]:
     return ProbeResult(
         name="injection",
         title="Prompt injection by candidates",

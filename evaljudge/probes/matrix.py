@@ -42,10 +42,13 @@ class ScoreMatrix:
     axes: Mapping[str, str]
     """The axis of each scorer; ANY_AXIS where it has none."""
     human: Mapping[str, Floats]
+    unread: Sequence[str] = ()
+    """Columns of the cases that nothing reads: they may have been meant as ratings."""
 
     def rated(self, axis: str) -> Floats:
         if not self.human:
-            raise UserError("no candidate of the cases has human ratings to agree with")
+            unread = "".join(f"; {note}" for note in self.unread)
+            raise UserError(f"no candidate of the cases has human ratings to agree with{unread}")
         if axis not in self.human:
             raise UserError(f"--axis: {unknown('human axis', axis, self.human)}")
         return self.human[axis]

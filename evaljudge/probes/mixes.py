@@ -66,7 +66,7 @@ def mixes(
     return [replace(row, best=row.value == highest and _enough(row)) for row in rows]
 
 
-def mixes_study(rows: Sequence[MixRow], about: str) -> ProbeResult:
+def mixes_study(rows: Sequence[MixRow], about: str) -> ProbeResult[MixRow]:
     shown = sorted(rows, key=lambda row: (row.mixed > 1, -2.0 if row.value is None else -row.value))
     return ProbeResult(
         name="mixes",

@@ -43,7 +43,7 @@ def read_votes(path: str) -> list[Vote]:
     return found
 
 
-def position_study(rows: Sequence[Preference], about: str) -> ProbeResult:
+def position_study(rows: Sequence[Preference], about: str) -> ProbeResult[Preference]:
     return ProbeResult(
         name="position",
         title="Position preference of pairwise votes",

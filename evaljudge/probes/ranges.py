@@ -61,7 +61,7 @@ def ranges(matrix: ScoreMatrix, measure: Measure, seed: int = 0) -> list[RangeRo
     return [_row(name, *found_of) for name in matrix.scores for found_of in found[name].items()]
 
 
-def ranges_study(rows: Sequence[RangeRow], about: str) -> ProbeResult:
+def ranges_study(rows: Sequence[RangeRow], about: str) -> ProbeResult[RangeRow]:
     cells = [
         [row.scorer, row.input, f"{row.n:,}", *map(correlation, _quantiles(row))] for row in rows
     ]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from evaljudge.sections import Placed, Table
 from evaljudge.sections.figures import NONE
@@ -26,8 +27,8 @@ LEAST_NAME = 36
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class ProbeResult(Generic[Row]):
     """`rows` are dataclasses; `draw` makes the figure as SVG, and loads matplotlib."""
 
     name: str
@@ -35,8 +36,26 @@ class ProbeResult:
     about: str
     tables: Sequence[Table]
     notes: Sequence[str]
-    rows: Sequence[Any]
+    rows: Sequence[Row]
     draw: Callable[[], str]
+    warnings: Sequence[str] = ()
+    axis: str = ""
+    """The one that the probe looks at; files of other axes are left alone."""
+
+    @property
+    def file(self) -> str:
+        """The name of its files."""
+        return f"{self.name}-{in_names(self.axis)}" if self.axis else self.name
+
+    def __repr__(self) -> str:
+        return as_text(self).rstrip("\n")
+
+    def write(self, out: str) -> None:
+        """NAME.md, NAME.json and NAME.svg, to a path or URI."""
+        place = Place(out)
+        place.write(f"{self.file}.md", as_markdown(self))
+        place.write(f"{self.file}.json", as_json(self))
+        place.write(f"{self.file}.svg", self.draw())
 
 
 def table(
@@ -77,7 +96,7 @@ def marked(figure: str) -> Placed:
     return Placed(figure, "best")
 
 
-def as_text(result: ProbeResult) -> str:
+def as_text(result: ProbeResult[Any]) -> str:
     from evaljudge.report.screen import on_screen
 
     blocks = [f"{result.title}\n{one_line(result.about, LONG)}"]
@@ -87,7 +106,7 @@ def as_text(result: ProbeResult) -> str:
     return "\n\n".join([*blocks, *result.notes]) + "\n"
 
 
-def as_markdown(result: ProbeResult) -> str:
+def as_markdown(result: ProbeResult[Any]) -> str:
     from evaljudge.report.markdown import table_markdown
 
     blocks = [f"# {result.title}", markdown(result.about, LONG)]
@@ -95,24 +114,21 @@ def as_markdown(result: ProbeResult) -> str:
         blocks += [f"## {markdown(found.title)}"] if found.title else []
         blocks.append(table_markdown(found))
     notes = [markdown(note, LONG) for note in result.notes]
-    return "\n\n".join([*blocks, f"![{result.title}]({result.name}.svg)", *notes]) + "\n"
+    return "\n\n".join([*blocks, f"![{result.title}]({result.file}.svg)", *notes]) + "\n"
 
 
-def as_json(result: ProbeResult) -> str:
+def as_json(result: ProbeResult[Any]) -> str:
     rows = [{key: _or_null(value) for key, value in asdict(row).items()} for row in result.rows]
     return json.dumps(rows, indent=1, allow_nan=False) + "\n"
 
 
-def print_and_write(result: ProbeResult, out: str | None, axis: str = "") -> None:
-    """`axis`: the one that the probe looks at; files of other axes are left alone."""
+def print_and_write(result: ProbeResult[Any], out: str | None) -> None:
+    for warning in result.warnings:
+        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
     print(as_text(result), end="")
     if out:
-        place = Place(out)
-        result = replace(result, name=f"{result.name}-{in_names(axis)}" if axis else result.name)
-        place.write(f"{result.name}.md", as_markdown(result))
-        place.write(f"{result.name}.json", as_json(result))
-        place.write(f"{result.name}.svg", result.draw())
-        print(f"\nwritten    {place.uri}/{result.name}.md, .json, .svg")
+        result.write(out)
+        print(f"\nwritten    {Place(out).uri}/{result.file}.md, .json, .svg")
 
 
 def in_names(axis: str) -> str:

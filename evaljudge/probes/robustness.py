@@ -83,7 +83,9 @@ def robustness(
     return rows
 
 
-def robustness_study(rows: Sequence[RobustnessRow], growth: Growth, about: str) -> ProbeResult:
+def robustness_study(
+    rows: Sequence[RobustnessRow], growth: Growth, about: str
+) -> ProbeResult[RobustnessRow]:
     shown = pivot_table(rows, ["alteration", "scorer"], "replaced", lambda r: figure(r.value))
     return ProbeResult(
         name="robustness",

@@ -72,7 +72,7 @@ def sizes(matrix: ScoreMatrix, subsets: Subsets) -> list[SizeRow]:
     return [row for rows in found.values() for row in rows]
 
 
-def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> ProbeResult:
+def sizes_study(rows: Sequence[SizeRow], subsets: Subsets, about: str) -> ProbeResult[SizeRow]:
     y_title = f"{subsets.coefficient} with {subsets.axis} (system level)"
     return ProbeResult(
         name="sizes",

@@ -1,14 +1,13 @@
 """What a probe works on: cases, given scores, and metrics to measure.
 
-ProbeData(CorpusSource("summeval.jsonl"), scores=(), metrics="importance,rouge1", seed=0)
+ProbeData(CorpusSource("summeval.jsonl"), scores=(), metrics={"rouge1": {}}, seed=0)
 """
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,13 +16,13 @@ from evaljudge.analysis.mixes import Mix, mix_of
 from evaljudge.corpora import CorpusSource, notes_on, open_corpus
 from evaljudge.corpora.scores import read_all_given
 from evaljudge.errors import UserError
-from evaljudge.metrics import make_metrics, read_metrics
+from evaljudge.metrics import MetricsSpec, make_metrics
 from evaljudge.metrics.measuring import measure_here
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.probes.matrix import Measure, ScoreMatrix, columns_of, score_matrix
-from evaljudge.probes.results import ProbeResult
+from evaljudge.probes.results import ProbeResult, Row
 from evaljudge.sections.figures import only
-from evaljudge.text import one_line
+from evaljudge.text import listed
 
 DEFAULT_AXIS = "relevance"
 
@@ -32,25 +31,26 @@ DEFAULT_AXIS = "relevance"
 class ProbeData:
     source: CorpusSource
     scores: Sequence[str]
-    metrics: str | None
+    metrics: MetricsSpec
     seed: int
+    warnings: list[str] = field(default_factory=list)
+    """What was not read, and which scorers lack numbers: known once the matrix is."""
 
     @cached_property
     def measure(self) -> Measure:
-        made = make_metrics(read_metrics(self.metrics)) if self.metrics else []
+        made = make_metrics(self.metrics)
         return lambda cases: measure_here(made, cases, self.seed)
 
     @cached_property
     def matrix(self) -> ScoreMatrix:
         with open_corpus(self.source) as corpus:
             cases = list(corpus)
-            warnings = [f"corpus: {note}" for note in corpus.unread]
-            warnings += notes_on(corpus.skipped_rows, corpus.absent_ratings)
+            unread = [f"corpus: {note}" for note in corpus.unread]
+            self.warnings.extend([*unread, *notes_on(corpus.skipped_rows, corpus.absent_ratings)])
         values = self.measure(cases)
         matrix = score_matrix(cases, read_all_given(self.scores), columns_of(values))
-        for warning in [*warnings, *_left_out(matrix, values)]:
-            print(f"warning: {one_line(warning)}", file=sys.stderr)
-        return matrix
+        self.warnings.extend(_left_out(matrix, values))
+        return replace(matrix, unread=unread)
 
     def axis(self, named: str | None) -> str:
         """The human axis: the one named, else `relevance`, else the only one."""
@@ -75,7 +75,11 @@ class ProbeData:
         mixes = (mix_of(text, names) for text in texts)
         return [Mix(tuple((names[part], weight) for part, weight in m.parts)) for m in mixes]
 
-    def noted(self, result: ProbeResult, level: str) -> ProbeResult:
+    def warned(self, result: ProbeResult[Row], axis: str = "") -> ProbeResult[Row]:
+        """With what is to be said of the data; `axis`: the one that the probe looks at."""
+        return replace(result, warnings=self.warnings, axis=axis)
+
+    def noted(self, result: ProbeResult[Row], level: str) -> ProbeResult[Row]:
         """With a note if coefficients of this level rest on too few units to mean anything."""
         matrix = self.matrix
         units = len(matrix.system_names if level == "system" else matrix.cases)
@@ -89,7 +93,7 @@ class ProbeData:
     def about(self, *more: str) -> str:
         matrix = self.matrix
         size = f"{len(matrix.cases):,} documents, {len(matrix.system_names):,} systems"
-        return "; ".join([str(self.source.path), size, *more])
+        return "; ".join([", ".join(listed(self.source.path)), size, *more])
 
 
 def _left_out(

@@ -56,7 +56,7 @@ def spurious(matrix: ScoreMatrix, axis: str) -> list[SpuriousRow]:
     ]
 
 
-def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> ProbeResult:
+def spurious_study(rows: Sequence[SpuriousRow], axis: str, about: str) -> ProbeResult[SpuriousRow]:
     by_kind = sorted(rows, key=lambda row: row.spurious)
     shown = {how.capitalize(): [r for r in by_kind if r.coefficient == how] for how in SHOWN}
     return ProbeResult(

@@ -143,7 +143,7 @@ def test_columns_of_other_names_are_named_and_may_be_mapped(tmp_path: Path) -> N
     asked = ("sizes", "--cases", str(table), "--metrics", "words", "--axis", "relevance")
     refused = CliRunner().invoke(studies_app, asked)
     assert isinstance(refused.exception, UserError)
-    assert "`human` looks like a rating and is not read" in refused.output
+    assert "`human` looks like a rating and is not read" in str(refused.exception)
     said = probe(*asked, "--column", "human=ratings.relevance")
     assert "6 documents, 5 systems" in said
     assert "not read" not in said

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaljudge.errors import UserError
-from evaljudge.probes.commands import one_of
+from evaljudge.probes.calls import one_of
 from evaljudge.probes.complementarity import (
     RANKED_AT,
     complementarity,

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evaljudge.agreement import CORRELATIONS, LEVELS, agreements
 from evaljudge.errors import UserError
-from evaljudge.probes.commands import one_of
+from evaljudge.probes.calls import one_of
 from evaljudge.probes.matrix import correlation
 
 BY_SCIPY = {"spearman": stats.spearmanr, "kendall": stats.kendalltau, "pearson": stats.pearsonr}

@@ -1,0 +1,42 @@
+"""The commands as functions: `evaljudge.agree`, `calibrate`, `check`, `diff` and `label`.
+
+They give what the commands print as typed values, and print nothing themselves. Their arguments
+have the names of the commands' options, with `_` for `-`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaljudge.commands.agree import agree as agree_with
+from evaljudge.commands.calibrate import calibrate as calibrate_with
+from evaljudge.commands.check import Checked, check_run
+from evaljudge.commands.diff import Diffed, compare_runs
+from evaljudge.commands.label import LabelOptions, WrittenSheet
+from evaljudge.commands.label import label as label_texts
+from evaljudge.errors import naming_arguments
+from evaljudge.text import listed
+
+agree = naming_arguments(agree_with)
+calibrate = naming_arguments(calibrate_with)
+
+
+def check(run: str, *, briefs: str | None = None) -> Checked:
+    """Whether every file of a run is as it was written, and what to do about one that is not."""
+    return check_run(run, briefs)
+
+
+@naming_arguments
+def diff(a: str, b: str, *, fail_if: str | Sequence[str] = (), resamples: int = 1000) -> Diffed:
+    """What changed from run A to run B, and which of the conditions hold of B - A."""
+    return compare_runs(a, b, listed(fail_if), resamples=resamples)
+
+
+@naming_arguments
+def label(
+    run: str, to: str, *, n: int = 200, by: str = "random", axis: str | Sequence[str] = (),
+    scorer: str | None = None, threshold: str | Sequence[str] = (), seed: int = 0,
+) -> WrittenSheet:  # fmt: skip
+    """Write a sheet of a run's texts for people to rate, without systems and scores."""
+    wanted = LabelOptions(run, to, n, by, listed(axis), scorer, listed(threshold), seed)
+    return label_texts(wanted)

@@ -1,0 +1,177 @@
+"""The package as programs use it: its names, its functions and their types."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.cli import main
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+
+ROOT = Path(__file__).parents[1]
+FEW = {"resamples": 20, "permutations": 20}
+PROBES = ["complementarity", "mixes", "ranges", "robustness", "sizes", "spurious"]
+
+
+@pytest.fixture
+def cases(tmp_path: Path) -> str:
+    (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(4, 0)))
+    return str(tmp_path / "cases.jsonl")
+
+
+@pytest.fixture
+def scores(cases: str, tmp_path: Path) -> str:
+    """As many as the words of the text."""
+    rows = [
+        {"doc_id": row["doc_id"], "system": one["system"], "scorer": "mine", "value": words}
+        for row in map(json.loads, Path(cases).read_text().splitlines())
+        for one in row["candidates"]
+        for words in [len(one["text"].split())]
+    ]
+    (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return str(tmp_path / "scores.jsonl")
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit):
+        main(list(arguments))
+    return capsys.readouterr().out
+
+
+def test_only_the_interface_is_listed() -> None:
+    assert dir(evaljudge) == sorted(evaljudge.__all__)
+    assert evaljudge.__all__ == sorted(evaljudge.__all__)
+    assert all(getattr(evaljudge, name) is not None for name in evaljudge.__all__)
+    assert {*PROBES, "position", "injection"} == set(dir(evaljudge.probe))
+    with pytest.raises(AttributeError, match="has no attribute 'agre'"):
+        evaljudge.agre  # noqa: B018
+
+
+def test_agree(cases: str, scores: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = evaljudge.agree(cases, scores, metrics=["words"], axis="fluency", **FEW)
+    assert {(row.scorer, row.axis) for row in found.agreement} == {
+        ("mine", "fluency"),
+        ("words", "fluency"),
+    }
+    assert capsys.readouterr() == ("", "")
+    assert repr(found) + "\n" == found.text
+    found.write(str(tmp_path / "out"))
+    assert json.loads((tmp_path / "out/agreement.json").read_text()) == json.loads(found.json)
+    options = ["--cases", cases, "--scores", scores, "--metrics", "words", "--axis", "fluency",
+               "--resamples", "20", "--permutations", "20"]  # fmt: skip
+    assert printed(capsys, "agree", *options) == found.text
+    assert printed(capsys, "agree", *options, "--json") == found.json
+
+
+def test_calibrate(cases: str, scores: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = evaljudge.calibrate(
+        cases, scores, axis=["fluency"], good=4.0, precision=0.5, resamples=20
+    )
+    assert [(row.fit.scorer, row.fit.axis) for row in found.rows] == [("mine", "fluency")]
+    options = ["--cases", cases, "--scores", scores, "--axis", "fluency", "--good", "4",
+               "--precision", "0.5", "--resamples", "20"]  # fmt: skip
+    assert printed(capsys, "calibrate", *options) == found.text
+    assert found.warnings[0] == "mine on fluency: 4 documents, so as many folds"
+    with pytest.raises(SystemExit):
+        main(["calibrate", *options, "--json"])
+    said = capsys.readouterr()
+    assert said.out == found.json
+    assert said.err.splitlines() == [f"warning: {warning}" for warning in found.warnings]
+
+
+def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> None:
+    with pytest.raises(UserError, match=r"^good needs precision: "):
+        evaljudge.calibrate(cases, scores, good=4)
+    with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
+        evaljudge.agree(cases, scores, axis="fluent")
+    with pytest.raises(UserError, match=r"^level: unknown level 'sistem'"):
+        evaljudge.probe.mixes(cases, metrics="words", level="sistem")
+    with pytest.raises(UserError, match=r"^metrics 3: a list of metrics"):
+        evaljudge.agree(cases, metrics=3)
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_probes(name: str, cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = getattr(evaljudge.probe, name)(cases, metrics="words,rouge1")
+    assert capsys.readouterr() == ("", "")
+    options = ["--cases", cases, "--metrics", "words,rouge1"]
+    assert printed(capsys, "probe", name, *options) == f"{found!r}\n"
+    assert type(found.rows[0]).__name__.endswith("Row")
+    found.write(str(tmp_path / "out"))
+    rows = json.loads((tmp_path / f"out/{name}.json").read_text())
+    assert len(rows) == len(found.rows)
+
+
+def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "corpus": cases, "model": "m", "judges": {"geval": {}}, "agreement": FEW,
+        "workers": {"executor": "local"},
+    }  # fmt: skip
+    first, second = str(tmp_path / "first"), str(tmp_path / "second")
+    for out in (first, second):
+        evaljudge.run(given | {"out": out}, engines=ScriptedEngines())
+    assert evaljudge.check(first).exit_code == 0
+    compared = evaljudge.diff(first, second, fail_if="fluency.mean < -0.1", resamples=20)
+    assert compared.differences.corpus.is_none
+    assert not compared.held
+    assert repr(compared) + "\n" == compared.text
+    sheet = evaljudge.label(first, str(tmp_path / "sheet.csv"), n=5, axis="fluency")
+    assert sheet.axes == ["fluency"]
+    with pytest.raises(UserError, match=r"^by: unknown method 'rand'"):
+        evaljudge.label(first, str(tmp_path / "other.csv"), by="rand")
+
+
+PROGRAM = """
+import evaljudge
+
+outcome: evaljudge.Outcome = evaljudge.run({"corpus": "c", "out": "o"}, ["seed=1"], extend=True)
+opened = evaljudge.open_run("s3://bucket/run")
+values: list[float | None] = [row.value for row in opened.agreement]
+names: list[str] = [rule.name for rule in opened.selections]
+rows: int = opened.scores(["value"]).num_rows + opened.verdicts("direct").num_rows
+for table in opened.iter_briefs("direct"):
+    rows += table.num_rows
+agreed = evaljudge.agree("c", ["s"], metrics={"rouge1": {}}, coefficient="kendall")
+lows: list[float | None] = [row.low for row in agreed.agreement]
+maps: list[str] = [row.name for row in evaljudge.calibrate("c", "s").rows]
+mixed: list[float | None] = [row.value for row in evaljudge.probe.mixes("c", metrics="words").rows]
+sizes: list[int] = [row.documents for row in evaljudge.probe.sizes("c", scores="s").rows]
+problems: list[str] = evaljudge.check("o").problems
+held: list[str] = evaljudge.diff("a", "b").held
+drawn: int = evaljudge.label("o", "sheet.csv").drawn
+try:
+    evaljudge.make_report("config.yaml")
+except evaljudge.UserError:
+    pass
+"""
+WRONG = """
+import evaljudge
+
+evaljudge.agree("c", coefficient="pearsons")
+evaljudge.probe.mixes("c", metrics="words").rows[0].values
+evaljudge.open_run(3)
+evaljudge.import_module
+"""
+
+
+@pytest.mark.service
+def test_a_program_of_the_whole_interface_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text(WRONG)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"),
+         "--cache-dir", str(ROOT / ".mypy_cache"), "right.py", "wrong.py"],
+        cwd=tmp_path, env=os.environ | {"MYPYPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    lines = [line.partition(": ")[0] for line in done.stdout.splitlines() if ": error: " in line]
+    assert lines == [f"wrong.py:{line}" for line in (4, 5, 6, 7)], done.stdout
