@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
@@ -37,7 +37,7 @@ FILES: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 """By file, the statistic that it holds, if there is any of it."""
 ELSEWHERE = {AGREEMENT, *FILES.values(), "judged"}
-"""The fields that findings.json leaves out."""
+"""The fields that findings.json leaves out: they have files of their own, or none."""
 
 
 def write_findings(
@@ -56,7 +56,9 @@ def write_findings(
             place.write_json(f"{folder}{name}.json", [asdict(row) for row in rows])
         else:
             place.remove(f"{folder}{name}.json")
-    summary = {name: value for name, value in asdict(findings).items() if name not in ELSEWHERE}
+    without: dict[str, Any] = dict.fromkeys(ELSEWHERE, ())
+    rest = asdict(replace(findings, **without))
+    summary = {name: value for name, value in rest.items() if name not in ELSEWHERE}
     place.write_json(f"{folder}{FINDINGS}.json", summary)
 
 
