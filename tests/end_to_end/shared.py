@@ -87,7 +87,8 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
     """Every file that a finished run of the synthetic judge holds, and no other."""
     run = json.loads((out / "run.json").read_text())
     numbers = [f"{n:05d}" for n, *_ in json.loads((out / "shards.json").read_text())["shards"]]
-    reports = {f"report/{name}" for name in ("agreement.json", "agreement.md", "index.html")}
+    written = ("agreement.json", "agreement.md", "findings.json", "index.html")
+    reports = {f"report/{name}" for name in written}
     others = ("significance", "axes", "ceiling", "labels", "validity", "costs")
     others += ("entities", "entity_agreement", "without_outliers", "fitted", "roles", "systems")
     others += ("length", "replacing", "people_scale", "labelled", "intervals")
