@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import SeveralMistakes, UserError, unknown
@@ -384,10 +385,14 @@ def _keys_of_judges() -> dict[str, str]:
 
 
 def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
-    """A YAML file or a mapping, with `key.inner=value` changes laid over it."""
+    """A YAML file or a mapping, with `key.inner=value` changes laid over it.
+
+    A corpus in memory is written into the folder `out`; the configuration then has its path.
+    """
     spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(given))
     for change in changes:
         spec = _changed(spec, change)
+    spec, in_memory = _corpus_as_file(spec)
     refuse_unplain(spec)
     file = "" if isinstance(given, Mapping) else f"{given}: "
     place = f"{file.removesuffix(': ')} with --set: " if file and changes else file
@@ -396,7 +401,18 @@ def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = 
     except SeveralMistakes as error:
         raise SeveralMistakes(place, error.mistakes) from None
     config._place = place
+    if in_memory:
+        in_memory.write(config.out)
     return config
+
+
+def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile | None]:
+    given = spec.get("corpus")
+    settings = given if isinstance(given, Mapping) else {"path": given}
+    if not is_in_memory(settings.get("path")):
+        return dict(spec), None
+    file = file_of(settings["path"])
+    return {**spec, "corpus": {**settings, "path": file.path_in(str(spec.get("out", "")))}}, file
 
 
 def _read_file(file: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _OURS = re.compile(
     rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})/\d{{5,}}\.json|(cases|scores)/{_SHARD}"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
     r"|briefs/[^/]+/\d{5,}-\w+\.parquet|(attempts|labels)/[\w.-]+\.json"
-    r"|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
+    r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
 

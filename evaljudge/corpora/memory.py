@@ -1,0 +1,124 @@
+"""A corpus in memory (rows, an Arrow table or a data frame) becomes a file in the run's folder.
+
+    file_of([{"doc_id": "d1", "source": "The river …", "system": "A", "text": "A flood."}])
+    ->  CorpusFile("rows-5b0f1c2e9a31.jsonl", b'{"doc_id": "d1", …}\\n')
+
+From then on it is read like any corpus. So a run of it can be resumed, workers on other machines
+find it, and an error names a row as `rows-5b0f1c2e9a31.jsonl:3`: the third one, in a file that is
+still there. The file is named after its content, so another corpus never takes its place.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evaljudge.errors import UserError, first_line
+from evaljudge.storage import Place
+from evaljudge.text import shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FOLDER = "corpus"
+_INDEX = "__index_level_"
+"""How pyarrow names the column of an index that has no name."""
+
+
+class CorpusFile(NamedTuple):
+    name: str
+    content: bytes
+
+    def path_in(self, out: str) -> str:
+        return f"{out.rstrip('/')}/{FOLDER}/{self.name}"
+
+    def write(self, out: str) -> None:
+        Place(out).write(f"{FOLDER}/{self.name}", self.content)
+
+
+def is_in_memory(given: Any) -> bool:
+    """Whether it is a corpus itself, and neither a path, nor paths, nor settings of a corpus."""
+    if _is_table(given):
+        return True
+    is_rows = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    return is_rows and not (isinstance(given, Sequence) and not _holds_rows(given))
+
+
+def file_of(corpus: Any) -> CorpusFile:
+    content, ending = (
+        (_as_parquet(corpus), ".parquet") if _is_table(corpus) else (_as_jsonl(corpus), ".jsonl")
+    )
+    return CorpusFile(f"rows-{blake2b(content, digest_size=6).hexdigest()}{ending}", content)
+
+
+def _holds_rows(given: Sequence[Any]) -> bool:
+    return any(isinstance(one, Mapping) for one in given)
+
+
+def _is_table(given: Any) -> bool:
+    return any(hasattr(given, name) for name in ("__arrow_c_stream__", "to_arrow", "iloc"))
+
+
+def _as_jsonl(rows: Iterable[Any]) -> bytes:
+    lines = (_line(number, row) for number, row in enumerate(rows, 1))
+    # a lone surrogate becomes `\udc80`, which is its form in JSON
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace")
+
+
+def _line(number: int, row: Any) -> str:
+    if not isinstance(row, Mapping):
+        said = f"is {type(row).__name__}: each row is a dict, such as"
+        raise UserError(
+            f"corpus: row {number} {said} "
+            '{"doc_id": "d1", "source": "…", "system": "A", "text": "…"}'
+        )
+    cells = (f"{json.dumps(str(name))}: {_json(number, name, row[name])}" for name in row)
+    return f"{{{', '.join(cells)}}}"
+
+
+def _json(number: int, name: Any, value: Any) -> str:
+    """A cell that is empty in a data frame is NaN in its rows."""
+    if isinstance(value, float) and value != value:
+        return "null"
+    try:
+        return json.dumps(value, default=_plain, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        where = f"corpus: row {number}: {shown(str(name))}"
+        said = f"{where} cannot be written as JSON ({first_line(error)})"
+        raise UserError(f"{said}: give a text, a number, a list or a dict") from None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy and the like say what they are in Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"it holds {type(value).__name__}")
+
+
+def _as_parquet(table: Any) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    stream = io.BytesIO()
+    try:
+        pq.write_table(_as_arrow(table), stream)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise UserError(
+            f"corpus: this {type(table).__name__} cannot be written as Parquet "
+            f"({first_line(error)}): leave that column out, or give rows as a list of dicts"
+        ) from None
+    return stream.getvalue()
+
+
+def _as_arrow(table: Any) -> pa.Table:
+    import pyarrow as pa
+
+    if hasattr(table, "iloc"):
+        found = pa.Table.from_pandas(table)
+    else:
+        found = pa.table(table) if hasattr(table, "__arrow_c_stream__") else table.to_arrow()
+    unnamed = [name for name in found.column_names if name.startswith(_INDEX)]
+    return found.drop_columns(unnamed).replace_schema_metadata(None)
