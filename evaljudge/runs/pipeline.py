@@ -70,47 +70,55 @@ class Watcher:
 
 def run(
     given: Given, changes: Sequence[str] = (), *, extend: bool = False,
-    watcher: Watcher | None = None, engines: Engines | None = None,
+    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> Outcome:  # fmt: skip
-    """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed."""
+    """Everything: briefs, verdicts, scores, report. A run that was cut short is resumed.
+
+    The corpus of a mapping may be a path or in memory (a list of dicts, an Arrow table, a data
+    frame). Progress is shown on stderr, unless a `watcher` is given or `progress` is False.
+    """
     job = make_job(_config(given, changes), engines)
+    return run_job(job, _watcher(watcher, progress=progress), extend=extend)
+
+
+def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
     _refuse_bad_files(job)
-    with watcher or Watcher() as watching, _ready(job) as claim:
+    with watcher as watching, _ready(job) as claim:
         work = partial(_run, job, extend, watching, claim)
         return until_whole(job, work, watching.warning)
 
 
 def prepare(
     given: Given, changes: Sequence[str] = (), *, extend: bool = False,
-    watcher: Watcher | None = None, engines: Engines | None = None,
+    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
-    with watcher or Watcher() as watching, _ready(job) as claim:
+    with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
         work = partial(_prepare, job, extend, watching, claim)
         return until_whole(job, work, watching.warning)
 
 
 def judge(
     given: Given, changes: Sequence[str] = (), *,
-    watcher: Watcher | None = None, engines: Engines | None = None,
+    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
     """Stage two alone: the verdicts, from briefs that `prepare` made."""
     job = make_job(_config(given, changes), engines)
     open_bound(job)
-    with watcher or Watcher() as watching, _ready(job) as claim:
+    with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
         return until_whole(job, partial(_judge, job, watching, claim), watching.warning)
 
 
 def make_report(
     given: Given, changes: Sequence[str] = (), *,
-    watcher: Watcher | None = None, engines: Engines | None = None,
+    watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> Outcome:  # fmt: skip
     """The driver's part alone: scores, agreement and selections from the verdicts there are."""
     config = _config(given, changes)
     job = make_job(config, engines, (Output(config.out).run() or {}).get("fingerprint", {}))
     output = open_bound(job)
-    with watcher or Watcher() as watching, claimed(config.out) as claim:
+    with _watcher(watcher, progress=progress) as watching, claimed(config.out) as claim:
         try:
             return _report(job, output, watching, claim)
         except Damaged as error:
@@ -119,7 +127,7 @@ def make_report(
 
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
-    """What a run would ask; no model is loaded and nothing is written."""
+    """What a run would ask; no model is loaded and nothing is written but a corpus in memory."""
     return make_plan(make_job(_config(given, changes), engines))
 
 
@@ -148,6 +156,15 @@ def _judge(job: Job, watching: Watcher, claim: Claim) -> str:
     _ask(job, output, ("judge",), watching, claim)
     write_run(job, output, accounts_of(output))
     return output.uri
+
+
+def _watcher(watcher: Watcher | None, *, progress: bool) -> Watcher:
+    """The one that is given, or the one that commands use."""
+    if watcher or not progress:
+        return watcher or Watcher()
+    from evaljudge.runs.progress import watcher as usual  # that module needs this one
+
+    return usual()
 
 
 def _config(given: Given, changes: Sequence[str]) -> Config:
