@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evaljudge.probes import python as probe
     from evaljudge.runs.outcome import Outcome, open_run
     from evaljudge.runs.pipeline import judge, make_report, plan, prepare, run
+    from evaljudge.runs.scorer import Scorer, score
     from evaljudge.studies.study import Study, plan_study, run_study
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Config",
     "Outcome",
+    "Scorer",
     "Study",
     "UserError",
     "__version__",
@@ -45,10 +47,12 @@ __all__ = [
     "probe",
     "run",
     "run_study",
+    "score",
 ]
 _HOMES = {
     "Config": "config",
     "Outcome": "runs.outcome",
+    "Scorer": "runs.scorer",
     "Study": "studies.study",
     "UserError": "errors",
     "agree": "commands.python",
@@ -60,6 +64,7 @@ _HOMES = {
     "open_run": "runs.outcome",
     "plan_study": "studies.study",
     "run_study": "studies.study",
+    "score": "runs.scorer",
 }
 """The modules of these names; all others are in runs/pipeline.py."""
 

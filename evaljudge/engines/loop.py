@@ -14,6 +14,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +60,8 @@ class _Batch:
             else:
                 self.future.set_result(outcome)
 
-        loop = self.future.get_loop()
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle)
+        with suppress(RuntimeError):  # the loop was closed: nobody waits any more
+            self.future.get_loop().call_soon_threadsafe(settle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,8 @@ class Steps:
     def _add(self, ask: _Ask, request: Request) -> None:
         from vllm.inputs import tokens_input
 
+        if ask.batch.future.cancelled():  # its run was interrupted, and the engine is kept
+            return
         ids, how = request
         self._count += 1
         name = str(self._count)

@@ -148,3 +148,19 @@ def test_a_dead_engine_answers_whoever_asks() -> None:
         for _ in range(2):
             with pytest.raises(EngineDead, match="RuntimeError: out of memory"):
                 asyncio.run(steps.ask(requests(*range(300))))
+
+
+def test_what_an_interrupted_batch_had_still_to_ask_is_dropped() -> None:
+    engine = Kept()
+
+    async def cut_short(steps: Steps) -> None:
+        asked = asyncio.ensure_future(steps.ask(requests(*range(600))))
+        await asyncio.sleep(0.05)
+        asked.cancel()
+
+    with opened(engine) as steps:
+        asyncio.run(cut_short(steps))
+        engine.may_begin.set()
+        found = asyncio.run(steps.ask(requests(1001)))
+    assert ids_of(found) == [[(1001,)]]
+    assert len(engine.added) <= MOST_ADDED + 1

@@ -1,0 +1,385 @@
+"""Texts in memory scored from Python: once, or again and again by one engine that stays loaded."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.config import load_config
+from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
+from evaljudge.errors import EngineDead, UserError
+from evaljudge.model.asks import Prompt, Writing
+from evaljudge.runs import scorer as scorer_module
+from evaljudge.storage import Output
+from evaljudge.storage.checking import inspect
+
+SYNTHETIC = {"synthetic": {"levels": 2, "checks": {"neighbours": 0, "exchanged": 0}}}
+PAGE = Path(__file__).parents[1] / "docs/python.md"
+USUAL: dict[str, Any] = {"judges": SYNTHETIC, "model": "scripted", "axes": ["fluency"]}
+
+
+def texts(*numbers: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "doc_id": f"d{n}",
+            "source": f"This is number {n}. The river rose.",
+            "candidates": [{"system": s, "text": f"{s} of {n}"} for s in "AB"],
+        }
+        for n in numbers
+    ]
+
+
+@dataclass
+class Engines(ScriptedEngines):
+    """Notes what is opened and closed; each model does what `answers` does."""
+
+    answers: Callable[[Prompt], None] = lambda prompt: None
+    identified: int = 0
+    opened: list[str] = field(default_factory=list)
+    closed: int = 0
+
+    def identify(self, source: ModelSource) -> Any:
+        self.identified += 1
+        return super().identify(source)
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        self.opened.append(source.source)
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            self.answers(prompt)
+            return any_text(prompt, how)
+
+        model = Scripted(writes)
+        model.close = self._close  # type: ignore[method-assign]
+        return model
+
+    def _close(self) -> None:
+        self.closed += 1
+
+
+def values(out: str) -> dict[tuple[str, ...], float | None]:
+    rows = [row for file in Path(out).glob("scores/*") for row in pq.read_table(file).to_pylist()]
+    return {(r["doc_id"], r["system"], r["axis"], r["scorer"]): r["value"] for r in rows}
+
+
+def as_run(folder: Path, cases: Any, engines: Any, **settings: Any) -> dict[Any, Any]:
+    given = {"corpus": cases, "out": str(folder / "as-run"), "workers": {"executor": "local"}}
+    return values(evaljudge.run(given | settings, engines=engines, progress=False).out)
+
+
+# once
+
+
+def test_a_score_is_that_of_a_run_and_lives_as_long_as_its_outcome(tmp_path: Path) -> None:
+    outcome = evaljudge.score(texts(1, 2), **USUAL, engines=ScriptedEngines())
+    assert outcome.coverage == 1
+    assert values(outcome.out) == as_run(tmp_path, texts(1, 2), ScriptedEngines(), **USUAL)
+    folder = Path(outcome.out)
+    assert (folder / "report/index.html").is_file()
+    del outcome
+    gc.collect()
+    assert not folder.parent.exists()
+
+
+def test_a_folder_that_is_named_stays_and_is_resumed(tmp_path: Path) -> None:
+    out, engines = str(tmp_path / "out"), Engines()
+    for _ in range(2):
+        evaljudge.score(texts(1), **USUAL, out=out, engines=engines)
+        gc.collect()
+    assert len(engines.opened) == engines.closed == 1
+    assert values(out)
+
+
+def test_after_an_error_no_temporary_folder_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(UserError, match=r"rows-\w+\.jsonl:2: "):
+        evaljudge.score([*texts(1), {"doc_id": "d2"}], **USUAL, engines=ScriptedEngines())
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("judges", "scorers"),
+    [
+        ("geval", {"geval"}),
+        (["geval", "direct"], {"geval", "direct"}),
+        ({"mine": {"judge": "geval"}}, {"mine"}),
+        ((), set()),
+    ],
+)
+def test_judges_are_a_name_names_or_settings(judges: Any, scorers: set[str]) -> None:
+    given = USUAL | {"judges": judges}
+    outcome = evaljudge.score(texts(1), **given, metrics="words", engines=ScriptedEngines())
+    assert {key[3].partition(".")[0] for key in values(outcome.out)} == {*scorers, "words"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": None}, "model: judges need one"),
+        ({"judges": "synthetik"}, "did you mean 'synthetic'"),
+        ({"axes": ["fluencey"]}, "did you mean 'fluency'"),
+        ({"sede": 1}, "did you mean 'seed'"),
+        ({"corpus": "c.jsonl"}, "corpus: the texts are the first argument of `score`"),
+        ({"study": {"judges": ["geval"]}}, "study: `score` has no grid"),
+        ({"workers": {"executor": "ray"}}, "workers: `score` works in this process alone"),
+    ],
+)
+def test_a_mistake_shows_before_anything_is_loaded(given: Any, said: str) -> None:
+    engines = Engines()
+    with pytest.raises(UserError, match=said):
+        evaljudge.score(texts(1), **USUAL | given, engines=engines)
+    with pytest.raises(UserError, match=said):
+        evaljudge.Scorer(**USUAL | given, engines=engines)
+    assert engines.opened == []
+
+
+def test_a_scorer_s_folder_is_named_where_it_scores() -> None:
+    with pytest.raises(UserError, match="out: a Scorer has no folder of its own"):
+        evaljudge.Scorer(**USUAL, out="somewhere", engines=ScriptedEngines())
+
+
+# again and again
+
+
+def test_one_engine_answers_all_calls_and_is_closed_at_last(tmp_path: Path) -> None:
+    engines = Engines()
+    with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
+        assert engines.opened == []
+        first, second = scorer.score(texts(1, 2)), scorer.score(texts(3), out=str(tmp_path / "3"))
+        assert (engines.identified, len(engines.opened), engines.closed) == (1, 1, 0)
+    assert engines.closed == 1
+    assert values(first.out) == as_run(tmp_path, texts(1, 2), ScriptedEngines(), **USUAL)
+    assert second.out == str(tmp_path / "3")
+    assert {key[0] for key in values(second.out)} == {"d3"}
+
+
+def test_a_writer_stays_open_beside_the_judge() -> None:
+    engines = Engines()
+    with evaljudge.Scorer(**USUAL, writer="other", engines=engines) as scorer:
+        for n in range(3):
+            assert scorer.score(texts(n)).coverage == 1
+        assert sorted(engines.opened) == ["other", "scripted"]
+    assert engines.closed == 2
+
+
+def test_a_scorer_that_is_closed_says_so() -> None:
+    scorer = evaljudge.Scorer(**USUAL, engines=Engines())
+    scorer.close()
+    scorer.close()
+    with pytest.raises(UserError, match="this Scorer is closed.*make another"):
+        scorer.score(texts(1))
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), UserError("no"), RuntimeError("ours")], ids=repr
+)
+def test_an_error_leaves_the_scorer_as_it_was(error: BaseException) -> None:
+    def answers(prompt: Prompt) -> None:
+        if "number 1." in prompt.text:
+            raise error
+
+    engines = Engines(answers=answers)
+    with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
+        with pytest.raises(type(error)):
+            scorer.score(texts(0, 1, 2))
+        with pytest.raises(UserError, match=r"rows-\w+\.jsonl:1: neither"):
+            scorer.score([{"source": "a"}])
+        assert scorer.score(texts(2, 3)).coverage == 1
+        assert (len(engines.opened), engines.closed) == (1, 0)
+    assert engines.closed == 1
+
+
+def test_an_engine_that_died_is_loaded_again(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([True, False])
+
+    def answers(prompt: Prompt) -> None:
+        if "number 1." in prompt.text and next(times, False):
+            raise EngineDead("it was too much")
+
+    engines = Engines(answers=answers)
+    with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
+        assert scorer.score(texts(0, 1)).coverage == 1
+        assert (len(engines.opened), engines.closed) == (2, 1)
+        assert scorer.score(texts(2)).coverage == 1
+        assert len(engines.opened) == 2
+    assert engines.closed == 2
+    assert "the engine died and is loaded again" in capsys.readouterr().err
+
+
+def test_threads_take_turns() -> None:
+    at_work, most, changing = 0, 0, threading.Lock()
+
+    def answers(prompt: Prompt) -> None:
+        nonlocal at_work, most
+        with changing:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.001)
+        with changing:
+            at_work -= 1
+
+    engines = Engines(answers=answers)
+    with evaljudge.Scorer(**USUAL, engines=engines) as scorer, ThreadPoolExecutor(3) as threads:
+        outcomes = list(threads.map(lambda n: scorer.score(texts(n)), range(3)))
+    assert [{key[0] for key in values(one.out)} for one in outcomes] == [{"d0"}, {"d1"}, {"d2"}]
+    assert (most, len(engines.opened)) == (1, 1)
+
+
+# in a loop, in a thread
+
+
+def everything(folder: Path) -> list[float]:
+    """All of the Python API that asks or plans."""
+    given = USUAL | {"corpus": texts(1), "out": str(folder / "all")}
+    engines, found = ScriptedEngines(), list[float]()
+    assert evaljudge.plan(given, engines=engines).cases == 1
+    for work in (evaljudge.prepare, evaljudge.judge):
+        work(given, engines=engines)
+    reports = (evaljudge.make_report, evaljudge.run)
+    found += [report(given, engines=engines).coverage for report in reports]
+    found.append(evaljudge.score(texts(1), **USUAL, engines=engines).coverage)
+    with evaljudge.Scorer(**USUAL, engines=engines) as scorer:
+        found.extend(scorer.score(texts(n)).coverage for n in range(2))
+    return found
+
+
+def test_everything_works_in_a_loop_that_runs_already(tmp_path: Path) -> None:
+    async def cell() -> list[float]:
+        return everything(tmp_path)
+
+    assert asyncio.run(cell()) == [1.0] * 5
+
+
+def test_everything_works_outside_the_main_thread(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(everything, tmp_path).result() == [1.0] * 5
+
+
+# what is shown meanwhile
+
+
+def test_a_run_shows_its_progress_and_can_be_silenced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = USUAL | {"corpus": texts(1), "out": str(tmp_path / "loud")}
+    evaljudge.run(given, engines=ScriptedEngines())
+    printed = capsys.readouterr()
+    assert "1" in printed.err and printed.out == ""
+    quiet = given | {"out": str(tmp_path / "quiet")}
+    evaljudge.run(quiet, engines=ScriptedEngines(), progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaljudge.score(texts(1), **USUAL, engines=ScriptedEngines())
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(scorer_module, "A_MOMENT", 0.05)
+    slow = ScriptedEngines(lambda: Scripted(delay=0.1))
+    evaljudge.score(texts(1), **USUAL, engines=slow)
+    printed = capsys.readouterr()
+    assert len(printed.err.splitlines()) > 1 and printed.out == ""
+    evaljudge.score(texts(1), **USUAL, engines=slow, progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+# runs of a corpus in memory
+
+
+def test_a_run_of_rows_is_resumed_refused_and_whole(tmp_path: Path) -> None:
+    given, engines = USUAL | {"out": str(tmp_path / "out")}, Engines()
+    for _ in range(2):
+        evaljudge.run(given | {"corpus": texts(1, 2)}, engines=engines, progress=False)
+    assert len(engines.opened) == 1
+    with pytest.raises(UserError, match="corpus is"):
+        evaljudge.run(given | {"corpus": texts(1, 3)}, engines=engines, progress=False)
+    grown = given | {"corpus": texts(1, 2, 3)}
+    outcome = evaljudge.run(grown, engines=engines, extend=True, progress=False)
+    assert {key[0] for key in values(outcome.out)} == {"d1", "d2", "d3"}
+    output = Output(outcome.out, run=(Output(outcome.out).run() or {})["id"])
+    assert list(inspect(output).ignored) == []
+    name = load_config(grown).corpus_name
+    assert outcome.findings.corpus == name
+    assert [json.loads(line) for line in Path(name).read_text().splitlines()] == texts(1, 2, 3)
+
+
+# with the judge in the box
+
+NANO: dict[str, Any] = {
+    "judges": {"synthetic": {"max_tokens": 96}},
+    "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
+    "prompts": "nano",
+    "axes": ["fluency"],
+}
+
+
+def of_the_world(seed: int) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in as_jsonl(make_cases(2, seed=seed)).splitlines()]
+
+
+@pytest.mark.engine
+def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines: Any) -> None:
+    cold = as_run(tmp_path, of_the_world(2), shared_engines, **NANO)
+
+    async def cell() -> dict[Any, Any]:
+        with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
+            scorer.score(of_the_world(1))
+            return values(scorer.score(of_the_world(2)).out)
+
+    assert asyncio.run(cell()) == pytest.approx(cold, abs=1e-3)
+    assert any(value is not None for value in cold.values())
+
+
+@pytest.mark.engine
+def test_a_call_cut_short_leaves_the_engine_to_the_next(
+    shared_engines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
+        whole = values(scorer.score(of_the_world(3)).out)
+        (warm,) = scorer._warm._opened.values()
+        real, asked = warm.engine.write, []
+
+        async def write(*what: Any, **how: Any) -> Any:
+            asked.append(what)
+            if len(asked) > 1:
+                raise KeyboardInterrupt
+            return await real(*what, **how)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(warm.engine, "write", write)
+            with pytest.raises(KeyboardInterrupt):
+                scorer.score(of_the_world(4))
+        assert values(scorer.score(of_the_world(3)).out) == pytest.approx(whole, abs=1e-3)
+
+
+@pytest.mark.engine
+def test_the_examples_of_the_page_do_what_they_say(
+    shared_engines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(VllmEngines, "open", lambda _, *what: shared_engines.open(*what))
+    _, _, mine = PAGE.read_text().partition("## Score a few texts")
+    said: dict[str, Any] = {}
+    for example in re.findall(r"^```python\n(.*?)^```$", mine, re.MULTILINE | re.DOTALL):
+        exec(example, said)
+    assert said["second"].coverage == 1
+    assert {row[3] for row in values("runs/rows")} == {"words"}
