@@ -117,9 +117,9 @@ class Scorer:
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
     """As in a configuration, where a single name is a list of one, and None is left out."""
-    for key in ("corpus", "out", "study"):
+    for key, said in _MISPLACED.items():
         if key in given:
-            raise UserError(_MISPLACED[key])
+            raise UserError(said)
     names = {k: [given[k]] if isinstance(given[k], str) else given[k] for k in _OF_NAMES}
     lists = {k: v if isinstance(v, Mapping) else list(v) for k, v in names.items()}
     rest = {key: value for key, value in given.items() if value is not None}
@@ -163,9 +163,11 @@ class _WarmEngines:
 
     def open(self, source: ModelSource, seed: int) -> Engine:
         name = f"{source} {seed}"
-        if name not in self._opened or self._opened[name].is_dead:
-            self._opened[name] = _WarmEngine(self._engines.open(source, seed))
-        return cast(Engine, self._opened[name])
+        warm = self._opened.pop(name, None)
+        if warm is None or warm.is_dead:
+            warm = _WarmEngine(self._engines.open(source, seed))
+        self._opened[name] = warm
+        return cast(Engine, warm)
 
     def close(self) -> None:
         while self._opened:
