@@ -21,11 +21,12 @@ import pytest
 import evaljudge
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
-from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines import ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.model.asks import Prompt, Writing
-from evaljudge.runs import scorer as scorer_module
+from evaljudge.runs import job, scorer
+from evaljudge.runs.pipeline import Outcome
 from evaljudge.storage import Output
 from evaljudge.storage.checking import inspect
 
@@ -78,9 +79,14 @@ def values(out: str) -> dict[tuple[str, ...], float | None]:
     return {(r["doc_id"], r["system"], r["axis"], r["scorer"]): r["value"] for r in rows}
 
 
+def scored(outcome: Outcome) -> dict[tuple[str, ...], float | None]:
+    """While its folder is there."""
+    return values(outcome.out)
+
+
 def as_run(folder: Path, cases: Any, engines: Any, **settings: Any) -> dict[Any, Any]:
     given = {"corpus": cases, "out": str(folder / "as-run"), "workers": {"executor": "local"}}
-    return values(evaljudge.run(given | settings, engines=engines, progress=False).out)
+    return scored(evaljudge.run(given | settings, engines=engines, progress=False))
 
 
 # once
@@ -293,7 +299,7 @@ def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
 ) -> None:
     evaljudge.score(texts(1), **USUAL, engines=ScriptedEngines())
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(scorer_module, "A_MOMENT", 0.05)
+    monkeypatch.setattr(scorer, "A_MOMENT", 0.05)
     slow = ScriptedEngines(lambda: Scripted(delay=0.1))
     evaljudge.score(texts(1), **USUAL, engines=slow)
     printed = capsys.readouterr()
@@ -343,7 +349,7 @@ def test_a_warm_engine_answers_as_a_new_run_does(tmp_path: Path, shared_engines:
     async def cell() -> dict[Any, Any]:
         with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
             scorer.score(of_the_world(1))
-            return values(scorer.score(of_the_world(2)).out)
+            return scored(scorer.score(of_the_world(2)))
 
     assert asyncio.run(cell()) == pytest.approx(cold, abs=1e-3)
     assert any(value is not None for value in cold.values())
@@ -354,7 +360,7 @@ def test_a_call_cut_short_leaves_the_engine_to_the_next(
     shared_engines: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with evaljudge.Scorer(**NANO, engines=shared_engines) as scorer:
-        whole = values(scorer.score(of_the_world(3)).out)
+        whole = scored(scorer.score(of_the_world(3)))
         (warm,) = scorer._warm._opened.values()
         real, asked = warm.engine.write, []
 
@@ -368,7 +374,7 @@ def test_a_call_cut_short_leaves_the_engine_to_the_next(
             patched.setattr(warm.engine, "write", write)
             with pytest.raises(KeyboardInterrupt):
                 scorer.score(of_the_world(4))
-        assert values(scorer.score(of_the_world(3)).out) == pytest.approx(whole, abs=1e-3)
+        assert scored(scorer.score(of_the_world(3))) == pytest.approx(whole, abs=1e-3)
 
 
 @pytest.mark.engine
@@ -376,7 +382,10 @@ def test_the_examples_of_the_page_do_what_they_say(
     shared_engines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(VllmEngines, "open", lambda _, *what: shared_engines.open(*what))
+    small, opened = ModelSource(**NANO["model"]), shared_engines.open
+    monkeypatch.setattr(shared_engines, "open", lambda _, seed: opened(small, seed))
+    for module in (job, scorer):
+        monkeypatch.setattr(module, "VllmEngines", lambda: shared_engines)
     _, _, mine = PAGE.read_text().partition("## Score a few texts")
     said: dict[str, Any] = {}
     for example in re.findall(r"^```python\n(.*?)^```$", mine, re.MULTILINE | re.DOTALL):
