@@ -411,8 +411,8 @@ def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile
     settings = given if isinstance(given, Mapping) else {"path": given}
     if not is_in_memory(settings.get("path")):
         return dict(spec), None
-    file = file_of(settings["path"])
-    return {**spec, "corpus": {**settings, "path": file.path_in(str(spec.get("out", "")))}}, file
+    made = file_of(settings["path"])
+    return {**spec, "corpus": {**settings, "path": made.path_in(str(spec.get("out", "")))}}, made
 
 
 def _read_file(file: Path) -> dict[str, Any]:
