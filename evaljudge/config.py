@@ -128,6 +128,10 @@ class WorkersConfig(Settings):
     gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
     cpus: Annotated[float, Field(gt=0)] = 1
     accelerator_type: Name | None = None
+    price_per_gpu_hour: Annotated[float, Field(ge=0)] = 0
+    price_per_worker_hour: Annotated[float, Field(ge=0)] = 0
+    """Beside that of its GPUs: the price of a worker without GPUs, or of a GPU's machine."""
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] = "USD"
 
     @field_validator("gpus")
     @classmethod

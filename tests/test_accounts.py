@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaljudge.analysis.costs import Accounts
-from evaljudge.analysis.findings import CostRow
+from evaljudge.analysis.findings import CostRow, Price
 
 Axes = Mapping[str, Mapping[str, int]]
 """By axis: what was asked, as a receipt has it."""
@@ -150,3 +150,17 @@ def test_where_prompts_share_what_they_can_the_run_is_silent(
     block: int | None, prompt: int, floor: int
 ) -> None:
     assert [*shared(block, prompt, floor).cost_warnings] == []
+
+
+def test_money_is_of_workers_and_their_gpus() -> None:
+    """Half an hour of a worker with two GPUs, and a quarter of one without."""
+    some = [
+        receipt("judge", {"direct": {"x": spent(1, 50, 0, 0)}}, "a", seconds=1800, gpus=2),
+        receipt("judge", {"direct": {"x": spent(1, 50, 0, 0)}}, "b", seconds=900),
+    ]
+    price = Price(per_gpu_hour=2.5, per_worker_hour=0.2, currency="EUR")
+    cost = Accounts(some, price).cost
+    assert cost["money"] == pytest.approx(0.5 * (2 * 2.5 + 0.2) + 0.25 * 0.2)
+    assert cost["price"] == {"per_gpu_hour": 2.5, "per_worker_hour": 0.2, "currency": "EUR"}
+    assert str(price) == "2.5 EUR per GPU-hour and 0.2 EUR per worker-hour"
+    assert "money" not in Accounts(some).cost

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import evaljudge
-from evaljudge.commands.plan import planned_text
+from evaljudge.commands.plan import planned_text, throughput_of
 from evaljudge.config import load_config
 from evaljudge.engines import Engines
 from evaljudge.engines.scripted import ScriptedEngines
@@ -20,6 +20,7 @@ from evaljudge.errors import UserError
 from evaljudge.runs import planning
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.planning import Plan, first_cases_afresh, make_plan, prefilled_by_layout
+from evaljudge.storage import Output
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
     {"system": "A", "text": "a"}, {"system": "B", "text": "b"},
@@ -175,3 +176,30 @@ def test_without_a_judge_the_corpus_is_read_and_nothing_asked(config: dict[str, 
     assert said.startswith("1 cases, ")
     assert "\nrated by people: " in said
     assert said.endswith("no model is asked, so there is no cost to plan.\n")
+
+
+def test_a_price_is_an_estimate_of_money_and_changes_nothing_else(
+    config: dict[str, object], tmp_path: Path
+) -> None:
+    """Between a perfect prefix cache and none; no rate, no sum."""
+    priced = config | {"workers": {"price_per_gpu_hour": 3600, "currency": "EUR"}}
+    job = make_job(load_config(priced), ScriptedEngines())
+    assert job.fingerprint("c") == make_job(load_config(config), ScriptedEngines()).fingerprint("c")
+    total = make_plan(job).total
+    said = planned_text(priced, throughput=1000, engines=ScriptedEngines())
+    least, most = (f"{(n + total.generated) / 1000:,.2f}" for n in (total.floor, total.prompt))
+    assert f"from {least} EUR with a perfect prefix cache to {most} EUR without any" in said
+    assert "An estimate of the cost, at 3600 EUR per GPU-hour" in said
+    assert "give --throughput TOKENS" in planned_text(priced, engines=ScriptedEngines())
+    assert "cost" not in planned_text(config, engines=ScriptedEngines())
+
+
+def test_the_rate_of_an_earlier_run(config: dict[str, object], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no run lies there"):
+        throughput_of(str(tmp_path / "o"))
+    evaljudge.run(config, engines=ScriptedEngines())
+    output = Output(str(tmp_path / "o"))
+    run = output.run() or {}
+    output.write_run(run | {"cost": {"worker_seconds": 2.5}})  # a scripted model takes none
+    computed = run["total"]["prefilled"] + run["total"]["generated"]
+    assert throughput_of(str(tmp_path / "o")) == computed / 2.5 > 0

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from evaljudge.analysis.findings import CostRow
+from evaljudge.analysis.findings import CostRow, Price
 from evaljudge.model.counting import Masses
 from evaljudge.records import Tokens
 
@@ -22,6 +23,7 @@ Receipt = Mapping[str, Any]
 Part = tuple[str, str, str]
 """A stage, a judge and an axis."""
 Parts = dict[Part, Tokens]
+NO_PRICE = Price()
 LOW_MEAN_MASS = 0.5
 LARGE_BLOCK, LITTLE_SHARED = 128, 0.1
 """A block of the prefix cache larger than in models whose layers are all attention; a share of the
@@ -32,7 +34,8 @@ COUNTED = "asks requests prompt cached prefilled generated floor further".split(
 class Accounts:
     """Every committed shard's asks, tokens, captured mass and seconds."""
 
-    def __init__(self, receipts: Iterable[Receipt]) -> None:
+    def __init__(self, receipts: Iterable[Receipt], price: Price = NO_PRICE) -> None:
+        self._price = price
         self._tokens = defaultdict[tuple[str, str], Tokens](Tokens)
         self._masses = defaultdict[str, Masses](Masses)
         self._workers: dict[str, tuple[float, float]] = {}
@@ -74,11 +77,14 @@ class Accounts:
         return {name: sum(row[name] for row in rows) for name in COUNTED}
 
     @property
-    def cost(self) -> dict[str, float]:
-        return {
-            "worker_seconds": round(sum(s for s, _ in self._workers.values()), 1),
-            "gpu_hours": round(sum(s * g for s, g in self._workers.values()) / 3600, 6),
-        }
+    def cost(self) -> dict[str, Any]:
+        seconds = sum(s for s, _ in self._workers.values())
+        gpu_seconds = sum(s * gpus for s, gpus in self._workers.values())
+        cost = {"worker_seconds": round(seconds, 1), "gpu_hours": round(gpu_seconds / 3600, 6)}
+        if not self._price:
+            return cost
+        money = round(self._price.of(seconds, gpu_seconds), 6)
+        return cost | {"money": money, "price": asdict(self._price)}
 
     def costs(self, documents: int, scores: Mapping[tuple[str, str], int]) -> list[CostRow]:
         """A row per stage, judge and axis; `scores`: how many each judge gave on each axis.

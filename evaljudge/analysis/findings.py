@@ -65,6 +65,31 @@ class CostRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What an hour of a GPU, and an hour of a worker, costs."""
+
+    per_gpu_hour: float = 0
+    per_worker_hour: float = 0
+    currency: str = "USD"
+
+    def __bool__(self) -> bool:
+        return bool(self.per_gpu_hour or self.per_worker_hour)
+
+    def __str__(self) -> str:
+        per = {"GPU-hour": self.per_gpu_hour, "worker-hour": self.per_worker_hour}
+        return " and ".join(f"{one:g} {self.currency} per {of}" for of, one in per.items() if one)
+
+    def of(self, worker_seconds: float, gpu_seconds: float) -> float:
+        by_hour = worker_seconds * self.per_worker_hour + gpu_seconds * self.per_gpu_hour
+        return by_hour / 3600
+
+    def money(self, amount: float) -> str:
+        """Amounts below 1 keep three digits, so that a small run does not cost 0.00."""
+        figures = f"{amount:,.2f}" if amount >= 1 or not amount else f"{amount:.3g}"
+        return f"{figures} {self.currency}"
+
+
+@dataclass(frozen=True, slots=True)
 class WithoutOutliers:
     """The agreement where the ratings are left out that a file names; empty if it names none."""
 
@@ -154,6 +179,7 @@ class Findings:
     replacing: Sequence[ReplacingRow] = ()
     people_scale: Sequence[PeopleScale] = ()
     costs: Sequence[CostRow] = ()
+    price: Price = Price()
     judged: JudgeFindings = JudgeFindings()
     """What the judges say of the run, each of its own."""
     without_outliers: Sequence[WithoutOutliers] = ()

@@ -81,6 +81,10 @@ def plan(
             "GPU-hours.",
         ),
     ] = None,
+    throughput_of: Annotated[
+        str | None,
+        typer.Option(metavar="OUT", help="Take the rate that an earlier run reached."),
+    ] = None,
 ) -> None:
     """Count what a run or a study still has to ask the model: questions and tokens.
 
@@ -89,10 +93,12 @@ def plan(
     Example: evaljudge plan config.yaml --throughput 20000
     """
     from evaljudge.commands.plan import planned_text
+    from evaljudge.commands.plan import throughput_of as rate_of
 
     gc.freeze()  # what was imported stays, and need not be looked through
     gc.set_threshold(RARELY)
-    print(planned_text(config, changes or (), throughput), end="")
+    rate = rate_of(throughput_of) if throughput_of else throughput
+    print(planned_text(config, changes or (), rate), end="")
 
 
 def prompts(

@@ -15,10 +15,12 @@ from typing import Any
 
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
+from evaljudge.errors import UserError
 from evaljudge.prompts import NANO
 from evaljudge.reasons import grouped
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.planning import COMPARED_CASES, Plan, make_plan, prefilled_by_layout
+from evaljudge.storage import Output
 from evaljudge.studies.study import plan_study, study_runs
 from evaljudge.text import LONG, one_line
 
@@ -31,6 +33,10 @@ FURTHER = (
 )
 GUESSED = "{}: asks and tokens are estimates. {}"
 WIDTH = 92
+NO_RATE = (
+    "No cost in money is estimated, as no rate is known: give --throughput TOKENS, or "
+    "--throughput-of OUT, the folder of an earlier run on such machines."
+)
 NO_CANDIDATE = (
     "warning: corpus: no document has a candidate: `evaljudge run` refuses such a corpus, and\n"
     "`evaljudge prepare` does the part of this plan that is called prepare"
@@ -100,6 +106,10 @@ def _lines(
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)
+        if job.price:
+            yield _money([plan for _, plan in plans], job, throughput)
+    elif job.price:
+        yield NO_RATE
 
 
 def _table(label: str, plan: Plan) -> Iterator[str]:
@@ -141,15 +151,45 @@ def _by_layout(job: Job, planned: Plan, engines: Engines | None) -> Iterator[str
 
 
 def _hours(plans: Sequence[Plan], job: Job, throughput: float) -> str:
-    """Between all that could be served from the prefix cache, and nothing of it."""
     assert job.model is not None, "make_plan refused it"
     gpus = max(1, job.model.gpus_per_engine)
-    least, most = (
-        sum(t.generated + n for t, n in ((p.total, getattr(p.total, name)) for p in plans))
-        / throughput / 3600 * gpus
-        for name in ("floor", "prompt")
-    )  # fmt: skip
+    least, most = (seconds / 3600 * gpus for seconds in _seconds(plans, throughput))
     return (
         f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
         f"cache, {most:,.3g} without any (loading the model and further requests apart)"
     )
+
+
+def _money(plans: Sequence[Plan], job: Job, throughput: float) -> str:
+    assert job.model is not None, "make_plan refused it"
+    given = job.config.workers.gpus
+    gpus = job.model.gpus_per_engine if given == "auto" else given
+    least, most = (job.price.of(s, s * gpus) for s in _seconds(plans, throughput))
+    return (
+        f"An estimate of the cost, at {job.price}: from {job.price.money(least)} with a perfect "
+        f"prefix cache to {job.price.money(most)} without any"
+    )
+
+
+def _seconds(plans: Sequence[Plan], throughput: float) -> tuple[float, float]:
+    """Of one worker: where all that can be is served from the prefix cache, and nothing of it."""
+    generated, floor, prompt = (
+        sum(getattr(plan.total, name) for plan in plans)
+        for name in ("generated", "floor", "prompt")
+    )
+    return (generated + floor) / throughput, (generated + prompt) / throughput
+
+
+def throughput_of(out: str) -> float:
+    """The tokens that a worker of an earlier run computed a second, loading its model included."""
+    run = Output(out).run()
+    if run is None:
+        raise UserError(f"--throughput-of {out}: no run lies there: name the output folder of one")
+    seconds = run.get("cost", {}).get("worker_seconds", 0)
+    tokens = sum(run.get("total", {}).get(name, 0) for name in ("prefilled", "generated"))
+    if not seconds or not tokens:
+        raise UserError(
+            f"--throughput-of {out}: this run has asked no model yet, so it has no rate: name "
+            "another, or give --throughput"
+        )
+    return float(tokens / seconds)

@@ -1,5 +1,9 @@
 """What a run cost: a row for each judge and axis, in all and for one document and one score.
 
+| judge     |     cost | for 1,000 texts |
+| --------- | -------: | --------------: |
+| synthetic | 4.10 USD |        2.56 USD |
+
 | judge     | axis    |  asks |     prompt | further | prefilled | generated | seconds |
 | --------- | ------- | ----: | ---------: | ------: | --------: | --------: | ------: |
 | synthetic | fluency | 8,500 | 10,200,000 |       0 | 1,240,000 |    68,000 |    61.3 |
@@ -39,6 +43,10 @@ SECONDS = (
     "one. Seconds of workers side by side add up, to more than the run took."
 )
 GPU_SECONDS = "GPU seconds: the same, times the GPUs of each worker."
+PRICED = (
+    "In money: the time of the workers at {price}. Loading the model is counted; the head node, "
+    "storage, and machines while they have no worker are not."
+)
 EACH = (
     "Under “documents, each” and “scores, each” stand how many there are, and beside it what one "
     "of them cost on average. A score is that of one candidate on one axis; of the total, any."
@@ -58,7 +66,24 @@ def cost(findings: Findings) -> Section:
         heads_each = [f"{what}s, each:", *heads[:2], *heads[3:]]
         tables.append(_table(f"For one {what}", heads_each, rows, each))
     notes = [ASKED, SHARED, f"{SECONDS} {GPU_SECONDS}" if on_gpus else SECONDS, EACH]
-    return Section(COST, [], tables, notes)
+    about = []
+    if findings.price and rows:
+        about = [PRICED.format(price=findings.price)]
+        tables = [_money(findings, rows), *tables]
+    return Section(COST, about, tables, notes)
+
+
+def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:
+    """By judge, and in all: `rows` has the total at its end."""
+    price, texts = findings.price, max(1, findings.candidates)
+    amounts = dict.fromkeys((row.judge for row in rows), 0.0)
+    for row in rows:
+        amounts[row.judge] += price.of(row.seconds, row.gpu_seconds)
+    cells = [
+        [judge, price.money(amount), price.money(1000 * amount / texts)]
+        for judge, amount in amounts.items()
+    ]
+    return Table("In money", ["judge", "cost", "for 1,000 texts"], cells, "lrr", lead=1)
 
 
 def _by_judge_and_axis(costs: Sequence[CostRow]) -> list[CostRow]:

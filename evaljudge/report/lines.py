@@ -33,7 +33,18 @@ def asked_line(findings: Findings) -> str:
     share = percent(1 - prefilled / prompt)
     return (
         f"{count(asks)} times; {share} of {count(prompt)} prompt tokens came from the prefix cache"
+        f"{_money(findings)}"
     )
+
+
+def _money(findings: Findings) -> str:
+    """`; the workers' time cost 4.10 USD`, where a price is given."""
+    if not findings.price or not findings.costs:
+        return ""
+    seconds = sum(row.seconds for row in findings.costs)
+    gpu_seconds = sum(row.gpu_seconds for row in findings.costs)
+    price = findings.price
+    return f"; the workers' time cost {price.money(price.of(seconds, gpu_seconds))}"
 
 
 def floor_line(findings: Findings) -> str:

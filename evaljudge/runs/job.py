@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from evaljudge.analysis.calibrated import SUFFIX, calibrated_name
+from evaljudge.analysis.findings import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
 from evaljudge.config import Condition, Config
 from evaljudge.corpora import CorpusSource
@@ -55,6 +56,11 @@ class Job:
     @property
     def executor(self) -> Executor:
         return make_executor(self.config.workers, self.config.out)
+
+    @property
+    def price(self) -> Price:
+        workers = self.config.workers
+        return Price(workers.price_per_gpu_hour, workers.price_per_worker_hour, workers.currency)
 
     @property
     def kinds(self) -> list[str]:

@@ -144,7 +144,7 @@ def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:
 def _prepare(job: Job, extend: bool, watching: Watcher, claim: Claim) -> str:
     output = _bind(job, extend, watching, claim, ("prepare",))
     _ask(job, output, ("prepare",), watching, claim)
-    write_run(job, output, accounts_of(output))
+    write_run(job, output, accounts_of(job, output))
     return output.uri
 
 
@@ -154,7 +154,7 @@ def _judge(job: Job, watching: Watcher, claim: Claim) -> str:
         has = counted(unprepared, "shard has", "shards have")
         raise UserError(f"{output.uri}: {has} no briefs: `prepare` first")
     _ask(job, output, ("judge",), watching, claim)
-    write_run(job, output, accounts_of(output))
+    write_run(job, output, accounts_of(job, output))
     return output.uri
 
 
@@ -304,7 +304,7 @@ def _report(
     shards, notes = shards_to_report(job, output, damaged)
     _measure(job, output, shards, watching, claim)
     watching.entering("scoring and reporting")
-    accounts = accounts_of(output, damaged)
+    accounts = accounts_of(job, output, damaged)
     findings = findings_of(job, output, shards, accounts, notes, damaged, begun=begun)
     write_files(output, findings)
     claim.check()

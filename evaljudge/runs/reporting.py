@@ -151,6 +151,7 @@ def findings_of(
         tokens=accounts.tokens,
         warnings=warnings,
         costs=_costs(job, tables, accounts),
+        price=job.price,
         judged=all_judges(by_judge),
         intervals=[one for fit in fitted.fits for one in fit.intervals],
         people_scale=scale,
@@ -212,9 +213,10 @@ def write_files(output: Output, findings: Findings) -> None:
     output.place.write("report/index.html", page(findings))
 
 
-def accounts_of(output: Output, damaged: Iterable[Shard] = ()) -> Accounts:
+def accounts_of(job: Job, output: Output, damaged: Iterable[Shard] = ()) -> Accounts:
     but = {shard.number for shard in damaged}
-    return Accounts(chain(output.receipts("prepare", but), output.receipts("judge", but)))
+    receipts = chain(output.receipts("prepare", but), output.receipts("judge", but))
+    return Accounts(receipts, job.price)
 
 
 def write_run(

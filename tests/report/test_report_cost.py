@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from evaljudge.analysis.findings import CostRow, Findings
-from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.analysis.findings import CostRow, Findings, Price
+from evaljudge.report import agreement_markdown, agreement_text, asked_line, page
 from evaljudge.report.cost import COST, GPU_SECONDS, cost
 from evaljudge.report.sections import sections
 
@@ -139,3 +139,19 @@ def test_hostile_names_stay_names(hostile: Findings) -> None:
     kinds = [token.type for token in MarkdownIt("commonmark").enable("table").parse(said)]
     assert kinds.count("table_open") == 2 + 3
     assert kinds.count("tr_open") == 2 * (1 + 9) + 3 * (1 + 9 + 1)
+
+
+def test_money_by_judge_where_a_price_is_given(costly: Findings) -> None:
+    """An hour is 3,600: 86.4 s of a worker with two GPUs at 25 each."""
+    priced = replace(on_gpus(costly), price=Price(per_gpu_hour=25), candidates=500)
+    section = cost(priced)
+    money = section.tables[0]
+    assert money.rows == [
+        ["direct", "0.00 USD", "0.00 USD"],
+        ["synthetic", "1.20 USD", "2.40 USD"],
+        ["total", "1.20 USD", "2.40 USD"],
+    ]
+    assert "25 USD per GPU-hour" in section.about[0]
+    assert asked_line(priced).endswith("; the workers' time cost 1.20 USD")
+    assert "In money" in page(priced)
+    assert "In money" not in page(on_gpus(costly))
