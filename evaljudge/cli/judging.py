@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,6 +123,23 @@ def prompts(
     from evaljudge.commands.prompts import PromptsOptions, prompts_text
 
     print(prompts_text(config, changes or (), PromptsOptions(doc, system, judge, axis)), end="")
+
+
+def smoke(
+    config: ConfigFile,
+    changes: Changes = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the files of this trial where they are.")] = False,
+) -> None:
+    """Try a configuration with one document, on its model and its workers, and time each step.
+
+    The trial works in a folder beside `out`, which is removed at the end.
+
+    Example: evaljudge smoke config.yaml
+    """
+    from evaljudge.commands.smoke import smoke as try_one
+
+    if code := try_one(config, changes or (), keep=keep, show=partial(print, flush=True)):
+        raise typer.Exit(code)
 
 
 def study(config: ConfigFile, changes: Changes = None) -> None:

@@ -5,7 +5,9 @@ A worker opens cases over its engine, `plan` over a model that only imagines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from evaljudge.judges.protocol import Judge
@@ -22,6 +24,14 @@ class Asked:
     tokens: Tokens = Tokens()
     masses: Masses = Masses()
     axes: dict[str, Tokens] = field(default_factory=dict)
+    seconds: float = 0.0
+    """Of the cases with this judge, the waiting for replies included; cases overlap."""
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        since = time.monotonic()
+        yield
+        self.seconds += time.monotonic() - since
 
     def add(self, model: CountingModel) -> None:
         self.tokens += model.tokens

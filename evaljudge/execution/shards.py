@@ -151,7 +151,9 @@ class ShardWork:
             models = self._models(case)
             for judge in self._job.judges:
                 mine = found[judge.kind]
-                had, new = await self._brief(judge, case, known[judge.kind] | mine, attempt, models)
+                there = known[judge.kind] | mine
+                with asked[judge.name].timed():
+                    had, new = await self._brief(judge, case, there, attempt, models)
                 asked[judge.name].add_axes(new)
                 mine |= {brief.key: brief for brief in (*had, *new)}
         add_counts(asked, models)
@@ -187,7 +189,8 @@ class ShardWork:
                 if killed_the_writer or case.document.doc_id in attempt.quarantined:
                     found[judge.name] = Judged(_quarantined_verdicts(judge, case))
                 else:
-                    found[judge.name] = await judge.verdicts(case, briefs, models[judge.name])
+                    with asked[judge.name].timed():
+                        found[judge.name] = await judge.verdicts(case, briefs, models[judge.name])
                     for records in found[judge.name]:
                         asked[judge.name].add_axes(records)
         add_counts(asked, models)
