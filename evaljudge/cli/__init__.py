@@ -6,10 +6,12 @@ Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condit
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 import evaljudge
 from evaljudge.cli import judging, listing, looking, people, starting
@@ -17,6 +19,7 @@ from evaljudge.errors import GivenUp, UserError
 from evaljudge.judges import plugin
 from evaljudge.plugins import kinds
 from evaljudge.probes.commands import studies_app
+from evaljudge.runs.json_lines import json_is_wanted, logging_json
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 COMMANDS: dict[str, list[Callable[..., None]]] = {
@@ -63,8 +66,22 @@ def _common(
 
 def main(arguments: list[str] | None = None) -> None:
     """A command in this process: a user's mistake is one line on stderr, never a traceback."""
+    with _one_line_each(), logging_json(), _one_line_each():
+        if not json_is_wanted():
+            app(arguments)
+            return
+        try:
+            code = app(arguments, standalone_mode=False)  # else an unknown option is a drawing
+        except TyperException as error:
+            raise UserError(str(error)) from None
+        sys.exit(code)
+
+
+@contextmanager
+def _one_line_each() -> Iterator[None]:
+    """What is raised in this block is said in one line, with its exit code."""
     try:
-        app(arguments)
+        yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
         print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)

@@ -29,6 +29,7 @@ from threading import Timer
 from typing import NoReturn
 
 from evaljudge.errors import TERMINATED, Ended, finishing
+from evaljudge.runs.json_lines import json_is_wanted, message_line
 
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 """Signals that end a command in order; the exit code is 128 more than the signal, as in a shell."""
@@ -217,14 +218,24 @@ class _Watch:
     def _begin_line(self, number: int, seconds: float = 0) -> None:
         """The line is whole where the work goes on for some seconds: it may say something, too."""
         self._signal, self._said_all = number, bool(seconds)
-        start = SHOWN_CURSOR if os.isatty(2) else ""
+        start = SHOWN_CURSOR if os.isatty(2) and not json_is_wanted() else ""
         rest = f"; {seconds:g} s are left for the shards in hand, run it again to resume\n"
         _say(f"{start}evaljudge: {ENDING[signal.Signals(number)]}{rest if seconds else ''}")
 
 
 def _say(text: str) -> None:
+    if json_is_wanted():
+        _begun.append(text)
+        if not text.endswith("\n"):
+            return
+        text = f"{message_line(''.join(_begun).strip())}\n"
+        _begun.clear()
     with suppress(OSError):  # nobody may be there to read it
         os.write(2, text.encode())
+
+
+_begun: list[str] = []
+"""The parts of a line that is to become a JSON object when it is whole."""
 
 
 def _kill_all_below() -> None:

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from evaljudge.execution import InHand
+from evaljudge.runs.json_lines import json_is_wanted
+from evaljudge.runs.json_log import JsonLog
 from evaljudge.runs.pipeline import LOADING, Todo, Watcher
 from evaljudge.storage import Stage
 from evaljudge.text import LONG, one_line
@@ -325,6 +327,8 @@ def _first(todo: Todo) -> str:
 
 
 def watcher() -> Watcher:
+    if json_is_wanted():
+        return JsonLog(sys.stderr)
     return Bar() if sys.stderr.isatty() else Log(sys.stderr)
 
 

@@ -1,0 +1,96 @@
+"""Everything on stderr as one JSON object a line, where EVALJUDGE_LOG=json is set.
+
+    {"time": "2026-11-23T20:31:07.112Z", "level": "error", "event": "error", "message": "out: …"}
+
+It is a variable of the environment and no key of the configuration, because mistakes in the
+configuration itself are written in this form, too. This module imports little: the process that
+watches a command writes in this form as well (commands/supervised.py).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from evaljudge.errors import UserError
+
+LOG, JSON = "EVALJUDGE_LOG", "json"
+ERROR, WARNING = "evaljudge: ", "warning: "
+"""How the lines begin that say an error, and a warning, where they are for people."""
+OURS = '{"time": '
+
+
+def json_is_wanted() -> bool:
+    return os.environ.get(LOG) == JSON
+
+
+def json_line(level: str, event: str, **fields: Any) -> str:
+    now = time.time()
+    stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z"
+    return json.dumps({"time": stamp, "level": level, "event": event} | fields, ensure_ascii=False)
+
+
+def message_line(text: str) -> str:
+    """A line for people as an object; the level is in how it begins."""
+    if text.startswith(ERROR):
+        return json_line("error", "error", message=text.removeprefix(ERROR))
+    if text.startswith(WARNING):
+        return json_line("warning", "warning", message=text.removeprefix(WARNING))
+    return json_line("info", "message", message=text)
+
+
+class JsonLines(io.TextIOBase):
+    """A stream in place of stderr: lines of text become objects; those that are objects stay."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._of = stream, threading.local()
+
+    def write(self, text: str) -> int:
+        """A line is written when it is whole: `print` writes its end apart, threads in between."""
+        *lines, rest = (getattr(self._of, "begun", "") + text).split("\n")
+        self._of.begun = rest
+        for line in lines:
+            said = line.rpartition("\r")[2].strip()
+            if said:
+                self._stream.write(f"{said if said.startswith(OURS) else message_line(said)}\n")
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+
+@contextmanager
+def logging_json() -> Iterator[None]:
+    """For this block, if it is wanted; at its end a line has the exit code."""
+    if (given := os.environ.get(LOG, "")) not in ("", JSON):
+        raise UserError(f"{LOG} is {given!r}: write `{JSON}`, or leave it out for lines of text")
+    if not given:
+        yield
+        return
+    plain, code = sys.stderr, 0
+    sys.stderr = JsonLines(plain)
+    try:
+        yield
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        raise
+    except Exception as error:
+        code, last = 1, traceback.format_exception_only(error)[-1].strip()
+        said = {"message": last, "traceback": traceback.format_exc()}
+        print(json_line("error", "bug", **said), file=sys.stderr)
+        raise SystemExit(code) from error
+    finally:
+        print(json_line("warning" if code else "info", "ended", exit_code=code), file=sys.stderr)
+        sys.stderr.flush()
+        sys.stderr = plain

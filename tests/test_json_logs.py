@@ -1,0 +1,181 @@
+"""With EVALJUDGE_LOG=json every line on stderr is one JSON object, whoever writes it."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.cli import main
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.runs.json_lines import JsonLines
+from evaljudge.runs.json_log import JsonLog
+from evaljudge.runs.progress import watcher
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def without_time(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in one.items() if key != "time"}
+
+
+def receipt(stage: str, cases: int, unscored: int = 0, gpus: float = 0) -> dict[str, Any]:
+    return {"stage": stage, "cases": cases, "unscored": unscored, "worker": "w",
+            "worker_seconds": 36.0, "gpus": gpus}  # fmt: skip
+
+
+def test_an_object_for_each_stage() -> None:
+    stream = io.StringIO()
+    log = JsonLog(stream)
+    log.entering("reading cases.jsonl")
+    log.starting({"prepare": (0, 10), "judge": (8, 10)})
+    log.receipt(receipt("judge", 4, unscored=3, gpus=100))
+    log.warning("corpus: two\nlines")
+    log.done()
+    phase, prepare, judge, warning, prepared, judged = map(without_time, objects(stream.getvalue()))
+    assert phase == {"level": "info", "event": "phase", "phase": "reading cases.jsonl"}
+    starting = {"level": "info", "event": "starting"}
+    assert prepare == starting | {"stage": "prepare", "left": 0, "of": 10}
+    assert judge == starting | {"stage": "judge", "left": 8, "of": 10}
+    assert warning == {"level": "warning", "event": "warning", "message": "corpus: two lines"}
+    progress = {"level": "info", "event": "progress", "gpu_hours": 1.0}
+    assert prepared == progress | {"stage": "prepare", "done": 10, "of": 10, "unscored": 0}
+    assert judged.pop("rate") > 0
+    assert judged.pop("left_seconds") == 0
+    assert judged == progress | {"stage": "judge", "done": 6, "of": 10, "unscored": 3}
+
+
+class Heard(io.StringIO):
+    """Lets a test wait until something is said."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words, self.said = words, threading.Event()
+
+    def write(self, text: str) -> int:
+        if self._words in text:
+            self.said.set()
+        return super().write(text)
+
+
+def test_progress_comes_each_period() -> None:
+    stream = Heard('"progress"')
+    with JsonLog(stream, every=0.01) as log:
+        log.starting({"judge": (8, 10)})
+        assert stream.said.wait(60)
+
+
+def test_lines_become_objects_and_objects_stay() -> None:
+    stream = io.StringIO()
+    lines = JsonLines(stream)
+    print("evaljudge: out: is a file", file=lines)
+    print("warning: 3 rows", file=lines)
+    lines.write("shards: 10%\rshards: 100%\n\nhalf a ")
+    JsonLog(lines).entering("x")
+    first, second, third, fourth = map(without_time, objects(stream.getvalue()))
+    assert first == {"level": "error", "event": "error", "message": "out: is a file"}
+    assert second == {"level": "warning", "event": "warning", "message": "3 rows"}
+    assert third == {"level": "info", "event": "message", "message": "shards: 100%"}
+    assert fourth["message"].startswith("half a")
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "c.jsonl").write_text(json.dumps({
+        "doc_id": "d", "source": "The river rose.", "seen": 1,
+        "candidates": [{"system": "A", "text": "A flood."}],
+    }))  # fmt: skip
+    file = tmp_path / "config.yaml"
+    file.write_text(json.dumps({
+        "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "m",
+        "judges": {"synthetic": {}}, "workers": {"executor": "local"},
+    }))  # fmt: skip
+    return file
+
+
+@pytest.fixture
+def in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALJUDGE_LOG", "json")
+
+
+def command(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, list[Any]]:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    return ended.value.code, objects(capsys.readouterr().err)
+
+
+def test_a_run_s_log_is_json(
+    config: Path, in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(evaljudge, "run", partial(evaljudge.run, engines=ScriptedEngines()))
+    code, log = command(["run", str(config)], capsys)
+    assert code in (None, 0)
+    events = [one["event"] for one in log]
+    assert {"phase", "starting", "progress", "warning"} <= set(events)
+    assert without_time(log[-1]) == {"level": "info", "event": "ended", "exit_code": 0}
+    assert isinstance(watcher(), JsonLog)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "gone.yaml"], "gone.yaml: no such configuration"),
+        (["run", "gone.yaml", "--fast"], "No such option: --fast"),
+        (["jog"], "No such command 'jog'"),
+    ],
+)
+def test_mistakes_are_objects(
+    words: list[str], message: str, in_json: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, (error, ended) = command(words, capsys)
+    assert (error["level"], error["event"]) == ("error", "error")
+    assert message in error["message"]
+    assert (code, ended["exit_code"]) == (2, 2)
+
+
+def test_a_bug_is_one_object(
+    in_json: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(evaljudge, "run", lambda *_, **__: 1 / 0)
+    code, (error, ended) = command(["run", "config.yaml"], capsys)
+    assert (error["event"], error["message"]) == ("bug", "ZeroDivisionError: division by zero")
+    assert "Traceback" in error["traceback"]
+    assert (code, ended["exit_code"]) == (1, 1)
+
+
+def test_another_setting_is_a_mistake(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EVALJUDGE_LOG", "jsn")
+    with pytest.raises(SystemExit) as ended:
+        main(["sbom"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "evaljudge: EVALJUDGE_LOG is 'jsn': write `json`, or leave it out for lines of text\n"
+    )
+
+
+@pytest.mark.service
+def test_a_signal_is_an_object(in_json: None) -> None:
+    script = "from evaljudge.commands.supervised import supervised; import time\n" \
+             "supervised(lambda: (print('begun', flush=True), time.sleep(600)))"  # fmt: skip
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(signal.SIGTERM)
+        code, (said,) = process.wait(20), objects(process.communicate()[1].decode())
+    assert code == 143
+    assert without_time(said) == {"level": "error", "event": "error", "message": "terminated"}
