@@ -12,12 +12,14 @@ and what was said (`'Rating: …'`) differ from case to case: they are details, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 DAMAGED_FILE = "damaged file"
+OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,12 @@ def grouped(reasons: Mapping[str, int]) -> list[Group]:
         by_kind.setdefault(_kind_of(reason), {})[reason] = times
     groups = [_group(name, those) for name, those in by_kind.items()]
     return sorted(groups, key=lambda group: (-group.times, group.kind))
+
+
+def by_kind(reasons: Iterable[str]) -> dict[str, int]:
+    """How often there is a reason of each known kind; all others are of the kind `other`."""
+    groups = grouped(Counter(reasons))
+    return dict(sum((Counter({g.kind if g.remedy else OTHER: g.times}) for g in groups), Counter()))
 
 
 def _group(name: str, reasons: Mapping[str, int]) -> Group:

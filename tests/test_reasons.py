@@ -13,7 +13,7 @@ from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.model.asks import Failed, Prompt, Writing
-from evaljudge.reasons import Group, grouped, too_long
+from evaljudge.reasons import Group, by_kind, grouped, too_long
 from evaljudge.report import summary
 
 READ_AS_WHOLE = "invalid literal for int() with base 10: '4.5'"
@@ -131,3 +131,11 @@ def test_a_plan_knows_the_context_that_the_engine_has(
     (said,) = [group for group in grouped(found.reasons) if group.kind == "prompt too long"]
     assert foreseen == [f"foreseen   direct: {said}"]
     assert said.times == 4
+
+
+def test_kinds_that_are_not_known_are_other() -> None:
+    """So that a metric's label has few values."""
+    long = too_long(3000, 80, 2048)
+    reasons = ["empty text", "empty text", long, "a judge's own reason of 'd1'", "another"]
+    assert by_kind(reasons) == {"empty text": 2, "prompt too long": 1, "other": 2}
+    assert by_kind([]) == {}

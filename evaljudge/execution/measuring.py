@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from evaljudge.execution import Receipt
 from evaljudge.execution.attempts import MeasuringAttempt
 from evaljudge.metrics import Metric, Unscored, Value
+from evaljudge.reasons import by_kind
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.storage import Output, Shard
 
@@ -34,19 +35,20 @@ class MeasuringWork:
     def measure(self, shard: Shard, names: Sequence[str]) -> Receipt:
         """Data first, marker last; the marker loses the metrics that change before that."""
         attempt = MeasuringAttempt(self._output, f"{shard.number:05d}", self._of.session)
-        cases, unscored = self._output.cases(shard), 0
+        cases, unscored = self._output.cases(shard), list[str]()
         measured = self._others_measured(shard, names)
         for metric in self._of.metrics:
             if metric.name in names:
                 scores = list(self._scores(metric, cases, attempt))
-                unscored += sum(score.value is None for score in scores)
+                unscored += [score.reason for score in scores if score.value is None]
                 self._output.write_measures(metric.name, shard, scores)
                 measured[metric.name] = self._of.signatures[metric.name]
         receipt = {
             "stage": "measure",
             "shard": shard.number,
             "cases": shard.cases,
-            "unscored": unscored,
+            "unscored": len(unscored),
+            "reasons": by_kind(unscored),
             "measured": measured,
             "worker": self._worker,
             "worker_seconds": round(time.monotonic() - self._since, 3),

@@ -24,6 +24,7 @@ from evaljudge.execution.orders import Assignment, Order
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Common
+from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
 from evaljudge.storage import Shard, Stage
 
@@ -93,14 +94,14 @@ class ShardWork:
         self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage one: every brief that these documents lack; the files hold those they had too."""
-        started, asked, missing = time.monotonic(), self._nothing_asked(), 0
+        started, asked, missing = time.monotonic(), self._nothing_asked(), list[str]()
         briefs_of = partial(self._briefs, known=known, attempt=attempt, asked=asked)
         found = await self._of_each("prepare", shard, cases, briefs_of)
         files = list[str]()
         for kind, mine in known.items():
             briefs = [brief for one in found for brief in one[kind].values()]
             mine.update((brief.key, brief) for brief in briefs)
-            missing += sum(brief.status == "unscored" for brief in briefs)
+            missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
         return await self._commit("prepare", shard, started, asked, missing, files)
 
@@ -108,14 +109,14 @@ class ShardWork:
         self, shard: Shard, cases: Sequence[Case], known: Known, attempt: Attempt
     ) -> dict[str, Any]:
         """Stage two: every candidate before every judge."""
-        started, asked, unscored = time.monotonic(), self._nothing_asked(), 0
+        started, asked, unscored = time.monotonic(), self._nothing_asked(), list[str]()
         verdicts_of = partial(self._verdicts, known=known, attempt=attempt, asked=asked)
         found = await self._of_each("judge", shard, cases, verdicts_of)
         files, output = list[str](), self._output
         for judge in self._job.judges:
             verdicts = [verdict for one in found for verdict in one[judge.name][0]]
             checks = [check for one in found for check in one[judge.name][1]]
-            unscored += sum(verdict.status == "unscored" for verdict in verdicts)
+            unscored += [one.reason for one in verdicts if one.status == "unscored"]
             written = (judge.name, shard, verdicts)
             files.append(await asyncio.to_thread(output.write_verdicts, *written))
             if judge.has_checks:
@@ -221,15 +222,17 @@ class ShardWork:
 
     async def _commit(
         self, stage: Stage, shard: Shard, started: float, asked: Mapping[str, Asked],
-        unscored: int, files: Sequence[str],
+        reasons: Sequence[str], files: Sequence[str],
     ) -> dict[str, Any]:  # fmt: skip
+        """`reasons`: of each brief or verdict that is unscored."""
         now = time.monotonic()
         receipt = {
             "stage": stage,
             "shard": shard.number,
             "cases": shard.cases,
             "candidates": shard.candidates,
-            "unscored": unscored,
+            "unscored": len(reasons),
+            "reasons": by_kind(reasons),
             "asked": {judge: asdict(of) for judge, of in asked.items()},
             "seconds": round(now - started, 3),
             "session": self._here.session,

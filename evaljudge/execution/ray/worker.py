@@ -20,6 +20,7 @@ from evaljudge.execution import Tell
 from evaljudge.execution.attempts import Here, Loading
 from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.orders import Assignment, read_order
+from evaljudge.execution.ray.counters import Counters
 from evaljudge.execution.shards import ShardWork
 from evaljudge.storage import Shard
 
@@ -37,8 +38,9 @@ class Worker:
         """`board`: the handle of the actor for counts (see board.py)."""
         self._ending: dict[str, Any] = {}
         self._output, self._session = assignment.open_output(), assignment.session
+        self._counters, self._name = Counters(), f"{os.uname().nodename}-{os.getpid()}"
         try:
-            self._work = _begin(assignment, gpus, board.post.remote)
+            self._work = _begin(assignment, gpus, self._name, board.post.remote)
         except (UserError, GivenUp) as error:  # said by the driver; a retry would not help
             self._ending = _ending(error)
 
@@ -51,12 +53,17 @@ class Worker:
                 receipts.append({UNBEGUN: True})
                 continue
             try:
-                receipts += await self._work.do(order)
+                done = await self._work.do(order)
             except EngineDead as error:  # Ray replaces this worker, which has no engine any more
                 print(f"engine died: {error}", file=sys.stderr, flush=True)
                 os._exit(DEAD_ENGINE)
             except (UserError, GivenUp) as error:
                 receipts.append(_ending(error) | {AT_ONCE: True})
+                continue
+            for receipt in done:
+                if receipt["worker"] == self._name:  # else an earlier one's, who counted it
+                    self._counters.add(receipt)
+            receipts += done
         return {"receipt": [json.dumps(receipt) for receipt in receipts]}
 
     def _is_finishing(self) -> bool:
@@ -70,7 +77,7 @@ class Measurer:
         import ray
 
         worker = ray.get_runtime_context().get_actor_id()
-        self._work = MeasuringWork(ray.get(measuring), worker)
+        self._work, self._counters = MeasuringWork(ray.get(measuring), worker), Counters()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         return {"receipt": [json.dumps(self._receipt(order)) for order in batch["order"]]}
@@ -78,16 +85,17 @@ class Measurer:
     def _receipt(self, order: str) -> dict[str, Any]:
         shard, names = json.loads(order)
         try:
-            return self._work.measure(Shard(*shard), names)
+            receipt = self._work.measure(Shard(*shard), names)
         except (UserError, GivenUp) as error:
             return _ending(error)
+        self._counters.add(receipt)
+        return receipt
 
 
-def _begin(assignment: Assignment, gpus: float, tell: Tell) -> ShardWork:
+def _begin(assignment: Assignment, gpus: float, worker: str, tell: Tell) -> ShardWork:
     import ray
 
     context = ray.get_runtime_context()
-    worker = f"{os.uname().nodename}-{os.getpid()}"
     here = Here(assignment.session, worker, context.get_node_id(), _is_up)
     loading = Loading(assignment.open_output(), context.get_actor_id(), here)
     work = ShardWork(assignment, here, gpus=gpus, tell=tell)

@@ -1,0 +1,97 @@
+"""What the workers count is at Ray's own metrics endpoint, and is what the run's accounts say."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+import evaljudge
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.execution.ray.counters import COUNTERS, TOKENS, WORKER_SECONDS
+from evaljudge.model.asks import Spent
+
+DASHBOARD = Path(__file__).parents[2] / "jobs/grafana.json"
+EXPORTED = {f"ray_{name}_total" for name in COUNTERS} | {f"ray_{WORKER_SECONDS}"}
+SAMPLE = re.compile(r"^(ray_evaljudge_\w+)\{(.*)\} (\S+)$", re.MULTILINE)
+Samples = Mapping[tuple[str, ...], float]
+"""By name, and the values of the labels that are ours, in the order of the labels' names."""
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    board = json.loads(DASHBOARD.read_text())
+    queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    assert {name for query in queries for name in re.findall(r"ray_\w+", query)} == EXPORTED
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) == 8
+    for query in queries:
+        labels = {one for by in re.findall(r"by \((\w+)\)", query) for one in by.split(",")}
+        for name in re.findall(r"ray_(evaljudge_\w+)_total", query):
+            assert labels <= set(COUNTERS[name][1]), query
+
+
+def caching_engines() -> ScriptedEngines:
+    """A local class travels to the workers by value."""
+
+    class Caching(Scripted):
+        async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
+            chosen: Sequence[Any] = await super().choose(prompts, options, samples)
+            return [replace(one, spent=(Spent(100, 64, 1),)) for one in chosen]
+
+    return ScriptedEngines(Caching)
+
+
+def scraped(port: int) -> Samples:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+        text = page.read().decode()
+    found = defaultdict[tuple[str, ...], float](float)
+    for name, labels, value in SAMPLE.findall(text):
+        own = dict(re.findall(r'(stage|judge|reason)="([^"]*)"', labels))
+        found[name, *own.values()] += float(value)
+    return found
+
+
+@pytest.mark.ray
+def test_the_endpoint_has_the_run_s_numbers(tmp_path: Path, local_ray: None) -> None:
+    """Others may have counted before, on the same Ray."""
+    import ray
+
+    texts = {"A": "The river rose.", "B": "A flood.", "C": ""}
+    cases = [
+        {"doc_id": f"d{n}", "source": f"The river rose by {n} feet.",
+         "candidates": [{"system": system, "text": text} for system, text in texts.items()]}
+        for n in range(8)
+    ]  # fmt: skip
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, cases)))
+    config = {
+        "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "m",
+        "axes": ["fluency"], "judges": {"synthetic": {}}, "metrics": ["words"],
+        "workers": {"executor": "ray"}, "coverage_floor": 0,
+    }  # fmt: skip
+    port = ray.nodes()[0]["MetricsExportPort"]
+    before = scraped(port)
+    evaljudge.run(config, engines=caching_engines())
+    wanted = {("ray_evaljudge_unscored_total", "empty text", "judge"): 8.0}
+    wanted |= {("ray_evaljudge_cases_total", s): 8.0 for s in ("prepare", "judge", "measure")}
+    for row in json.loads((tmp_path / "run/run.json").read_text())["asked"]:
+        for name, counted in TOKENS.items():
+            key = (f"ray_{name}_total", row["judge"], row["stage"])
+            wanted |= {key: row[counted]} if row[counted] else {}
+    until = time.monotonic() + 30  # Ray reports every ten seconds
+    while (found := added(port, before, wanted)) != wanted and time.monotonic() < until:
+        time.sleep(0.2)
+    assert wanted["ray_evaljudge_cached_tokens_total", "synthetic", "judge"] > 0
+    assert found == wanted
+    assert scraped(port)["ray_evaljudge_judge_seconds_total", "synthetic", "judge"] > 0
+
+
+def added(port: int, before: Samples, wanted: Samples) -> dict[tuple[str, ...], float]:
+    now = scraped(port)
+    return {key: now.get(key, 0) - before.get(key, 0) for key in wanted}
