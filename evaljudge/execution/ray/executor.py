@@ -32,6 +32,7 @@ from evaljudge.execution.ray.session import (
     placement,
     ray_session,
 )
+from evaljudge.execution.ray.unbegun import ending_the_unbegun
 from evaljudge.execution.ray.worker import AT_ONCE, FINISHING, UNBEGUN, Measurer, Worker, ended
 from evaljudge.execution.shards import SHARDS_AT_ONCE
 from evaljudge.storage import Shard
@@ -71,7 +72,12 @@ class RayExecutor:
             )
             rows = [write_order(order) for order in orders]
             watching.loading()
-            with _finishing_noted(assignment), reading_board(watching.in_hand) as board:
+            unbegun = ending_the_unbegun(assignment.open_output(), Worker)
+            with (
+                unbegun,
+                _finishing_noted(assignment),
+                reading_board(watching.in_hand) as board,
+            ):
                 known = (assignment, taking.gpus, board)
                 done = _receipts("the workers", Worker, known, rows, pool, taking.ray_options)
                 _watch_all(done, watching.receipt)
@@ -197,12 +203,15 @@ def _finishing_noted(assignment: Assignment) -> Iterator[None]:
 
 
 def _quiet_ray_data() -> None:
-    """Turn off Ray Data's own bars and notes; ours say what matters to the user."""
+    """Turn off Ray Data's own bars and notes; ours say what matters to the user.
+
+    Its errors are raised here, too, and it would write their tracebacks besides.
+    """
     import ray.data
 
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.autoscaling_config.actor_pool_util_upscaling_threshold = 1.0  # all that may be asked
-    for name in ("ray.data", "ray"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+    logging.getLogger("ray").setLevel(logging.ERROR)
