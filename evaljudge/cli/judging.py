@@ -128,7 +128,9 @@ def prompts(
 def smoke(
     config: ConfigFile,
     changes: Changes = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the files of this trial where they are.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the files of this trial where they are.")
+    ] = False,
 ) -> None:
     """Try a configuration with one document, on its model and its workers, and time each step.
 

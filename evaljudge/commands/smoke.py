@@ -38,7 +38,8 @@ from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed
 from evaljudge.records import Case
 from evaljudge.report import unscored_text
 from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.pipeline import DONE, UNDER_FLOOR, Outcome, Todo, Watcher, run
+from evaljudge.runs.outcome import DONE, UNDER_FLOOR, Outcome
+from evaljudge.runs.pipeline import Todo, Watcher, run
 from evaljudge.runs.references import given_references
 from evaljudge.storage import Output, Place
 from evaljudge.text import counted, one_line
@@ -361,6 +362,9 @@ class SmokeEngines:
 
     def caution(self, source: ModelSource) -> str | None:
         return self.inner.caution(source)
+
+    def lacking(self, source: ModelSource) -> str:
+        return self.inner.lacking(source)
 
     def fetch(self, source: ModelSource) -> None:
         """Not ahead of the worker, which is timed."""

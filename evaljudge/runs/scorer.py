@@ -31,6 +31,7 @@ from evaljudge.engines import Engine, Engines, ModelSource, VllmEngines
 from evaljudge.errors import EngineDead, UserError
 from evaljudge.execution import executor_name
 from evaljudge.runs.job import make_job
+from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import Watcher, run, run_job
 from evaljudge.runs.progress import Log
 
