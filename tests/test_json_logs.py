@@ -134,6 +134,7 @@ def test_a_run_s_log_is_json(
         (["run", "gone.yaml"], "gone.yaml: no such configuration"),
         (["run", "gone.yaml", "--fast"], "No such option: --fast"),
         (["jog"], "No such command 'jog'"),
+        ([], "name a command"),
     ],
 )
 def test_mistakes_are_objects(

@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             code = app(arguments, standalone_mode=False)  # else an unknown option is a drawing
         except TyperException as error:
-            raise UserError(str(error)) from None
+            raise UserError(str(error) or "name a command: `evaljudge --help` lists them") from None
         sys.exit(code)
 
 
