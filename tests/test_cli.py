@@ -14,8 +14,6 @@ import typer
 
 import evaljudge
 from evaljudge.cli import app, main
-from evaljudge.corpora import FORMATS
-from evaljudge.probes.commands import FORMAT_NAMES
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
 FLAT = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
@@ -211,8 +209,3 @@ def test_the_help_is_sentences_and_ends_with_an_example(name: str) -> None:
     command.make_context(name, shlex.split(ours)[len(name.split()) :])
     unhelped = [one.name for one in command.params if not is_a_sentence(one.help or "")]
     assert unhelped == []
-
-
-def test_the_help_names_every_format() -> None:
-    """As a text, since reading corpora is not imported for it."""
-    assert FORMAT_NAMES.split(", ") == list(FORMATS)

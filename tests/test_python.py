@@ -95,7 +95,7 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
         evaljudge.agree(cases, scores, axis="fluent")
     with pytest.raises(UserError, match=r"^level: unknown level 'sistem'"):
         evaljudge.probe.mixes(cases, metrics="words", level="sistem")
-    with pytest.raises(UserError, match=r"^metrics 3: a list of metrics"):
+    with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
         evaljudge.agree(cases, metrics=3)
 
 
@@ -107,7 +107,7 @@ def test_probes(name: str, cases: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert printed(capsys, "probe", name, *options) == f"{found!r}\n"
     assert type(found.rows[0]).__name__.endswith("Row")
     found.write(str(tmp_path / "out"))
-    rows = json.loads((tmp_path / f"out/{name}.json").read_text())
+    rows = json.loads((tmp_path / f"out/{found.file}.json").read_text())
     assert len(rows) == len(found.rows)
 
 
