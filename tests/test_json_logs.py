@@ -32,7 +32,7 @@ def without_time(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def receipt(stage: str, cases: int, unscored: int = 0, gpus: float = 0) -> dict[str, Any]:
-    return {"stage": stage, "cases": cases, "unscored": unscored, "worker": "w",
+    return {"stage": stage, "shard": 0, "cases": cases, "unscored": unscored, "worker": "w",
             "worker_seconds": 36.0, "gpus": gpus}  # fmt: skip
 
 
@@ -41,7 +41,8 @@ def test_an_object_for_each_stage() -> None:
     log = JsonLog(stream)
     log.entering("reading cases.jsonl")
     log.starting({"prepare": (0, 10), "judge": (8, 10)})
-    log.receipt(receipt("judge", 4, unscored=3, gpus=100))
+    log.in_hand({("judge", 0): 5})
+    log.receipt(receipt("judge", 6, unscored=3, gpus=100))
     log.warning("corpus: two\nlines")
     log.done()
     phase, prepare, judge, warning, prepared, judged = map(without_time, objects(stream.getvalue()))
@@ -53,8 +54,8 @@ def test_an_object_for_each_stage() -> None:
     progress = {"level": "info", "event": "progress", "gpu_hours": 1.0}
     assert prepared == progress | {"stage": "prepare", "done": 10, "of": 10, "unscored": 0}
     assert judged.pop("rate") > 0
-    assert judged.pop("left_seconds") == 0
-    assert judged == progress | {"stage": "judge", "done": 6, "of": 10, "unscored": 3}
+    assert judged.pop("left_seconds") == 0  # it took no time
+    assert judged == progress | {"stage": "judge", "done": 8, "of": 10, "unscored": 3}
 
 
 class Heard(io.StringIO):
@@ -72,8 +73,9 @@ class Heard(io.StringIO):
 
 def test_progress_comes_each_period() -> None:
     stream = Heard('"progress"')
-    with JsonLog(stream, every=0.01) as log:
+    with JsonLog(stream, every=0.01, first=0.01) as log:
         log.starting({"judge": (8, 10)})
+        log.in_hand({("judge", 0): 1})
         assert stream.said.wait(60)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from evaljudge.runs.pipeline import LOADING
-from evaljudge.runs.progress import Bar, Log, ProgressTally, _clock
+from evaljudge.runs.progress import Bar, Log
+from evaljudge.runs.tally import ProgressTally, _clock
 
 
 def receipt(stage: str, cases: int, shard: int = 0, **more: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from evaljudge.execution import InHand, in_hand
 from evaljudge.execution.in_hand import CasesInHand
 from evaljudge.runs import binding
 from evaljudge.runs.pipeline import LOADING, Todo, Watcher
-from evaljudge.runs.progress import ProgressTally
+from evaljudge.runs.tally import ProgressTally
 
 CASES = 16
 FATAL = "number 12."
