@@ -18,6 +18,7 @@ from evaljudge.config import AgreementConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.errors import UserError
 from evaljudge.sections.figures import percent
+from evaljudge.text import IS_THE_REFERENCE
 
 
 def agreed_text(findings: Findings, out: str | None, as_json: bool) -> str:
@@ -238,6 +239,21 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
     assert "unscored   rouge1: 1 of 4 (is the reference × 1)" in agreed_text(
         agreement_of(wanted), None, False
     )
+    rows = [
+        {
+            "doc_id": "d",
+            "system": "Human",
+            "scorer": "x",
+            "value": None,
+            "reason": IS_THE_REFERENCE,
+        },
+        *({"doc_id": "d", "system": name, "scorer": "x", "value": 0.5} for name in "ABC"),
+    ]
+    options = AgreeOptions(CorpusSource(str(file)), [written(tmp_path, rows, "jsonl")])
+    given = agreement_of(options)
+    (of_theirs,) = given.coverage
+    assert of_theirs.reasons == {IS_THE_REFERENCE: 1}
+    assert given.share == 1  # as in the run that these scores may come from
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")

@@ -24,7 +24,7 @@ from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown, source_of
 from evaljudge.config import AgreementConfig
 from evaljudge.corpora import BadRows, CorpusSource
-from evaljudge.corpora.scores import Given
+from evaljudge.corpora.scores import Given, Reasons
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
 from evaljudge.metrics import (
@@ -44,8 +44,6 @@ from evaljudge.settings import read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
 
-Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
-"""Why a metric gave a candidate no value."""
 MOST_LACKING = 5
 """Scorers that a line names."""
 Axes = Mapping[str, Sequence[str]]
@@ -153,7 +151,7 @@ def lacking_line(findings: Findings) -> str:
 def agreement_of(wanted: AgreeOptions) -> Findings:
     read = read_rated(wanted.cases, wanted.bad_rows, wanted.scores, "agree with")
     given, metrics = read.given, make_metrics(wanted.metrics)
-    reasons = _measure(metrics, read.cases, given, wanted.seed)
+    reasons = read.reasons | _measure(metrics, read.cases, given, wanted.seed)
     axes: dict[str, list[str]] = {}
     for scorer, axis in given:
         axes.setdefault(scorer, []).append(axis)

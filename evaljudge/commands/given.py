@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evaljudge.corpora import BadRows, Corpus, CorpusSource, notes_on, open_corpus, refuse_empty
 from evaljudge.corpora.advice import OPTIONS
-from evaljudge.corpora.scores import Given, read_all_given
+from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
 from evaljudge.text import counted
@@ -22,6 +22,7 @@ class RatedCases:
     cases: Sequence[Case]
     corpus: Corpus
     given: Given
+    reasons: Reasons
     left_out: Sequence[str]
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
@@ -39,7 +40,7 @@ def read_rated(
     source: CorpusSource, bad_rows: BadRows, scores: Sequence[str], purpose: str
 ) -> RatedCases:
     """`purpose`: what ratings are needed for, as in "agree with"."""
-    given = read_all_given(scores)
+    given, reasons = read_all_given(scores)
     with open_corpus(source, bad_rows) as corpus:
         cases = list(corpus)
     name = source.path if isinstance(source.path, str) else ", ".join(source.path)
@@ -56,7 +57,7 @@ def read_rated(
     left_out = f"{counted(unmet, one, many)} to no candidate of the corpus: left out"
     notes = notes_on(corpus.skipped_rows, corpus.absent_ratings)
     notes += [f"corpus: {note}" for note in corpus.unread]
-    return RatedCases(name, cases, corpus, given, [left_out] if unmet else [], notes)
+    return RatedCases(name, cases, corpus, given, reasons, [left_out] if unmet else [], notes)
 
 
 def refuse_unknown(option: str, what: str, names: Iterable[str], known: Collection[str]) -> None:

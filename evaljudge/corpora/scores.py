@@ -3,6 +3,8 @@
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "axis": "coherence", "value": 0.91}
 {"doc_id": "d1", "system": "A", "scorer": "unieval", "scores": {"coherence": 0.91}}
 {"doc_id": "d1", "system": "A", "scores": {"rouge1": 0.31, "METEOR": 0.22}}     scorers without axes
+
+A row whose `value` is null may have a `reason`, as the rows of a run's own scores do.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from evaljudge.records import ANY_AXIS, HUMAN
 
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """By (scorer, axis): the value of each (doc_id, system)."""
+Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
+"""In the same way why there is no value, as far as it is known."""
 
 
-def read_given_scores(path: str) -> Given:
-    """In JSONL, Parquet or CSV."""
+def read_given_scores(path: str, reasons: Reasons) -> Given:
+    """In JSONL, Parquet or CSV. What the rows say of missing values is added to `reasons`."""
     given: Given = {}
     for row in map(accepted, read_generic((path,))):
         at = (name_in(row, "doc_id"), name_in(row, "system"))
@@ -32,15 +36,18 @@ def read_given_scores(path: str) -> Given:
             if at in column:
                 raise UserError(f"{row.place}: a second score of {at[1]!r} for {at[0]!r}")
             column[at] = value
+            if value is None and isinstance(reason := row.fields.get("reason"), str) and reason:
+                reasons.setdefault(key, {})[at] = reason
     if not given:
         raise UserError(f"{path}: holds no score")
     return given
 
 
-def read_all_given(paths: Iterable[str]) -> Given:
+def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:
     found: Given = {}
+    reasons: Reasons = {}
     for path in paths:
-        for key, values in read_given_scores(path).items():
+        for key, values in read_given_scores(path, reasons).items():
             if key in found:
                 raise UserError(f"{path}: scorer {key[0]!r} is in another --scores file already")
             found[key] = values
@@ -50,7 +57,7 @@ def read_all_given(paths: Iterable[str]) -> Given:
                 f"scorer {scorer!r} has scores of axis {axis!r} and scores without an axis: "
                 "which belongs to whom could not be told; give one of them another name"
             )
-    return found
+    return found, reasons
 
 
 def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:

@@ -48,7 +48,8 @@ class ProbeData:
             unread = [f"corpus: {note}" for note in corpus.unread]
             self.warnings.extend([*unread, *notes_on(corpus.skipped_rows, corpus.absent_ratings)])
         values = self.measure(cases)
-        matrix = score_matrix(cases, read_all_given(self.scores), columns_of(values))
+        given, _ = read_all_given(self.scores)
+        matrix = score_matrix(cases, given, columns_of(values))
         self.warnings.extend(_left_out(matrix, values))
         return replace(matrix, unread=unread)
 
