@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from asyncio import sleep
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def main(config: str, log: str, seconds: str) -> int:
     from evaljudge.studies.study import run_study
 
     spec, engines = json.loads(Path(config).read_text()), noting_engines(log, float(seconds))
-    work = run_study if "study" in spec else evaljudge.run
+    work = run_study if "study" in spec else partial(evaljudge.run, progress=False)
     try:
         return work(spec, engines=engines).exit_code
     except (UserError, OSError, GivenUp) as error:
