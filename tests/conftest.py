@@ -167,6 +167,10 @@ class SharedEngines(VllmEngines):
 
     def open(self, source: ModelSource, seed: int) -> VllmModel:
         name = f"{source} {seed}"
+        from vllm.distributed.parallel_state import model_parallel_is_initialized
+
+        if not model_parallel_is_initialized():  # another engine was closed, and these died of it
+            self._opened.clear()
         if name not in self._opened:
             model = super().open(source, seed)
             self._ends.append(model.close)

@@ -386,7 +386,8 @@ def test_the_examples_of_the_page_do_what_they_say(
     monkeypatch.setattr(shared_engines, "open", lambda _, seed: opened(small, seed))
     for module in (job, scorer):
         monkeypatch.setattr(module, "VllmEngines", lambda: shared_engines)
-    _, _, mine = PAGE.read_text().partition("## Score a few texts")
+    _, _, after = PAGE.read_text().partition("## Score a few texts")
+    mine, _, _ = after.partition("## Open a finished run")
     said: dict[str, Any] = {}
     for example in re.findall(r"^```python\n(.*?)^```$", mine, re.MULTILINE | re.DOTALL):
         exec(example, said)

@@ -153,9 +153,9 @@ def rows(tables: dict[str, Any]) -> dict[str, Any]:
 
 def test_its_references_rise_in_truth(demo: tuple[Path, str]) -> None:
     """By the oracle, on fluency: in most documents; and the report shows it for every axis."""
-    out, printed = demo
+    out, _ = demo
     page = (out / "run/report/index.html").read_text()
-    assert "graded in truth" in page and "graded in truth" in printed
+    assert "graded in truth" in page
     lines = (out / "run/report/agreement.md").read_text().splitlines()
     table = [line.split("|") for line in lines if "%" in line and line.split("|")[2:3] != [""]]
     rises = {

@@ -73,7 +73,7 @@ def test_a_judge_in_a_folder_of_one_s_own(tmp_path: Path, config: dict[str, Any]
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     file = saved(tmp_path / "config.yaml", config)
     assert re.search(r"judge +clear +18 ", told(environment, "plan", file))
-    assert "What is clear" in told(environment, "run", file)
+    assert "What is clear" in told(environment, "run", file, "--full")
     looked_at(tmp_path / "out")
 
     judges = [{"judge": "clear", "at_least": [0.0, 0.1]}]
