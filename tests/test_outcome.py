@@ -199,7 +199,7 @@ def test_where_every_shard_is_damaged_the_table_is_empty(copy: Path, done: Outco
 def test_no_run(tmp_path: Path, copy: Path) -> None:
     with pytest.raises(UserError, match=r"nowhere: no run lies here$"):
         open_run(str(tmp_path / "nowhere"))
-    with pytest.raises(UserError, match=rf"no run lies here; open {copy}, which is one"):
+    with pytest.raises(UserError, match=rf"no run lies here; {copy} is one"):
         open_run(str(tmp_path))
 
 

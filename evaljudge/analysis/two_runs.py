@@ -67,7 +67,7 @@ def scored_run(out: str) -> ScoredRun:
     if about is None and has_listing:
         raise output.damaged(RUN, "is gone")
     if about is None:
-        raise UserError(f"{out}: no run lies here")
+        raise output.no_run()
     shards, warnings = output.shards(), list[str]()
     there = set(output.place.names("scores"))
     if there and not has_listing:

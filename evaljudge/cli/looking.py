@@ -24,7 +24,7 @@ def check(
     A name that ends in .yaml or .yml, and the name of any file, is a configuration. Any other name
     is the folder of a run. Nothing is changed. The exit code is 2 if there is an error or damage.
 
-    Example: evaljudge check runs/demo
+    Example: evaljudge check runs/demo/run
     """
     from evaljudge.commands.check import check_run
     from evaljudge.commands.check_config import check_config, is_configuration
@@ -59,7 +59,7 @@ def show(
 
     Only finished parts of a run are shown. No model is asked.
 
-    Example: evaljudge show runs/demo --doc d17 --system A
+    Example: evaljudge show runs/demo/run --doc test-0-0000 --system steady
     """
     from evaljudge.commands.show import ShowOptions, show_text
 
@@ -101,7 +101,7 @@ def references(
     Synthetic references are texts of known quality that the judge `synthetic` has the model write
     and compares texts with. Another run takes the file by the key judges.synthetic.references.
 
-    Example: evaljudge references runs/demo --to references.jsonl
+    Example: evaljudge references runs/demo/run --to references.jsonl
     """
     from evaljudge.runs.references import export_references
 

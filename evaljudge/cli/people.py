@@ -160,7 +160,7 @@ def label(
     The key of the sheet stays in the run's folder. Filled sheets come back by the key `ratings` of
     the configuration.
 
-    Example: evaljudge label runs/demo --to sheet.csv --n 100
+    Example: evaljudge label runs/demo/run --to sheet.csv --n 100
     """
     from evaljudge.commands.label import LabelOptions
     from evaljudge.commands.label import label as label_texts

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evaljudge.errors import Damaged, UserError
+from evaljudge.errors import Damaged
 from evaljudge.storage import RUN, Inspected, Output, holder, inspect
 
 DAMAGED = 2
@@ -73,9 +73,7 @@ def check_run(out: str, briefs: str | None = None) -> Checked:
         if run is None and output.has_listing:
             raise output.damaged(RUN, "is gone")
         if run is None:
-            within = output.place.folder_with(RUN)
-            advice = f"; check {output.place.at(within)}, which is one" if within else ""
-            raise UserError(f"{out}: no run lies here{advice}")
+            raise output.no_run()
         found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])

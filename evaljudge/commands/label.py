@@ -133,7 +133,7 @@ def _checked(wanted: LabelOptions) -> str:
 def _opened(out: str) -> tuple[Output, Mapping[str, Any]]:
     run = Output(out).run()
     if run is None:
-        raise UserError(f"{out}: no run lies here")
+        raise Output(out).no_run()
     return Output(out, run.get("briefs"), run["id"]), run
 
 

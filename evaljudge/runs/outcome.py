@@ -151,9 +151,7 @@ def _about(out: str) -> dict[str, Any]:
         return about
     if output.has_listing:
         raise output.damaged(RUN, GONE)
-    within = output.place.folder_with(RUN)
-    advice = f"; open {output.place.at(within)}, which is one" if within else ""
-    raise UserError(f"{out}: no run lies here{advice}")
+    raise output.no_run()
 
 
 def _findings(output: Output, digests: dict[str, str]) -> Findings:

@@ -270,7 +270,7 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
     """Write the references of a run's prepared shards to a file; `briefs`: where it keeps them."""
     run = Output(out, briefs).run()
     if run is None:
-        raise UserError(f"{out}: no run lies here")
+        raise Output(out).no_run()
     output, bound = Output(out, briefs or run.get("briefs"), run["id"]), run["fingerprint"]
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
     kinds = list(dict.fromkeys(asked.get("judge", name) for name, asked in judged.items()))

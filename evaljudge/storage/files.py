@@ -15,7 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.errors import Damaged, first_words
+from evaljudge.errors import Damaged, UserError, first_words
 from evaljudge.storage import tables
 from evaljudge.storage.disk import DAMAGE, DiskError
 from evaljudge.storage.place import Place
@@ -84,6 +84,12 @@ class RunFiles:
                 if str(found["id"]).startswith(SEALED):
                     raise Unsound("has lost its sha256")
         return found
+
+    def no_run(self) -> UserError:
+        """That no run lies here, with the first run in a folder below (of a demo or a study)."""
+        within = self.place.folder_with(RUN)
+        advice = f"; {self.place.at(within)} is one" if within else ""
+        return UserError(f"{self.uri}: no run lies here{advice}")
 
     def prove(self, name: str) -> tuple[dict[str, Any], bool]:
         """What a JSON file holds, and whether its seal proves a file; it does not where an earlier

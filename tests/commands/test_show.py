@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -180,6 +181,12 @@ def test_unknown_names_are_refused_with_the_nearest(
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run lies here"):
+        show_text(ShowOptions(str(tmp_path), "d1"))
+
+
+def test_a_run_in_a_folder_below_is_named(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    with pytest.raises(UserError, match=f"no run lies here; {tmp_path / 'run'} is one"):
         show_text(ShowOptions(str(tmp_path), "d1"))
 
 

@@ -79,7 +79,7 @@ def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
 def _judge_of(output: Output, wanted: str | None) -> str:
     bound = output.run()
     if bound is None:
-        raise UserError(f"{output.uri}: no run lies here")
+        raise output.no_run()
     judges_there: Mapping[str, Mapping[str, Any]] = bound["fingerprint"]["judges"]
     kind = __package__.rpartition(".")[2]
     judges = [name for name, own in judges_there.items() if own.get("judge", name) == kind]
