@@ -203,6 +203,7 @@ def is_a_sentence(text: str) -> bool:
 def test_the_help_is_sentences_and_ends_with_an_example(name: str) -> None:
     command = HELPED[name]
     *paragraphs, example = inspect.cleandoc(command.help).split("\n\n")
+    assert not any("\n" in text for text in paragraphs)  # a terminal wraps them by its own width
     assert paragraphs and all(map(is_a_sentence, paragraphs))
     assert example.startswith(f"Example: evaljudge {name}")
     ours, _, _ = example.removeprefix("Example: evaljudge ").partition(" > ")

@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 given up, 2 the user's mistake, 3 low coverage, 4 a condit
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,6 +33,12 @@ COMMANDS: dict[str, list[Callable[..., None]]] = {
 }  # fmt: skip
 """In the order of `evaljudge --help`."""
 
+
+def _unwrapped(text: str) -> str:
+    """One line for each paragraph, since typer would keep the line breaks of the source."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -47,6 +54,8 @@ app.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
 for kind in kinds():
     if add_commands := plugin(kind).commands:
         add_commands(app)
+for info in (*app.registered_commands, *studies_app.registered_commands):
+    info.help = _unwrapped(inspect.getdoc(info.callback) or "")
 
 
 def _print_version(is_asked: bool) -> None:
