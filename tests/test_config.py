@@ -129,6 +129,8 @@ def test_files_that_are_none(tmp_path: Path, text: str, said: str) -> None:
         load_config(file)
     with pytest.raises(UserError, match="no such configuration"):
         load_config(tmp_path / "none.yaml")
+    with pytest.raises(UserError, match="a folder: name the YAML file of a configuration"):
+        load_config(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["levels", "=3", "a=[", "a.b"])
