@@ -48,6 +48,7 @@ A_DAY = 86400.0
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SHOWN_CURSOR = "\n\x1b[?25h"
 """Ends the line of a progress bar, which had hidden the cursor."""
+CLEARED_LINE = "\r\x1b[2K"
 
 
 def supervised(work: Callable[[], object]) -> None:
@@ -208,12 +209,18 @@ class _Watch:
             self._begin_line(signal.SIGTERM)  # it came to the process that works alone
         if self._signal is not None and not self._said_all:
             kept = "; what was committed is kept, run it again to resume"
-            _say(f"{kept if code == RESUMES else ''}\n")
+            _say(f"{self._again()}{kept if code == RESUMES else ''}\n")
         if self._signal is not None:
             return 128 + self._signal
         if code < 0:
             _say(f"evaljudge: killed by {signal.Signals(-code).name}\n")
         return code if code >= 0 else 128 - code
+
+    def _again(self) -> str:
+        """The begun line, on a terminal: the last frame of a bar may have been drawn over it."""
+        if self._signal is None or not os.isatty(2) or json_is_wanted():
+            return ""
+        return f"{CLEARED_LINE}evaljudge: {ENDING[signal.Signals(self._signal)]}"
 
     def _begin_line(self, number: int, seconds: float = 0) -> None:
         """The line is whole where the work goes on for some seconds: it may say something, too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -36,6 +37,15 @@ LOSING = """
         print("lost", flush=True)
     time.sleep(600)
 """
+DRAWING = """
+    bar = os.dup(2)
+    begun()
+    try:
+        time.sleep(600)
+    finally:
+        os.write(bar, b"frame")
+"""
+"""A thread of a bar may draw once more after the signal."""
 WAITING = "begun(); time.sleep(600)"
 DETACHED = "subprocess.run('setsid sleep 600 & echo $!', shell=True)"
 """Its parent is gone, and it has a session of its own."""
@@ -68,6 +78,22 @@ def test_a_signal_ends_any_work(work: str, number: signal.Signals, code: int, sa
     with started(work) as process:
         process.send_signal(number)
         assert ended(process) == (code, f"evaljudge: {said}\n")
+
+
+def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
+    terminal, inner = os.openpty()
+    command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=1.0)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inner, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 130
+    said = os.read(terminal, 4096).decode()
+    os.close(terminal)
+    os.close(inner)
+    before, _, last = said.rpartition("\r\x1b[2K")
+    assert before.endswith("frame")
+    assert last == "evaljudge: interrupted\r\n"
 
 
 def test_a_second_signal_ends_it_at_once() -> None:
