@@ -42,6 +42,9 @@ from evaljudge.settings import Settings, read_settings
 Reply = TypeVar("Reply", bound=Written | Chosen)
 Texts = dict[str, str | None]
 LONGEST_REASON = 200
+SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
+                 "the reply `None`": "None"}  # fmt: skip
+"""What `read` is tried on."""
 
 
 class QuestionJudge(Judge, Generic[Reply]):
@@ -110,8 +113,8 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     probabilities. Without, it writes at most `max_tokens` tokens, and `read` makes the score of
     them. Where either raises a ValueError, the text is unscored, with the error's message as the
     reason; so a reply that `float` cannot read needs no further code. Both are tried when the judge
-    is made, on equal probabilities or an empty reply. As with every judge, a candidate without a
-    text is not asked about, nor one whose document has no source.
+    is made, on equal probabilities or a few short replies. As with every judge, a candidate without
+    a text is not asked about, nor one whose document has no source.
     """
 
     question: str = ""
@@ -126,9 +129,9 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
     """The judge's own settings, which are then in `self.settings`."""
 
     def __init__(self, settings: Mapping[str, Any], task: Task, name: str) -> None:
-        self.settings: Any = read_settings(self.keys, settings, f"judges.{name}")
         self.name, self._method = name, "value" if self.answers else "read"
-        self._refuse_unfinished()
+        self._refuse_unfinished(task.pack)
+        self.settings: Any = read_settings(self.keys, settings, f"judges.{name}")
         self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
         template, pack = f"{self.kind}.ask", task.pack
         if self.question:
@@ -168,32 +171,51 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         except ValueError as error:
             reason = printable(str(error))[:LONGEST_REASON] or "no score in the reply"
             return [Score(*known, None, reason)]
+        except Exception as error:  # the author's own code may raise anything
+            reply = printable(str(verdict.evidence))[:LONGEST_REASON]
+            where = f"{verdict.doc_id}, {verdict.system}: {reply}"
+            raise self._mistake(where, error) from error
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
         return lambda: AnswerFindings(self.name)
 
-    def _refuse_unfinished(self) -> None:
+    def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)
-        own = getattr(kind, self._method) is not getattr(OneQuestion, self._method)
-        there = {name: hasattr(self, name) for name in ("kind", "version")} | {self._method: own}
-        for member in (member for member, is_there in there.items() if not is_there):
-            raise UserError(f"judges.{self.name}: the class {kind.__name__} needs a `{member}`")
+        own = {one for one in ("value", "read") if getattr(kind, one) != getattr(OneQuestion, one)}
+        lacks = [f"a `{one}`" for one in ("kind", "version") if not hasattr(self, one)]
+        if self._method not in own:
+            lacks.append("`answers` for its `value`" if "value" in own else f"a `{self._method}`")
+        if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
+            lacks.append("a `question`, or the file `ask.j2` among the prompts of its folder")
+        if lacks:
+            raise UserError(f"judges.{self.name}: the class {kind.__name__} needs {lacks[0]}")
+        if not (isinstance(self.keys, type) and issubclass(self.keys, Settings)):
+            raise UserError(f"judges.{self.name}: the `keys` of {kind.__name__} should be a class "
+                            "that inherits from evaljudge.settings.Settings")  # fmt: skip
+        texts = {answer.casefold() for answer in self.answers if isinstance(answer, str)}
+        if isinstance(self.answers, str) or len(texts) != len(self.answers) or len(texts) == 1:
+            raise UserError(f"judges.{self.name}: the `answers` of {kind.__name__} should be two "
+                            "texts or more that differ by more than their case")  # fmt: skip
 
     def _try_scoring(self) -> None:
         """A bug in the scoring is found now, and not when a model has answered everything."""
         equal = {answer: -log(len(self.answers)) for answer in self.answers}
-        evidence: dict[str, Any] = {"logprobs": equal} if equal else {"reply": ""}
-        case = "equal probabilities" if equal else "an empty reply"
-        try:
-            self._value(evidence)
-        except ValueError:
-            return
-        except Exception as error:  # the author's own code may raise anything
-            said = f"{type(error).__name__}: {first_line(error)}"
-            raise UserError(
-                f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there "
-                "is no score, it raises a ValueError)"
-            ) from error
+        written = {case: {"reply": reply} for case, reply in SHORT_REPLIES.items()}
+        tried = {"equal probabilities": {"logprobs": equal}} if equal else written
+        for case, evidence in tried.items():
+            try:
+                self._value(evidence)
+            except ValueError:
+                continue
+            except Exception as error:  # the author's own code may raise anything
+                raise self._mistake(case, error) from error
+
+    def _mistake(self, case: str, error: Exception) -> UserError:
+        said = f"{type(error).__name__}: {first_line(error)}"
+        return UserError(
+            f"judges.{self.name}: its `{self._method}` fails for {case}: {said} (where there "
+            "is no score, it raises a ValueError)"
+        )
 
     def _words(self, axis: Axis) -> dict[str, str]:
         return self._nouns | (axis.words if self.each_axis else {})

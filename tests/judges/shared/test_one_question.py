@@ -192,6 +192,28 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         def read(self, reply: str) -> float:
             return float(reply.split()[0])
 
+    class Spacey(Marked):
+        def read(self, reply: str) -> float:
+            return float(reply.split()[0] if reply else "nan")
+
+    class Answerless(Brief):
+        answers = ()
+
+    class Word(Brief):
+        answers = "Yes"
+
+    class Numbered(Brief):
+        answers = (1, 2)  # type: ignore[assignment]
+
+    class Single(Brief):
+        answers = ("Yes",)
+
+    class Doubled(Brief):
+        answers = ("Yes", "yes")
+
+    class Keyed(Brief):
+        keys = {"limit": 3}  # type: ignore[assignment]
+
     for kind, said in {
         Misspelt: "judges.mine: its `value` fails for equal probabilities: KeyError: 'yes'",
         Hasty: "its `read` fails for an empty reply: IndexError: list index out of range",
@@ -199,11 +221,29 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         Nameless: "judges.mine: the class Nameless needs a `kind`",
         Mute: "judges.mine: the class Mute needs a `value`",
         Axisless: "prompt brief.ask: 'axis' is undefined",
-        Promptless: "prompts: unknown template 'promptless.ask'",
+        Promptless: "the class Promptless needs a `question`, or the file `ask.j2` among",
+        Spacey: "its `read` fails for white space: IndexError: list index out of range",
+        Answerless: "the class Answerless needs `answers` for its `value`",
+        Word: "the `answers` of Word should be two texts or more that differ by more than their",
+        Numbered: "the `answers` of Numbered should be two texts or more",
+        Single: "the `answers` of Single should be two texts or more",
+        Doubled: "the `answers` of Doubled should be two texts or more",
+        Keyed: "the `keys` of Keyed should be a class that inherits from evaljudge.settings.Setti",
     }.items():
         with pytest.raises(UserError) as refused:
             made(kind)
         assert said in str(refused.value)
+
+
+def test_a_mistake_that_only_a_reply_shows_is_said_with_the_text_and_the_reply() -> None:
+    class Strict(Marked):
+        def read(self, reply: str) -> float:
+            return {"5": 1.0}[reply] if reply.isdigit() else float(reply)
+
+    with pytest.raises(UserError) as refused:
+        scores(made(Strict), Scripted(lambda prompt, how: "7"))
+    said = "its `read` fails for d1, A: {'reply': '7'}: KeyError: '7' (where there is no score"
+    assert said in str(refused.value)
 
 
 def test_the_page_shows_the_first_texts_with_their_answers() -> None:
