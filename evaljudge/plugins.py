@@ -32,18 +32,37 @@ def folders() -> list[str]:
     return [str(Path(__file__).parent / "judges"), *own]
 
 
+def advice() -> str:
+    """What is wrong with the folders that the environment names, if anything is."""
+    for folder in map(Path, folders()[1:]):
+        if not folder.is_dir():
+            return f" ({FOLDERS} names {folder}, which is no folder)"
+        if (folder / "__init__.py").exists():
+            return f" ({FOLDERS} names the folder of a judge, {folder}: name the one that it is in)"
+    return ""
+
+
 @cache
 def kinds() -> Mapping[str, str]:
     """Every kind of judge, and where its plug-in is: `package.module:NAME`."""
-    here = {one.name for one in iter_modules(folders()) if one.ispkg and one.name != NO_JUDGE}
-    found = {name: f"{GROUP}.{name}:PLUGIN" for name in sorted(here)}
+    found, places = dict[str, str](), dict[str, str]()
+    for folder in folders():
+        for one in iter_modules([folder]):
+            if one.ispkg and one.name != NO_JUDGE:
+                _add(one.name, str(Path(folder, one.name)), places)
+                found[one.name] = f"{GROUP}.{one.name}:PLUGIN"
     for point in entry_points(group=GROUP):
-        if found.setdefault(point.name, point.value) != point.value:
-            raise UserError(
-                f"two judges are called {point.name!r}: {found[point.name]} and {point.value}; "
-                "remove the package of one"
-            )
+        if found.get(point.name) != point.value:
+            _add(point.name, point.value, places)
+            found[point.name] = point.value
     return found
+
+
+def _add(name: str, place: str, places: dict[str, str]) -> None:
+    if places.setdefault(name, place) != place:
+        raise UserError(
+            f"two judges are called {name!r}: {places[name]} and {place}; rename or remove one"
+        )
 
 
 @cache

@@ -51,9 +51,27 @@ for panel, commands in COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.add_typer(studies_app, name="probe", rich_help_panel="Compare with people")
-for kind in kinds():
-    if add_commands := plugin(kind).commands:
-        add_commands(app)
+
+
+@contextmanager
+def _one_line_each() -> Iterator[None]:
+    """What is raised in this block is said in one line, with its exit code."""
+    try:
+        yield
+    except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
+        print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
+        sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
+
+
+def _printable(text: str) -> str:
+    """One line of printable text: a corpus' own words may stand in a message."""
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+
+
+with _one_line_each():  # a judge of the user's own may be broken
+    for kind in kinds():
+        if add_commands := plugin(kind).commands:
+            add_commands(app)
 for info in (*app.registered_commands, *studies_app.registered_commands):
     info.help = _unwrapped(inspect.getdoc(info.callback) or "")
 
@@ -84,18 +102,3 @@ def main(arguments: list[str] | None = None) -> None:
         except TyperException as error:
             raise UserError(str(error) or "name a command: `evaljudge --help` lists them") from None
         sys.exit(code)
-
-
-@contextmanager
-def _one_line_each() -> Iterator[None]:
-    """What is raised in this block is said in one line, with its exit code."""
-    try:
-        yield
-    except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
-        print(f"evaljudge: {_printable(str(error))}", file=sys.stderr)
-        sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
-
-
-def _printable(text: str) -> str:
-    """One line of printable text: a corpus' own words may stand in a message."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))

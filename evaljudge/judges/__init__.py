@@ -13,12 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges.plugin import Plugin, imported
-from evaljudge.plugins import folders, kinds
+from evaljudge.judges.plugin import Plugin, imported, plugin_at
+from evaljudge.plugins import advice, folders, kinds
 from evaljudge.records import HUMAN
 
 if TYPE_CHECKING:
@@ -33,11 +32,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 def plugin(kind: str) -> Plugin:
     if ":" in kind:
         return imported(kind)
-    module, _, name = kinds()[kind].partition(":")
-    found = getattr(import_module(module), name)
-    if not isinstance(found, Plugin):
-        raise UserError(f"the judge {kind!r}: {module}:{name} is not a Plugin")
-    return found
+    return plugin_at(kind, kinds()[kind])
 
 
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
@@ -49,7 +44,7 @@ def kind_of(name: str, settings: Mapping[str, Any]) -> str:
                             f'own: {{NAME: {{judge: "{name}"}}}}')  # fmt: skip
         return kind
     if not isinstance(kind, str) or kind not in kinds():
-        raise UserError(f"judges: {unknown('judge', str(kind), kinds())}")
+        raise UserError(f"judges: {unknown('judge', str(kind), kinds())}{advice()}")
     return kind
 
 

@@ -16,10 +16,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, first_line, unknown
@@ -81,8 +84,11 @@ def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
     """Makes the judge with the class at `module:Class`, which is imported when it is needed."""
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
-        module, _, kind = place.partition(":")
-        judge: Judge = getattr(import_module(module), kind)(settings, task, name)
+        with _naming(f"judges.{name}"):
+            found = _judge_at(place)
+            if missing := [one for one in ("kind", "version") if not hasattr(found, one)]:
+                raise UserError(f"{place} lacks what every judge has: {', '.join(missing)}")
+        judge: Judge = found(settings, task, name)
         return judge
 
     return make
@@ -92,11 +98,19 @@ def shown_by(place: str) -> Show:
     """Shows evidence with the function at `module:function`, which is imported when needed."""
 
     def show(judged: JudgedCandidate) -> Section:
-        module, _, function = place.partition(":")
-        section: Section = getattr(import_module(module), function)(judged)
+        section: Section = _found_at(place, FunctionType)(judged)
         return section
 
     return show
+
+
+def plugin_at(kind: str, place: str) -> Plugin:
+    """The plug-in at `module:NAME`, of a judge in a folder or a package."""
+    with _naming(f"the judge {kind!r}"):
+        found = _found_at(place, Plugin)
+        if not isinstance(found, Plugin):
+            raise UserError(f"{place} is not a Plugin")
+        return found
 
 
 def imported(place: str) -> Plugin:
@@ -107,10 +121,8 @@ def imported(place: str) -> Plugin:
     """
 
     def make(settings: Settings, task: Task, name: str) -> Judge:
-        try:
+        with _naming(f"judges.{name}"):
             found, digest = _class_at(place)
-        except UserError as error:
-            raise UserError(f"judges.{name}: {error}") from error.__cause__
         judge: Judge = found.__new__(found)  # its own __init__ may need its kind
         judge.kind = place
         judge.version = "+".join(filter(None, [getattr(found, "version", ""), digest]))
@@ -123,10 +135,36 @@ def imported(place: str) -> Plugin:
 @cache
 def _class_at(place: str) -> tuple[Any, str]:
     """The class, and the digest of its module's source as it was imported."""
-    from evaljudge.judges.protocol import Judge
-
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", place):
         raise UserError(f"{place!r} is not an import path: write it as package.module:Class")
+    found = _judge_at(place)
+    try:
+        source = inspect.getsource(sys.modules[place.partition(":")[0]])
+    except (OSError, TypeError):
+        raise UserError(f"{place}: the source of its module cannot be read: put the class into a "
+                        "file of its own") from None  # fmt: skip
+    return found, hashlib.sha256(source.encode()).hexdigest()[:12]
+
+
+def _judge_at(place: str) -> Any:
+    from evaljudge.judges.protocol import Judge
+
+    found = _found_at(place, type)
+    if not (inspect.isclass(found) and issubclass(found, Judge)):
+        raise UserError(f"{place} is not a judge: it must be a class that inherits from "
+                        "evaljudge.judges.protocol.Judge")  # fmt: skip
+    if missing := ", ".join(sorted(found.__abstractmethods__)):
+        raise UserError(f"{place} lacks what every judge has: {missing}")
+    if isinstance(getattr(found, "version", ""), int | float):
+        raise UserError(f'{place}: its `version` should be a text, such as "1"')
+    return found
+
+
+_WORDS = {type: "class", FunctionType: "function", Plugin: "plug-in"}
+
+
+def _found_at(place: str, kind: type) -> Any:
+    """What is at `module:name`, which is the user's own: a mistake there is said in one line."""
     name, _, wanted = place.partition(":")
     try:
         module = import_module(name)
@@ -138,19 +176,17 @@ def _class_at(place: str) -> tuple[Any, str]:
     except Exception as error:  # a module's own code may raise anything
         said = f"{type(error).__name__}: {first_line(error)}"
         raise UserError(f"{name} cannot be imported: {said}") from error
-    found = getattr(module, wanted, None)
-    if found is None:
-        classes = [n for n, one in inspect.getmembers(module, inspect.isclass)
-                   if one.__module__ == name]  # fmt: skip
-        raise UserError(f"{name}: {unknown('class', wanted, classes)}")
-    if not (inspect.isclass(found) and issubclass(found, Judge)):
-        raise UserError(f"{place} is not a judge: it must be a class that inherits from "
-                        "evaljudge.judges.protocol.Judge")  # fmt: skip
-    if missing := ", ".join(sorted(found.__abstractmethods__)):
-        raise UserError(f"{place} lacks what every judge has: {missing}")
+    if not hasattr(module, wanted):
+        known = [one for one, value in vars(module).items() if isinstance(value, kind)
+                 and (kind is Plugin or value.__module__ == name)]  # fmt: skip
+        raise UserError(f"{name}: {unknown(_WORDS[kind], wanted, known)}")
+    return getattr(module, wanted)
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """A mistake in this block is said with the judge that it belongs to."""
     try:
-        source = inspect.getsource(module)
-    except (OSError, TypeError):
-        raise UserError(f"{place}: the source of its module cannot be read: put the class into a "
-                        "file of its own") from None  # fmt: skip
-    return found, hashlib.sha256(source.encode()).hexdigest()[:12]
+        yield
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error.__cause__

@@ -42,6 +42,9 @@ class Stepped(Geval):
 class Half(Judge):
     version = "1"
 
+class Numbered(Brief):
+    version = 2
+
 other = 3
 '''
 Write = Callable[..., None]
@@ -88,6 +91,7 @@ def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write: 
         ("my_own_judges:other", "my_own_judges:other is not a judge: it must be a class that inh"),
         ("os:system", "os:system is not a judge"),
         ("my_own_judges:Half", "my_own_judges:Half lacks what every judge has: asking, axes, sco"),
+        ("my_own_judges:Numbered", "my_own_judges:Numbered: its `version` should be a text, such"),
         ("my_own_judges:", "'my_own_judges:' is not an import path: write it as package.module:C"),
         ("a/b.py:Brief", "'a/b.py:Brief' is not an import path"),
     ],

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,11 @@ import pytest
 import yaml
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.errors import UserError
+from evaljudge.judges import kind_of
+from evaljudge.judges.plugin import made_by, plugin_at
+from evaljudge.plugins import advice, kinds
+from evaljudge.prompts import load_task
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 FILE = re.compile(r"^```\w+ (clear/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -109,3 +116,96 @@ def test_an_unknown_judge_is_answered_with_those_there_are(tmp_path: Path) -> No
     environment = {"EVALJUDGE_JUDGES": str(written(tmp_path / "mine").parent)}
     said = told(environment, "plan", saved(tmp_path / "config.yaml", config), status=2)
     assert "unknown judge 'claer': did you mean 'clear'?" in said
+
+
+def test_a_broken_plug_in_is_said_in_one_line_by_every_command(tmp_path: Path) -> None:
+    (tmp_path / "mine/broken").mkdir(parents=True)
+    (tmp_path / "mine/broken/__init__.py").write_text("import no_such_package")
+    said = told({"EVALJUDGE_JUDGES": str(tmp_path / "mine")}, "--version", status=2)
+    assert said == (
+        "evaljudge: the judge 'broken': evaljudge.judges.broken cannot be imported: "
+        "No module named 'no_such_package'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("own_plugin:PLUGIN_", "own_plugin: unknown plug-in 'PLUGIN_': did you mean 'PLUGIN'?"),
+        ("own_plugin", "own_plugin: unknown plug-in '': known: PLUGIN"),
+        ("own_plugin:other", "own_plugin:other is not a Plugin"),
+        ("own_plugins:PLUGIN", "there is no module own_plugins: install its package"),
+    ],
+)
+def test_a_plug_in_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str
+) -> None:
+    text = "from evaljudge.judges.plugin import Plugin\nPLUGIN = Plugin(print)\nother = 3\n"
+    (tmp_path / "own_plugin.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as refused:
+        plugin_at("mine", place)
+    assert str(refused.value).startswith(f"the judge 'mine': {said}")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("own_classes:Half", "own_classes:Half lacks what every judge has: kind, version"),
+        ("own_classes:Hafl", "own_classes: unknown class 'Hafl': did you mean 'Half'?"),
+        ("own_classes:Plain", "own_classes:Plain is not a judge: it must be a class that inherits"),
+        ("own_classes.x:Half", "there is no module own_classes.x"),
+    ],
+)
+def test_a_class_that_is_no_judge_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str
+) -> None:
+    text = "from evaljudge.judges.shared.one_question import OneQuestion\n"
+    text += "class Half(OneQuestion): ...\nclass Plain: ...\n"
+    (tmp_path / "own_classes.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError) as refused:
+        made_by(place)({}, load_task("summary", ["fluency"]), "mine")
+    assert str(refused.value).startswith(f"judges.mine: {said}")
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of judges that the environment names, for this process."""
+    monkeypatch.setenv("EVALJUDGE_JUDGES", str(tmp_path / "mine"))
+    kinds.cache_clear()
+    yield tmp_path / "mine"
+    kinds.cache_clear()
+
+
+def test_two_folders_of_one_name_are_refused(folders: Path) -> None:
+    (folders / "direct").mkdir(parents=True)
+    (folders / "direct/__init__.py").touch()
+    with pytest.raises(UserError) as refused:
+        kinds()
+    assert f"/judges/direct and {folders / 'direct'}; rename or remove" in str(refused.value)
+
+
+def test_a_folder_and_an_entry_point_of_one_name_are_refused(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = [EntryPoint("direct", "my_package:PLUGIN", "evaljudge.judges")]
+    monkeypatch.setattr("evaljudge.plugins.entry_points", lambda group: points)
+    with pytest.raises(UserError, match="called 'direct': .*/judges/direct and my_package:PLUGIN"):
+        kinds()
+    points[0] = EntryPoint("mine", "my_package:PLUGIN", "evaljudge.judges")
+    assert kinds()["mine"] == "my_package:PLUGIN"
+    kinds.cache_clear()
+    points.append(EntryPoint("mine", "other:PLUGIN", "evaljudge.judges"))
+    with pytest.raises(UserError, match="called 'mine': my_package:PLUGIN and other:PLUGIN"):
+        kinds()
+
+
+def test_a_wrong_folder_of_judges_is_named_where_a_judge_is_unknown(folders: Path) -> None:
+    assert advice() == f" (EVALJUDGE_JUDGES names {folders}, which is no folder)"
+    folders.mkdir()
+    assert not advice()
+    (folders / "__init__.py").touch()
+    assert "names the folder of a judge" in advice()
+    with pytest.raises(UserError, match=r"unknown judge 'claer': known: .* names the folder of a"):
+        kind_of("claer", {})
