@@ -60,4 +60,8 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
     if name in kinds() and kind != name:
         raise UserError(f"judges.{name}: a judge of this kind goes by the name; give another")
     own = {key: value for key, value in settings.items() if key != "judge"}
-    return plugin(kind).make(own, task, name)
+    judge = plugin(kind).make(own, task, name)
+    if judge.kind != kind:  # its folder may be a copy of another judge's
+        raise UserError(f"judges.{name}: its class says `kind = {judge.kind!r}`, but its folder or "
+                        f"entry point has the name {kind!r}: both must be the same")  # fmt: skip
+    return judge

@@ -17,7 +17,7 @@ import yaml
 
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.errors import UserError
-from evaljudge.judges import kind_of
+from evaljudge.judges import kind_of, make_judges
 from evaljudge.judges.plugin import made_by, plugin_at
 from evaljudge.plugins import advice, kinds
 from evaljudge.prompts import load_task
@@ -167,6 +167,15 @@ def test_a_class_that_is_no_judge_is_refused(
     with pytest.raises(UserError) as refused:
         made_by(place)({}, load_task("summary", ["fluency"]), "mine")
     assert str(refused.value).startswith(f"judges.mine: {said}")
+
+
+def test_a_copy_of_a_judge_must_have_a_kind_of_its_own(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = [EntryPoint("copied", "evaljudge.judges.direct:PLUGIN", "evaljudge.judges")]
+    monkeypatch.setattr("evaljudge.plugins.entry_points", lambda group: points)
+    with pytest.raises(UserError, match="judges.copied: its class says `kind = 'direct'`, but its"):
+        make_judges({"copied": {}}, load_task("summary", ["fluency"]))
 
 
 @pytest.fixture
