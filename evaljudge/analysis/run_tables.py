@@ -219,7 +219,10 @@ def _details(place: str) -> Details:
         return Details(None, {DETAIL: pa.string()})
     module, _, name = place.partition(":")
     read = getattr(import_module(module), name)
-    (row,) = get_args(get_type_hints(read)["return"])
+    row = next(iter(get_args(get_type_hints(read).get("return"))), None)
+    if not is_typeddict(row):
+        raise UserError(f"{place}: what it returns should be annotated as a list of a TypedDict, "
+                        "whose fields are the columns: `-> list[Row]`")  # fmt: skip
     return Details(read, {name: arrow_type(hint) for name, hint in get_type_hints(row).items()})
 
 

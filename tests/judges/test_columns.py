@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from evaljudge.analysis.run_tables import _details
+from evaljudge.errors import UserError
 from evaljudge.judges.direct import columns as direct
 from evaljudge.judges.entities import columns as entities
 from evaljudge.judges.geval import columns as geval
@@ -135,6 +137,18 @@ output.commit("judge", shard, {"stage": "judge", "shard": 0, "worker": "", "work
 (table,) = RunTables(output, {"clear": "mine"}).verdicts("clear", ["p", "words"])
 print(table.schema.field("words").type, table.to_pylist())
 """
+
+
+@pytest.mark.parametrize("returned", ["", " -> list", " -> list[dict]"])
+def test_columns_without_names_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, returned: str
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "own_columns", raising=False)
+    (tmp_path / "own_columns.py").write_text(f"def rows(evidence){returned}: ...")
+    _details.cache_clear()
+    with pytest.raises(UserError, match="own_columns:rows: what it returns should be annotated"):
+        _details("own_columns:rows")
 
 
 @pytest.mark.service
