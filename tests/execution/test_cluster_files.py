@@ -343,6 +343,7 @@ def test_the_pods_share_what_they_download(job: dict[str, Any]) -> None:
 def test_pods_may_do_little_and_hold_no_key(job: dict[str, Any]) -> None:
     for name, pod in pods(job).items():
         assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert container(pod)["securityContext"] == {
             "allowPrivilegeEscalation": False,
