@@ -249,11 +249,12 @@ def test_the_reference_itself_is_not_scored_by_what_compares_with_it(tmp_path: P
         },
         *({"doc_id": "d", "system": name, "scorer": "x", "value": 0.5} for name in "ABC"),
     ]
-    options = AgreeOptions(CorpusSource(str(file)), [written(tmp_path, rows, "jsonl")])
-    given = agreement_of(options)
-    (of_theirs,) = given.coverage
-    assert of_theirs.reasons == {IS_THE_REFERENCE: 1}
-    assert given.share == 1  # as in the run that these scores may come from
+    for kind in ("jsonl", "parquet"):  # a run's own scores are Parquet
+        options = AgreeOptions(CorpusSource(str(file)), [written(tmp_path, rows, kind)])
+        given = agreement_of(options)
+        (of_theirs,) = given.coverage
+        assert of_theirs.reasons == {IS_THE_REFERENCE: 1}
+        assert given.share == 1  # as in the run that these scores may come from
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="no shared/data")

@@ -24,7 +24,7 @@ KNOWN_FIELDS = (
     *("doc_id", "source", "references", "context"),
     *("candidates", "system", "text", "ratings"),
 )
-SCORE_FIELDS = ("scorer", "axis", "value", "scores")
+SCORE_FIELDS = ("scorer", "axis", "value", "scores", "reason")
 """What rows of given scores have besides `doc_id` and `system` (see scores.py)."""
 NOT_UTF8 = "not UTF-8"
 DOTTED = "ratings."

@@ -9,6 +9,7 @@ A row whose `value` is null may have a `reason`, as the rows of a run's own scor
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any
@@ -17,6 +18,7 @@ from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.rows import Row, accepted, json_or_text, name_in
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.storage import RUN
 
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """By (scorer, axis): the value of each (doc_id, system)."""
@@ -27,6 +29,9 @@ Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 def read_given_scores(path: str, reasons: Reasons) -> Given:
     """In JSONL, Parquet or CSV. What the rows say of missing values is added to `reasons`."""
     given: Given = {}
+    if os.path.isfile(os.path.join(path, RUN)):
+        scores = os.path.join(path, "scores")
+        raise UserError(f"{path}: is a run's folder: name its scores, {scores}")
     for row in map(accepted, read_generic((path,))):
         at = (name_in(row, "doc_id"), name_in(row, "system"))
         for key, value in _values(row):
