@@ -8,6 +8,7 @@ such as an axis that needs a context where the corpus has none, is what could no
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,8 @@ class Started:
 
     @property
     def text(self) -> str:
-        commands = "".join(f"  evaljudge {name} {self.file}\n" for name in NEXT)
+        file = shlex.quote(str(self.file))
+        commands = "".join(f"  evaljudge {name} {file}\n" for name in NEXT)
         return f"wrote {self.file}: {self.summary}\nnext:\n{commands}"
 
 

@@ -48,6 +48,8 @@ _NO_RATING = re.compile(
     r"|unnamed.*|",
     re.IGNORECASE,
 )
+_DECIMAL_COMMA = re.compile(r"^(\s*[+-]?\d+),(\d+\s*)$")
+"""A rating with a decimal comma counts as a number here; reading it refuses it, with advice."""
 _AROUND = re.compile(r"^((human|expert|mean|avg|ratings?|scores?)[_ ./:-]+)+", re.IGNORECASE)
 _BEHIND = re.compile(r"([_ ./:-]+(human|expert|mean|avg|ratings?|scores?))+$", re.IGNORECASE)
 _RATINGS = (
@@ -118,7 +120,7 @@ class Unread:
     """Names in rows that nothing reads, with the kinds of their values."""
 
     def __init__(self, advice: Advice = CONFIGURATION) -> None:
-        self._advice = advice
+        self.advice = advice
         self._kinds = dict[str, set[Kind | None]]()
         self._known = set[str]()
         """Our fields that have a value in some row."""
@@ -181,7 +183,7 @@ class Unread:
 
     def _note(self, forms: tuple[str, str], ours: Mapping[str, str]) -> list[str]:
         """A note in the form for one name or for several; none if there is no name."""
-        form, advised = forms[len(ours) > 1], self._advice.columns(_one_for_each_field(ours))
+        form, advised = forms[len(ours) > 1], self.advice.columns(_one_for_each_field(ours))
         note = form.format(theirs=_named(ours), ours=_named(ours.values()), advised=advised)
         return [note] if ours else []
 
@@ -240,6 +242,8 @@ def _kind(value: Any) -> Kind | None:
             inner = (_kind(number) for one in value for number in one.values())
             return "raters" if "number" in inner else "other"
         return "number" if {_kind(one) for one in value} - {None} == {"number"} else "other"
+    if isinstance(value, str):
+        value = _DECIMAL_COMMA.sub(r"\1.\2", value)
     try:
         number = float(value) if is_number(value) or isinstance(value, str) else MOST + 1
     except (ValueError, OverflowError):

@@ -51,7 +51,7 @@ class Corpus(Grouped):
 def notes_on(skipped: int, absent: int) -> list[str]:
     """Of so many rows that were skipped and ratings that are taken as absent."""
     rows = "bad row of the corpus was skipped", "bad rows of the corpus were skipped"
-    ratings = "rating was no number: taken as absent", "ratings were no numbers: taken as absent"
+    ratings = "rating is null or not finite: absent", "ratings are null or not finite: absent"
     return [
         counted(number, *said) for number, said in ((skipped, rows), (absent, ratings)) if number
     ]
@@ -144,9 +144,10 @@ def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:
 
 def _no_source(intake: _Intake) -> str:
     seen = ", ".join(shown(name) for name in list(intake.fields)[:FIELDS_NAMED])
+    named = intake.unread.advice.columns({"THEIRS": "source"})
     return (
         f"no row of the corpus has a field `source`, the document's text; seen: {seen or 'none'}"
-        + (intake.unread.hint())
+        + (intake.unread.hint() or f". Rename the column that holds it, or give {named}")
     )
 
 

@@ -136,6 +136,17 @@ def test_bad_rows_are_left_out_and_named() -> None:
     passes()
 
 
+def test_ratings_with_decimal_commas_are_refused_instead_of_left_out() -> None:
+    rows = [row | {"human_fluency": f"{row['human_fluency']},5"} for row in as_rows(THEIRS)]
+    with pytest.raises(UserError, match="'1,5': write a decimal point in place of the comma"):
+        made(write("csv", rows))
+
+
+def test_the_next_commands_can_be_copied_to_a_shell() -> None:
+    started = made(write("csv", as_rows(THEIRS)), to=Path("my config.yaml"))
+    assert "  evaljudge check 'my config.yaml'\n" in started.text
+
+
 def test_ids_of_texts_in_place_of_documents_are_warned_of() -> None:
     rows = [row | {"id": f"t{n}"} for n, row in enumerate(as_rows(THEIRS))]
     (warning,) = made(write("csv", rows)).warnings

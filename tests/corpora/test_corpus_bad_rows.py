@@ -184,6 +184,13 @@ def test_no_source_anywhere_names_the_fields_seen(refusal, read, lines):
         read(lines(*rows), "skip")
 
 
+def test_without_a_likely_column_the_message_says_how_to_name_one(refusal):
+    assert refusal({"Ticket": 1, "Note": "a"}) == (
+        "no row of the corpus has a field `source`, the document's text; seen: 'Ticket', 'Note'. "
+        "Rename the column that holds it, or give `corpus: {path: …, columns: {THEIRS: source}}`"
+    )
+
+
 def test_absent_ratings_of_skipped_rows_are_counted_no_more_than_their_rows(read, lines):
     got = read(lines(flat(ratings={"x": None}), flat(ratings={"x": None})), "skip")
     assert got.absent_ratings == 1

@@ -120,6 +120,12 @@ def test_mistakes(arguments: list[str], words: str, files: tuple[str, str]) -> N
         probe(told[0], *given, *metrics, *told[1:])
 
 
+def test_a_runs_folder_in_place_of_its_scores(files: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(UserError, match=f"is a run's folder: name its scores, {tmp_path}/scores"):
+        probe("mixes", "--cases", files[0], "--scores", str(tmp_path))
+
+
 def test_what_is_missing(files: tuple[str, str], tmp_path: Path) -> None:
     with pytest.raises(UserError, match="name --metrics, or --scores"):
         probe("mixes", "--cases", files[0])
@@ -213,7 +219,7 @@ def test_what_is_left_out_is_said_and_the_only_axis_is_meant(
         "warning: rouge1: 4 of 12 candidates have no score and are left out "
         "(is the reference × 4)\n"
     ) in said.err
-    assert "1 rating was no number: taken as absent" in said.err
+    assert "1 rating is null or not finite: absent" in said.err
 
 
 def test_of_several_axes_one_must_be_named(
