@@ -196,12 +196,15 @@ class _Check:
             found.add(bad, "corpus", problem)
         rows = counted(corpus.skipped_rows, "bad row", "bad rows")
         if corpus.skipped_rows and bad == "error":
-            found.add(bad, "corpus", f"{rows}: correct them, or set `bad_rows: skip`")
+            them = "it" if corpus.skipped_rows == 1 else "them"
+            found.add(bad, "corpus", f"{rows}: correct {them}, or set `bad_rows: skip`")
         refuse_empty(corpus, config.corpus_name, "judge")
         rated = corpus.rated_on()
         by_people = ", ".join(f"{axis} {n:,}" for axis, n in rated.items()) or "nothing"
-        said = f"{corpus.cases:,} documents, {corpus.candidates:,} texts; people rated {by_people}"
-        found.add("ok", "corpus", f"{config.corpus_name}: all rows read: {said}")
+        documents = counted(corpus.cases, "document", "documents")
+        said = f"{documents}, {counted(corpus.candidates, 'text', 'texts')}"
+        read = f"{config.corpus_name}: all rows read: {said}; people rated {by_people}"
+        found.add("ok", "corpus", read)
         judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
         skipped = corpus.skipped_rows if bad == "warning" else 0
         notes = [*corpus.unread, *nearly_met(judged, rated)]

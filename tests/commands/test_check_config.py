@@ -69,6 +69,11 @@ def test_a_sound_configuration_is_ok_in_all_topics_and_leaves_nothing() -> None:
     assert sorted(os.listdir()) == ["c.yaml", "cases.jsonl"]
 
 
+def test_one_document_is_not_called_documents() -> None:
+    write_rows(ROWS[:1])
+    assert "all rows read: 1 document, 2 texts" in dict(said(checked(), "ok"))["corpus"]
+
+
 RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
 
 
@@ -130,6 +135,12 @@ def test_all_errors_are_shown_at_once() -> None:
     assert errors[4][1].startswith("cases.jsonl:8: ")
     assert errors[5][1] == "2 bad rows: correct them, or set `bad_rows: skip`"
     assert dict(said(found, "ok"))["model"].startswith("m is m@scripted")
+
+
+def test_one_bad_row_is_to_be_corrected_in_the_singular() -> None:
+    write_rows([*ROWS, "{"])
+    (_, said_of_all) = said(checked(), "error")
+    assert said_of_all[1] == "1 bad row: correct it, or set `bad_rows: skip`"
 
 
 def test_bad_rows_that_are_skipped_are_warnings_with_their_lines() -> None:
