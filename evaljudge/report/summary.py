@@ -186,7 +186,7 @@ def _systems(findings: Findings) -> Iterator[_Part]:
     if not compared:
         yield _part([ONE_SYSTEM] if findings.rankings else [], [], "")
         return
-    by_people = {row.axis: row.systems[0].system for row in compared if row.scorer == HUMAN}
+    by_people = {row.axis: _highest(row) for row in compared if row.scorer == HUMAN}
     rows: list[list[Cell]] = [
         [row.axis, row.scorer, leader(row), close(row) or NONE, by_people.get(row.axis, NONE)]
         for row in _first_of_each_axis(compared)
@@ -195,6 +195,11 @@ def _systems(findings: Findings) -> Iterator[_Part]:
     shown = len(heads) if any(row[-1] != NONE for row in rows) else len(heads) - 1
     table = Table("", heads[:shown], [row[:shown] for row in rows], "l" * shown)
     yield _table("Systems: the best of each axis", table, "rows")
+
+
+def _highest(row: SystemRanking) -> str:
+    """The system with the highest mean, or all that have it."""
+    return "; ".join(one.system for one in row.systems if one.mean == row.systems[0].mean)
 
 
 def _first_of_each_axis(rows: Sequence[SystemRanking]) -> list[SystemRanking]:

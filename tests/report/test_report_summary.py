@@ -176,6 +176,13 @@ def test_untested_the_highest_is_the_best() -> None:
     assert any("on all texts pooled (summary level)" in line for line in said)
 
 
+def test_systems_of_the_same_mean_share_the_place_of_the_best() -> None:
+    people = ranking("human", "fluency")
+    systems = [replace(one, mean=min(one.mean, 3.0)) for one in people.systems]
+    rankings = [replace(people, systems=systems), ranking("synthetic", "fluency")]
+    assert summary(run(("fluency",), rankings=rankings), "runs/x").text.count("BART; T5\n") == 1
+
+
 def test_few_documents_are_no_evidence() -> None:
     said = lines(run(agreement=[agreement("sample", "spearman", 1.0, n=3)], standings=[]))
     assert any(line.endswith("1.000 (only 3 documents)") for line in said)
