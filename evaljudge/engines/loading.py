@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import Future
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from evaljudge.engines.blocks import CPU_BLOCK
@@ -34,6 +37,7 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     What its checkpoint or arguments make impossible is the user's to mend.
     """
     set_environment()
+    _import_whole("vllm.v1.engine.llm_engine")
     from vllm import EngineArgs
     from vllm.usage.usage_lib import UsageContext
     from vllm.v1.engine.llm_engine import LLMEngine
@@ -51,6 +55,26 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
         raise UserError(said) from error
     _remember_end(engine.get_tokenizer())
     return engine, tokeniser
+
+
+def _import_whole(module: str) -> None:
+    """In a thread, where no Ctrl-C arrives: torch cannot be imported again after half an import.
+
+    An interrupted caller goes on at once, and the thread finishes the import. So in a process that
+    lives on, such as a notebook's, the next call loads the engine.
+    """
+    imported: Future[None] = Future()
+
+    def work() -> None:
+        try:
+            import_module(module)
+        except BaseException as error:
+            imported.set_exception(error)
+        else:
+            imported.set_result(None)
+
+    Thread(target=work, daemon=True).start()
+    imported.result()
 
 
 def _remember_end(hf_tokenizer: Any) -> None:

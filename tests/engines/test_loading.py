@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,12 @@ import pytest
 from huggingface_hub.errors import LocalEntryNotFoundError
 
 from evaljudge.engines import ModelSource
-from evaljudge.engines.loading import _arguments, _remember_end, fetch_checkpoint
+from evaljudge.engines.loading import (
+    _arguments,
+    _import_whole,
+    _remember_end,
+    fetch_checkpoint,
+)
 from evaljudge.engines.vllm import _Key
 
 COMMIT = "c0ffee" + 34 * "0"
@@ -32,6 +38,31 @@ def test_the_end_of_a_text_is_looked_up_once() -> None:
     _remember_end(tokenizer)
     assert [tokenizer.eos_token_id for _ in range(3)] == [7, 7, 7]
     assert tokenizer.looked == 1
+
+
+def test_an_interrupted_import_is_finished_for_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "imported_once.py").write_text(
+        "import os, signal, sys, time\n"
+        "assert not hasattr(sys, 'begun'), 'as torch: not twice'\n"
+        "sys.begun = True\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "time.sleep(0.05)\n"
+    )
+    monkeypatch.setattr(sys, "begun", None, raising=False)
+    monkeypatch.delattr(sys, "begun")
+    with pytest.raises(KeyboardInterrupt):
+        _import_whole("imported_once")
+    _import_whole("imported_once")
+
+
+def test_what_an_import_raises_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "imported_never.py").write_text("import nowhere_at_all")
+    with pytest.raises(ModuleNotFoundError, match="nowhere_at_all"):
+        _import_whole("imported_never")
 
 
 def test_whether_prefixes_are_kept_is_for_vllm_to_say_and_for_the_user() -> None:
