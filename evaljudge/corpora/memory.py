@@ -59,6 +59,9 @@ def _holds_rows(given: Sequence[Any]) -> bool:
 
 
 def _is_table(given: Any) -> bool:
+    """A single column (a Series of pandas) is none."""
+    if getattr(given, "ndim", 2) != 2:
+        return False
     return any(hasattr(given, name) for name in ("__arrow_c_stream__", "to_arrow", "iloc"))
 
 

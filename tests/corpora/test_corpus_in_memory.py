@@ -150,6 +150,7 @@ def test_nothing_is_written_where_the_rest_is_a_mistake(tmp_path: Path) -> None:
     ("corpus", "said"),
     [
         ([*ROWS, "d3"], "corpus: row 4 is str: each row is a dict, such as {"),
+        (pd.DataFrame(ROWS)["text"], "corpus: row 1 is str: each row is a dict, such as {"),
         (
             [ROWS[0], ROWS[1] | {"source": Path("a.txt")}],
             r"corpus: row 2: 'source' cannot be written as JSON \(it holds PosixPath\): give a ",
@@ -159,7 +160,7 @@ def test_nothing_is_written_where_the_rest_is_a_mistake(tmp_path: Path) -> None:
             "corpus: this DataFrame cannot be written as Parquet .*source.*: leave that column out",
         ),
     ],
-    ids=["row", "cell", "column"],
+    ids=["row", "series", "cell", "column"],
 )
 def test_what_no_file_can_hold_is_refused_with_its_place(
     corpus: Any, said: str, tmp_path: Path
