@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,7 @@ def test_after_an_error_no_temporary_folder_is_left(
         (["geval", "direct"], {"geval", "direct"}),
         ({"mine": {"judge": "geval"}}, {"mine"}),
         ((), set()),
+        (None, {"synthetic"}),
     ],
 )
 def test_judges_are_a_name_names_or_settings(judges: Any, scorers: set[str]) -> None:
@@ -186,6 +188,16 @@ def test_a_writer_stays_open_beside_the_judge() -> None:
     assert engines.closed == 2
 
 
+def test_a_scorer_that_is_dropped_frees_its_engine() -> None:
+    engines = Engines()
+    for _ in range(3):  # a notebook's cell, run again and again
+        scorer = evaljudge.Scorer(**USUAL, engines=engines)
+        scorer.score(texts(1))
+    assert (len(engines.opened), engines.closed) == (3, 2)
+    del scorer
+    assert engines.closed == 3
+
+
 def test_a_scorer_that_is_closed_says_so() -> None:
     scorer = evaljudge.Scorer(**USUAL, engines=Engines())
     scorer.close()
@@ -242,11 +254,19 @@ def test_threads_take_turns() -> None:
         with changing:
             at_work -= 1
 
-    engines = Engines(answers=answers)
-    with evaljudge.Scorer(**USUAL, engines=engines) as scorer, ThreadPoolExecutor(3) as threads:
-        outcomes = list(threads.map(lambda n: scorer.score(texts(n)), range(3)))
-    assert [{key[0] for key in values(one.out)} for one in outcomes] == [{"d0"}, {"d1"}, {"d2"}]
-    assert (most, len(engines.opened)) == (1, 1)
+    given = USUAL | {"engines": Engines(answers=answers)}
+    with (
+        evaljudge.Scorer(**given) as scorer,
+        evaljudge.Scorer(**given) as other,
+        ThreadPoolExecutor(4) as threads,
+    ):
+        once = partial(evaljudge.score, **given)
+        calls = enumerate([scorer.score, other.score, once, scorer.score])
+        outcomes = list(threads.map(lambda call: call[1](texts(call[0])), calls))
+    assert [{key[0] for key in values(one.out)} for one in outcomes] == [
+        {f"d{n}"} for n in range(4)
+    ]
+    assert (most, len(given["engines"].opened)) == (1, 3)
 
 
 # in a loop, in a thread

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from shutil import rmtree
-from threading import Lock, Timer
+from threading import Lock, RLock, Timer
 from typing import Any, Self, TypeVar, cast
 
 from evaljudge.config import Config, load_config
@@ -45,6 +45,9 @@ _MISPLACED = {
     "out": "out: a Scorer has no folder of its own: give `out` to its `score`",
     "study": "study: `score` has no grid of settings: use evaljudge.run_study",
 }
+_ONE_AT_A_TIME = RLock()
+"""For all calls of this process: vLLM's engines share a part of it, so that one that is loaded or
+freed while another answers would break it."""
 A_MOMENT = 3.0
 """Seconds that a call may take before it shows its progress."""
 
@@ -63,7 +66,7 @@ def score(
     given = _settings(names | config)
 
     def work(folder: str) -> Outcome:
-        with _late_log(shown=progress) as watcher:
+        with _ONE_AT_A_TIME, _late_log(shown=progress) as watcher:
             return run(_config(given, cases, folder), watcher=watcher, engines=engines)
 
     return _in_a_folder(out, work)
@@ -73,10 +76,10 @@ class Scorer:
     """Scores texts again and again with the same judges, whose engine stays loaded in between.
 
     The configuration is checked at once; the engine is loaded by the first score. Calls from
-    several threads wait for each other. After an error, the next call finds the scorer as before;
-    only an engine that died is loaded again. `close` frees the engine's memory and ends its
-    processes. With a `writer` that is another model there are two engines: they must fit together
-    into the memory.
+    several threads wait for each other, those of other Scorers too. After an error, the next call
+    finds the scorer as before; only an engine that died is loaded again. `close` frees the engine's
+    memory and ends its processes; so does Python where nothing refers to the Scorer any more. With
+    a `writer` that is another model there are two engines: they must fit together into the memory.
     """
 
     def __init__(
@@ -88,7 +91,9 @@ class Scorer:
         self._given, self._progress = _settings(names | config), progress
         self._warm = _WarmEngines(engines or VllmEngines())
         self._job = make_job(_config(self._given, "cases", "out"), self._warm.as_engines())
-        self._one_at_a_time, self._is_closed = Lock(), False
+        self._is_closed = False
+        # where a notebook's cell runs again, its name stands for the next Scorer
+        weakref.finalize(self, self._warm.close).atexit = False
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +103,7 @@ class Scorer:
 
     def score(self, cases: Any, *, out: str | None = None) -> Outcome:
         """A run of these texts; its folder is `out`, or a temporary one."""
-        with self._one_at_a_time:
+        with _ONE_AT_A_TIME:
             if self._is_closed:
                 raise UserError("this Scorer is closed, so it has no engine: make another one")
             return _in_a_folder(out, partial(self._score, cases))
@@ -111,7 +116,7 @@ class Scorer:
 
     def close(self) -> None:
         """Waits for a call that is at work in another thread."""
-        with self._one_at_a_time:
+        with _ONE_AT_A_TIME:
             self._is_closed = True
             self._warm.close()
 
@@ -122,7 +127,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
         if key in given:
             raise UserError(said)
     names = {k: [given[k]] if isinstance(given[k], str) else given[k] for k in _OF_NAMES}
-    lists = {k: v if isinstance(v, Mapping) else list(v) for k, v in names.items()}
+    lists = {k: v if isinstance(v, Mapping) else list(v) for k, v in names.items() if v is not None}
     rest = {key: value for key, value in given.items() if value is not None}
     return {"workers": HERE} | rest | lists
 
