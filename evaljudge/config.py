@@ -24,8 +24,8 @@ from evaljudge.errors import SeveralMistakes, UserError, unknown
 from evaljudge.judges import kind_of, plugin
 from evaljudge.metrics import metrics_spec
 from evaljudge.plugins import kinds
-from evaljudge.settings import DEEPEST, Settings, read_settings, read_yaml, refuse_unplain
-from evaljudge.text import one_line
+from evaljudge.settings import DEEPEST, Settings, as_plain, read_settings, read_yaml, refuse_unplain
+from evaljudge.text import listed, one_line
 
 LARGEST_SEED = 2**32 - 1
 """NumPy, by which the engine seeds itself, takes none above."""
@@ -394,10 +394,11 @@ def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
     spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(given))
-    for change in changes:
+    for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _corpus_as_file(spec)
     refuse_unplain(spec)
+    spec = as_plain(spec)
     file = "" if isinstance(given, Mapping) else f"{given}: "
     place = f"{file.removesuffix(': ')} with --set: " if file and changes else file
     try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import yaml
@@ -144,8 +144,17 @@ def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
             raise UserError(f"{where}: {one_line(at, 60)}: nested too deep, or a part of itself")
         if isinstance(one, str) and not is_encodable(one):
             raise UserError(f"{at}: {shown(one)} has a NUL or a character that is not UTF-8")
-        if not isinstance(one, str | int | float | Mapping | list | tuple | None):
+        if not isinstance(one, str | int | float | Mapping | list | tuple | PurePath | None):
             raise UserError(f"{at}: a {type(one).__name__} is no value here: write it as a text")
+
+
+def as_plain(value: Any) -> Any:
+    """The value with each path of pathlib as a text."""
+    if isinstance(value, Mapping):
+        return {key: as_plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(inner) for inner in value]
+    return str(value) if isinstance(value, PurePath) else value
 
 
 def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

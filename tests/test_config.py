@@ -61,6 +61,14 @@ def test_calibrated_scorers_and_a_target_precision() -> None:
     assert load_config(LEAST).calibrate == []
 
 
+def test_paths_may_be_those_of_pathlib() -> None:
+    config = load_config({"corpus": [Path("a.jsonl"), "b"], "out": Path("o"), "metrics": ["words"],
+                          "model": {"source": Path("m")}}, "seed=1")  # fmt: skip
+    assert config.corpus.path == ["a.jsonl", "b"]
+    assert config.model is not None
+    assert (config.out, config.model.source, config.seed) == ("o", "m", 1)
+
+
 def test_changes_are_laid_over() -> None:
     config = load_config(LEAST, ["judges.synthetic.levels=9", "workers.max=3", "axes=[fluency]"])
     assert config.judges == {"synthetic": {"levels": 9}}

@@ -200,7 +200,7 @@ def test_no_run(tmp_path: Path, copy: Path) -> None:
     with pytest.raises(UserError, match=r"nowhere: no run lies here$"):
         open_run(str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=rf"no run lies here; {copy} is one"):
-        open_run(str(tmp_path))
+        open_run(tmp_path)
 
 
 def test_an_unfinished_run(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.agreement import Agreement
@@ -129,8 +130,9 @@ class Outcome:
         return RunTables(Output(self.out, about.get("briefs"), about["id"]), kinds)
 
 
-def open_run(out: str) -> Outcome:
+def open_run(out: str | Path) -> Outcome:
     """A finished run in a folder or at `s3://…`: nothing is asked, and nothing is computed."""
+    out = str(out)
     about = _about(out)
     if "coverage" not in about:
         raise UserError(f"{out}: the run is not finished: `evaljudge run CONFIG` resumes it")

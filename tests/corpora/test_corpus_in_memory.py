@@ -189,5 +189,6 @@ def test_what_is_no_corpus_is_refused(corpus: Any, tmp_path: Path) -> None:
 
 
 def test_paths_are_paths_as_before(tmp_path: Path) -> None:
-    assert of(tmp_path, "cases.jsonl").path == "cases.jsonl"
+    for given in ("cases.jsonl", Path("cases.jsonl")):
+        assert of(tmp_path, given).path == "cases.jsonl"
     assert not (tmp_path / "out").exists()
