@@ -201,6 +201,16 @@ def test_no_run(tmp_path: Path, copy: Path) -> None:
         open_run(str(tmp_path / "nowhere"))
     with pytest.raises(UserError, match=rf"no run lies here; {copy} is one"):
         open_run(tmp_path)
+    with pytest.raises(UserError, match=r"run\.json: is a file: name a folder$"):
+        open_run(copy / "run.json")
+
+
+def test_a_run_without_a_judge_has_no_verdicts(tmp_path: Path) -> None:
+    corpus = config(tmp_path, "")["corpus"]
+    outcome = evaljudge.score(corpus, judges=[], metrics="words")
+    for table in (outcome.verdicts, outcome.briefs):
+        with pytest.raises(UserError, match="the run has no judge, so no verdicts and no briefs"):
+            table()
 
 
 def test_an_unfinished_run(tmp_path: Path) -> None:

@@ -119,7 +119,9 @@ class Outcome:
             return name
         if len(self.judges) == 1:
             return self.judges[0]
-        there = ", ".join(map(repr, self.judges)) or "none"
+        if not self.judges:
+            raise UserError(f"{self.out}: the run has no judge, so no verdicts and no briefs")
+        there = ", ".join(map(repr, self.judges))
         raise UserError(f"{self.out}: name one of the run's judges, whose columns differ: {there}")
 
     @cached_property

@@ -115,8 +115,7 @@ class Place:
         try:
             found = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
-            where = f"{self.at(folder)}: is a file where a folder must be"
-            raise UserError(f"{where}: move it away") from None
+            raise UserError(f"{self.at(folder)}: is a file: name a folder") from None
         if not found:
             self._refuse_no_bucket()
         return list(found)
