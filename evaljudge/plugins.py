@@ -32,6 +32,10 @@ def folders() -> list[str]:
     return [str(Path(__file__).parent / "judges"), *own]
 
 
+def is_built_in(kind: str) -> bool:
+    return Path(folders()[0], kind).is_dir()
+
+
 def advice() -> str:
     """What is wrong with the folders that the environment names, if anything is."""
     for folder in map(Path, folders()[1:]):

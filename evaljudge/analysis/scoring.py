@@ -20,6 +20,7 @@ from evaljudge.analysis.mixes import Mix, mixed_scores
 from evaljudge.analysis.ratings import ByText, with_ratings
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.identity import short
+from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge
 from evaljudge.records import Score, Verdict
@@ -83,10 +84,12 @@ class Scoring:
         scores = list[Score]()
         for judge in self.judges:
             verdicts = list(output.verdicts(judge.name, shard, with_tokens=False))
-            if fitted := self.fitted.get(judge.name):
-                mine = [score for verdict in verdicts for score in fitted.score(verdict)]
-            else:
-                mine = judge.scores(verdicts)
+            with own_code(judge, "score"):
+                if fitted := self.fitted.get(judge.name):
+                    mine = [score for verdict in verdicts for score in fitted.score(verdict)]
+                else:
+                    mine = judge.scores(verdicts)
+                check_scores(judge, cases, mine)
             checks = (
                 list(output.checks(judge.name, shard, with_tokens=False))
                 if judge.has_checks
@@ -100,7 +103,8 @@ class Scoring:
                 lambda kind=judge.kind: output.own_briefs(kind, shard),  # type: ignore[misc]
                 self.shown.get(shard.number, 0),
             )
-            scored.collected[judge.name].see(seen)
+            with own_code(judge, "see"):
+                scored.collected[judge.name].see(seen)
             scores += mine
         for metric in self.metrics:
             scores += output.measures(metric, shard)
@@ -116,9 +120,10 @@ class Scoring:
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:
     """With what judges learn whose arithmetic needs the whole run; of others nothing is read."""
-    tried = {
-        judge.name: judge.fit(_verdicts(output, judge.name, shards)) for judge in scoring.judges
-    }
+    tried = dict[str, Fitted | None]()
+    for judge in scoring.judges:
+        with own_code(judge, "fit"):
+            tried[judge.name] = judge.fit(_verdicts(output, judge.name, shards))
     fitted = {name: one for name, one in tried.items() if one is not None}
     if not fitted:
         output.place.remove(FILE)  # an earlier report may have had one

@@ -23,6 +23,7 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.gauge import text_around
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError, unknown
+from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge
 from evaljudge.model import ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
@@ -183,9 +184,9 @@ async def _asked(judge: Judge, case: Case, known: Sequence[Brief]) -> list[Quest
     recording = Recording()
     model = Remembering(recording)
     mine = [brief for brief in known if brief.judge == judge.kind]
-    briefs = [*mine, *await judge.brief(case.document, mine, model)]
+    briefs = [*mine, *await briefs_of(judge, case.document, mine, model)]
     recording.stage = "judge"
-    await judge.verdicts(case, briefs, model)
+    await verdicts_of(judge, case, briefs, model)
     return list(recording.kinds.values())
 
 

@@ -190,6 +190,9 @@ class ShownDocument:
         if show is None:
             return f"{head}\n{_as_stored(verdict)}"
         section = show(JudgedCandidate(candidate, verdict, self.briefs.get(kind, ())))
+        if not isinstance(section, Section):
+            given = type(section).__name__
+            raise UserError(f"judges.{verdict.judge}: its `show` gives {given} in place of Section")
         return f"{head}\n{_section(section, self._most_lines)}"
 
 

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.protocol import Judge
 from evaljudge.model import Model
 from evaljudge.model.counting import CountingModel, Masses
 from evaljudge.model.remembering import Memory, Remembering
-from evaljudge.records import Brief, Tokens, Verdict
+from evaljudge.records import Brief, Case, Tokens, Verdict
+from evaljudge.storage import as_stored
 
 
 @dataclass
@@ -67,3 +69,14 @@ def case_models(model: Model, judges: Sequence[Judge], heads: set[int], blocks: 
     """
     memory = Memory()
     return {j.name: CaseModel(CountingModel(model, heads, blocks), memory) for j in judges}
+
+
+def try_scoring(judge: Judge, case: Case, verdicts: Sequence[Verdict]) -> bool:
+    """Score a first case as the report will, so that a bug there costs no run; False: none of its
+    texts could be judged. Arithmetic that needs the whole run is not tried."""
+    with own_code(judge, "verdicts"):
+        stored = as_stored(verdicts)
+    if type(judge).fit is Judge.fit:
+        with own_code(judge, "score"):
+            check_scores(judge, [case], judge.scores(stored))
+    return any(verdict.status == "ok" for verdict in verdicts)

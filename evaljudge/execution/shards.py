@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 from evaljudge.engines import Engine
 from evaljudge.execution import Tell
 from evaljudge.execution.attempts import ENGINE_DIED, Attempt, CaseSlots, Here
-from evaljudge.execution.case import Asked, Models, add_counts, case_models
+from evaljudge.execution.case import Asked, Models, add_counts, case_models, try_scoring
 from evaljudge.execution.in_hand import CasesInHand
 from evaljudge.execution.orders import Assignment, Order
 from evaljudge.identity import brief_key, common_key
+from evaljudge.judges.checked import briefs_of, own_code, verdicts_of
 from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
@@ -53,6 +54,8 @@ class ShardWork:
         self._output = assignment.open_output()
         self._slots, self._in_hand = CaseSlots(MOST_OPEN_CASES), CasesInHand(tell)
         self._heads: set[int] = set()
+        self._untried = {judge.name for judge in assignment.judges}
+        """The judges of which no verdict has been scored yet."""
         self._blocks: defaultdict[str, set[int]] = defaultdict(set)
         self._brief_keys: dict[tuple[str, str], Mapping[tuple[str, str], str]] = {}
         """Of the open cases: by document and judge, the key of the brief of each axis and part."""
@@ -118,7 +121,8 @@ class ShardWork:
             checks = [check for one in found for check in one[judge.name][1]]
             unscored += [one.reason for one in verdicts if one.status == "unscored"]
             written = (judge.name, shard, verdicts)
-            files.append(await asyncio.to_thread(output.write_verdicts, *written))
+            with own_code(judge, "verdicts"):  # its evidence may be no JSON
+                files.append(await asyncio.to_thread(output.write_verdicts, *written))
             if judge.has_checks:
                 written = (judge.name, shard, checks)
                 files.append(await asyncio.to_thread(output.write_checks, *written))
@@ -169,7 +173,7 @@ class ShardWork:
         if document.doc_id in attempt.quarantined:
             new = _quarantined_briefs(judge, document, had)
         else:
-            new = await judge.brief(document, had, models[judge.name])
+            new = await briefs_of(judge, document, had, models[judge.name])
         signature = self._job.signatures[judge.scorers[0]]
         return (
             [replace(brief, doc_id=document.doc_id) for brief in had],
@@ -191,7 +195,10 @@ class ShardWork:
                     found[judge.name] = Judged(_quarantined_verdicts(judge, case))
                 else:
                     with asked[judge.name].timed():
-                        found[judge.name] = await judge.verdicts(case, briefs, models[judge.name])
+                        judged = await verdicts_of(judge, case, briefs, models[judge.name])
+                    found[judge.name] = judged
+                    if judge.name in self._untried and try_scoring(judge, case, judged.verdicts):
+                        self._untried.remove(judge.name)
                     for records in found[judge.name]:
                         asked[judge.name].add_axes(records)
         add_counts(asked, models)

@@ -26,6 +26,7 @@ from evaljudge.corpora import Corpus, open_corpus, refuse_empty
 from evaljudge.engines import ModelSource
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
 from evaljudge.identity import brief_key, common_key
+from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
 from evaljudge.metrics.references import EMPTY_TEXT, compared_with, is_empty
 from evaljudge.model.imagining import Gauge, Imagining
@@ -246,7 +247,7 @@ class _Planning:
             known = self._known.of(keys.values())
             whole = [brief for brief in known if brief.status == "ok"]
             if wanted:
-                new = await judge.brief(case.document, whole, models[judge.name])
+                new = await briefs_of(judge, case.document, whole, models[judge.name])
                 self._known.add(replace(one, key=keys[one.axis, one.part]) for one in new)
                 known = [*whole, *new]
             found[judge.name] = known
@@ -258,8 +259,9 @@ class _Planning:
     ) -> None:
         models = self._models(case, "judge")
         for judge in self._job.judges:
-            verdicts, _ = await judge.verdicts(case, briefs[judge.name], models[judge.name])
-            self._foresee(judge.name, [v.reason for v in verdicts if v.status == "unscored"])
+            judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
+            unscored = [one.reason for one in judged.verdicts if one.status == "unscored"]
+            self._foresee(judge.name, unscored)
         for metric in self._job.metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
         add_counts(asked, models)

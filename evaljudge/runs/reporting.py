@@ -27,6 +27,7 @@ from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugin
+from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
 from evaljudge.plugins import kinds
 from evaljudge.reasons import DAMAGED_FILE
@@ -120,7 +121,7 @@ def findings_of(
     aims = targets(job.config.select, tables, grid, resamples, job.config.seed)
     statistics = with_statistics(people, job.config.agreement, job.config.seed)
     found = Found(people, tables.documents, statistics["agreement"])
-    by_judge = [scored.collected[judge.name].findings(found) for judge in job.judges]
+    by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
     scale = with_people_scale(grid, job.config.select, aims)
     selected = select(output, shards, job.config.select, aims)
     warnings = [*notes, *accounts.warnings, *job.cautions]

@@ -7,8 +7,9 @@ from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_rea
 from evaljudge.storage.index import Index, index_on_disk
 from evaljudge.storage.output import Output, Shard, Stage, ahead
 from evaljudge.storage.place import Place
+from evaljudge.storage.tables import as_stored
 
 __all__ = ["DERIVED", "GONE", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected",
-           "Output", "Place", "Shard", "Stage", "ahead", "claimed", "digests", "expand",
-           "fetch_folder", "holder", "index_on_disk", "inspect", "listing", "open_to_read",
-           "this_machine", "to_write"]  # fmt: skip
+           "Output", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed", "digests",
+           "expand", "fetch_folder", "holder", "index_on_disk", "inspect", "listing",
+           "open_to_read", "this_machine", "to_write"]  # fmt: skip

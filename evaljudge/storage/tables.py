@@ -96,6 +96,12 @@ def from_table(kind: type[R], table: pa.Table) -> Iterator[R]:
     return map(kind, *(_read(name, table[name].to_pylist()) for name in names))
 
 
+def as_stored(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """As they will be read again, without `tokens`."""
+    table = _table(Verdict, list(verdicts))
+    return list(from_table(Verdict, table.select(but_tokens(Verdict))))
+
+
 def but_tokens(kind: type[R]) -> list[str]:
     """All columns but that of what a record cost, which is the last one."""
     return [name for name in kind.__match_args__ if name != "tokens"]

@@ -161,6 +161,15 @@ def test_a_judge_that_does_not_say_how_is_shown_as_stored(
     assert 'logprobs: {"1": ' in text
 
 
+def test_a_judge_that_shows_a_text_in_place_of_a_section_is_named(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = replace(plugin("geval"), show=lambda judged: "fine")
+    monkeypatch.setattr(show, "plugin", lambda kind: wrong)
+    with pytest.raises(UserError, match="judges.geval: its `show` gives str in place of Section"):
+        _ = show_text(ShowOptions(str(run), "d3", "A", "geval", "fluency")).text
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -1,0 +1,104 @@
+"""Calls of a judge's own code: a mistake there is said in one line that names the judge.
+
+    judges.clear: its `score` fails at judge.py:61: KeyError: 'Yes'
+    judges.clear: its `verdicts` gives none on (d17, A, *)
+
+An error in a judge that comes with evaljudge is a bug of evaljudge, and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import product
+from numbers import Real
+from pathlib import Path
+from traceback import extract_tb
+
+from evaljudge.errors import EngineDead, GivenUp, UserError, first_line
+from evaljudge.judges.collector import Collector, Found, JudgeFindings
+from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.model import Model
+from evaljudge.plugins import is_built_in
+from evaljudge.records import Brief, Case, Document, Score
+
+Place = tuple[str, str, str]
+"""A document, a system, and a scale: an axis, or a scorer and its axis."""
+
+
+@contextmanager
+def own_code(judge: Judge, method: str) -> Iterator[None]:
+    """Any error in this block names the judge, but for those of disks and engines."""
+    try:
+        yield
+    except (UserError, GivenUp, EngineDead, OSError):
+        raise
+    except Exception as error:
+        if is_built_in(judge.kind):
+            raise
+        said = f"{type(error).__name__}: {first_line(error)}"
+        raise _mistake(judge, method, f"fails{_place(judge, error)}: {said}") from error
+
+
+async def briefs_of(
+    judge: Judge, document: Document, known: Sequence[Brief], model: Model
+) -> list[Brief]:
+    with own_code(judge, "brief"):
+        return await judge.brief(document, known, model)
+
+
+async def verdicts_of(judge: Judge, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
+    """One for each candidate and axis: any that is missing is refused."""
+    with own_code(judge, "verdicts"):
+        judged = await judge.verdicts(case, briefs, model)
+        if not isinstance(judged, Judged):
+            raise _mistake(judge, "verdicts", _gives(judged, Judged))
+        there = {(one.doc_id, one.system, one.axis) for one in judged.verdicts}
+        _refuse_missing(judge, "verdicts", _texts([case], judge.axes), there)
+    return judged
+
+
+def check_scores(judge: Judge, cases: Sequence[Case], scores: Sequence[Score]) -> None:
+    """Each is a number or None, and none is missing."""
+    for value in (score.value for score in scores):
+        if not (value is None or type(value) is float or isinstance(value, Real)):
+            raise _mistake(judge, "score", f"gives {value!r} in place of a number")
+    scales = [f"{scorer}, {axis}" for scorer in judge.scorers for axis in judge.axes_of(scorer)]
+    if len(scores) != len(scales) * sum(len(case.candidates) for case in cases):
+        there = {(one.doc_id, one.system, f"{one.scorer}, {one.axis}") for one in scores}
+        _refuse_missing(judge, "score", _texts(cases, scales), there)
+
+
+def judge_findings(judge: Judge, collector: Collector, found: Found) -> JudgeFindings:
+    with own_code(judge, "findings"):
+        findings = collector.findings(found)
+    if not isinstance(findings, JudgeFindings):
+        raise _mistake(judge, "findings", _gives(findings, JudgeFindings))
+    return findings
+
+
+def _texts(cases: Iterable[Case], scales: Sequence[str]) -> Iterator[Place]:
+    for case in cases:
+        for candidate, scale in product(case.candidates, scales):
+            yield case.document.doc_id, candidate.system, scale
+
+
+def _refuse_missing(judge: Judge, method: str, wanted: Iterable[Place], there: set[Place]) -> None:
+    if missing := next((one for one in wanted if one not in there), None):
+        raise _mistake(judge, method, f"gives none on ({', '.join(missing)})")
+
+
+def _gives(found: object, kind: type) -> str:
+    return f"gives {type(found).__name__} in place of {kind.__name__}"
+
+
+def _mistake(judge: Judge, method: str, said: str) -> UserError:
+    return UserError(f"judges.{judge.name}: its `{method}` {said}")
+
+
+def _place(judge: Judge, error: Exception) -> str:
+    """The last line that was reached in the folder of the judge's class."""
+    home = Path(getattr(sys.modules.get(type(judge).__module__), "__file__", None) or "").parent
+    own = [one for one in extract_tb(error.__traceback__) if Path(one.filename).parent == home]
+    return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""

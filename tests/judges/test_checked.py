@@ -1,0 +1,218 @@
+"""What a judge of the user's own does wrong is said in one line, at the first case if possible."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.config import load_config
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.errors import EngineDead, GivenUp, UserError
+from evaljudge.execution import shards
+from evaljudge.judges.checked import own_code
+from evaljudge.judges.collector import NothingCollected
+from evaljudge.judges.protocol import Judge, Judged
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.records import ANY_AXIS, Candidate, Case, Document, Score, Verdict
+from evaljudge.runs import pipeline
+from evaljudge.runs.job import make_job
+from evaljudge.runs.planning import plan_afresh
+
+ANSWERS = Options(("Yes", "No"))
+CASES, OPEN = 12, 2
+
+
+class Sound(Judge):
+    """Does all as it should; each judge below does one thing wrong."""
+
+    kind, version, name = "own:Sound", "1", "own"
+    asking: dict[str, Any] = {}
+    axes, scorers = (ANY_AXIS,), ("own",)
+
+    async def verdicts(self, case: Any, briefs: Any, model: Any) -> Any:
+        prompts = [Prompt((one.text,)) for one in case.candidates]
+        replies = await model.choose(prompts, ANSWERS)
+        known = [(case.document.doc_id, one.system, self.name, ANY_AXIS) for one in case.candidates]
+        return Judged([Verdict(*k, self.evidence(r)) for k, r in zip(known, replies, strict=True)])
+
+    def evidence(self, reply: Any) -> dict[str, Any]:
+        return {"yes": reply.p["Yes"]}
+
+    def score(self, verdict: Verdict) -> Any:
+        return [Score(verdict.doc_id, verdict.system, "own", verdict.axis, self.value(verdict))]
+
+    def value(self, verdict: Verdict) -> Any:
+        return verdict.evidence["yes"]
+
+
+class LeavesOneOut(Sound):
+    async def verdicts(self, case: Any, briefs: Any, model: Any) -> Any:
+        return Judged((await super().verdicts(case, briefs, model)).verdicts[1:])
+
+
+class GivesAList(Sound):
+    async def verdicts(self, case: Any, briefs: Any, model: Any) -> Any:
+        return (await super().verdicts(case, briefs, model)).verdicts
+
+
+class Fails(Sound):
+    async def verdicts(self, case: Any, briefs: Any, model: Any) -> Any:
+        return {}["axis"]
+
+
+class NoJson(Sound):
+    def evidence(self, reply: Any) -> dict[str, Any]:
+        return {"yes": object()}
+
+
+class IntegerKeys(Sound):
+    """JSON makes them strings, which the report would find."""
+
+    def evidence(self, reply: Any) -> dict[str, Any]:
+        return {"yes": {1: 0.5}}
+
+    def value(self, verdict: Verdict) -> Any:
+        return verdict.evidence["yes"][1]
+
+
+class OneScore(Sound):
+    def score(self, verdict: Verdict) -> Any:
+        return super().score(verdict)[0]
+
+
+class NoScore(Sound):
+    def score(self, verdict: Verdict) -> Any:
+        return []
+
+
+class Text(Sound):
+    def value(self, verdict: Verdict) -> Any:
+        return "high"
+
+
+FIRST_CASE = {
+    LeavesOneOut: "its `verdicts` gives none on (test-…-…, steady, *)",
+    GivesAList: "its `verdicts` gives list in place of Judged",
+    Fails: "its `verdicts` fails at test_checked.py:…: KeyError: 'axis'",
+    NoJson: "its `verdicts` fails: TypeError: Object of type object is not JSON serializable",
+    IntegerKeys: "its `score` fails at test_checked.py:…: KeyError: 1",
+    OneScore: "its `score` fails: TypeError: 'Score' object is not iterable",
+    NoScore: "its `score` gives none on (test-…-…, steady, own, *)",
+    Text: "its `score` gives 'high' in place of a number",
+}
+
+
+class Asked(ScriptedEngines):
+    """Counts."""
+
+    def __init__(self) -> None:
+        self.asks = 0
+        super().__init__(lambda: Scripted(chooses=self._choose))
+
+    def _choose(self, prompt: Prompt, options: Options) -> dict[str, float]:
+        self.asks += 1
+        return {"Yes": -0.5, "No": -1.0}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(CASES, 0)))
+    config = load_config({
+        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
+        "judges": {"direct": {}}, "workers": {"executor": "local"},
+    })  # fmt: skip
+
+    def run(judge: Judge) -> int:
+        """How many asks the run took."""
+        monkeypatch.setattr("evaljudge.runs.job.make_judges", lambda *_: [judge])
+        monkeypatch.setattr(shards, "MOST_OPEN_CASES", OPEN)
+        engines = Asked()
+        try:
+            pipeline.run_job(make_job(config, engines), pipeline.Watcher())
+        finally:
+            run.asks = engines.asks  # type: ignore[attr-defined]
+        return engines.asks
+
+    run.config = config  # type: ignore[attr-defined]
+    return run
+
+
+def test_a_sound_judge_passes(run: Any) -> None:
+    assert run(Sound()) == 6 * CASES
+
+
+@pytest.mark.parametrize("judge", FIRST_CASE, ids=lambda judge: judge.__name__)
+def test_what_it_does_wrong_is_said_before_the_other_cases_are_asked(
+    run: Any, judge: type[Judge]
+) -> None:
+    with pytest.raises(UserError) as refused:
+        run(judge())
+    said = re.sub(r"(?<=[:-])\d+", "…", str(refused.value))
+    assert said == f"judges.own: {FIRST_CASE[judge]}"
+    assert run.asks <= 6 * OPEN
+
+
+def test_a_plan_finds_what_is_wrong_without_a_model(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaljudge.runs.job.make_judges", lambda *_: [LeavesOneOut()])
+    case = Case(Document("d1", "source"), (Candidate("A", "a"), Candidate("B", "b")))
+    with pytest.raises(UserError, match=r"own: its `verdicts` gives none on \(d1, A, \*\)"):
+        plan_afresh(make_job(run.config, ScriptedEngines()), [case])
+
+
+class FindsNothing(NothingCollected):
+    def findings(self, found: Any) -> Any:
+        return None
+
+
+class Collecting(Sound):
+    def collecting(self, wanted: Any) -> Any:
+        return FindsNothing
+
+
+def test_findings_of_a_wrong_type_name_the_judge(run: Any) -> None:
+    with pytest.raises(UserError, match="own: its `findings` gives NoneType in place of JudgeFind"):
+        run(Collecting())
+
+
+class Lately(Sound):
+    """Wrong for a later text alone."""
+
+    def score(self, verdict: Verdict) -> Any:
+        return [] if verdict.doc_id == "test-0-0011" else super().score(verdict)
+
+
+def test_a_score_that_is_missing_later_is_named_by_the_report(run: Any) -> None:
+    with pytest.raises(
+        UserError, match=r"own: its `score` gives none on \(test-0-0011, steady, own"
+    ):
+        run(Lately())
+
+
+class Fitting(Sound):
+    def fit(self, verdicts: Any) -> None:
+        raise ValueError(f"{len(list(verdicts))} verdicts")
+
+
+def test_arithmetic_of_the_whole_run_names_the_judge(run: Any) -> None:
+    with pytest.raises(UserError, match="own: its `fit` fails at .*: ValueError: 72 verdicts"):
+        run(Fitting())
+
+
+def test_a_bug_of_a_built_in_judge_keeps_its_traceback() -> None:
+    built_in = Sound()
+    built_in.kind = "direct"
+    with pytest.raises(KeyError), own_code(built_in, "score"):
+        raise KeyError("p")
+
+
+@pytest.mark.parametrize("error", [EngineDead("cuda"), GivenUp("lost"), OSError("disk full")])
+def test_what_is_not_its_fault_stays_as_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as raised, own_code(Sound(), "verdicts"):
+        raise error
+    assert raised.value is error
