@@ -21,9 +21,8 @@ from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import SeveralMistakes, UserError, unknown
-from evaljudge.judges import kind_of, plugin
+from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
-from evaljudge.plugins import kinds
 from evaljudge.settings import DEEPEST, Settings, as_plain, read_settings, read_yaml, refuse_unplain
 from evaljudge.text import listed, one_line
 
@@ -385,7 +384,7 @@ def _repeated(names: Sequence[str]) -> str | None:
 @cache
 def _keys_of_judges() -> dict[str, str]:
     """Every key that a kind of judge has of its own, and the kind."""
-    return {key: kind for kind in kinds() for key in plugin(kind).keys}
+    return {key: kind for kind, one in plugins().items() for key in one.keys}
 
 
 def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:

@@ -36,13 +36,15 @@ def is_built_in(kind: str) -> bool:
     return Path(folders()[0], kind).is_dir()
 
 
-def advice() -> str:
+def advice(kind: str) -> str:
     """What is wrong with the folders that the environment names, if anything is."""
     for folder in map(Path, folders()[1:]):
         if not folder.is_dir():
             return f" ({FOLDERS} names {folder}, which is no folder)"
         if (folder / "__init__.py").exists():
             return f" ({FOLDERS} names the folder of a judge, {folder}: name the one that it is in)"
+        if kind in (one.name for one in folder.iterdir() if one.is_dir()):
+            return f" ({folder / kind} has no `__init__.py`)"
     return ""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -17,8 +17,7 @@ from typer.exceptions import TyperException
 import evaljudge
 from evaljudge.cli import judging, listing, looking, people, starting
 from evaljudge.errors import GivenUp, UserError
-from evaljudge.judges import plugin
-from evaljudge.plugins import kinds
+from evaljudge.judges import plugins
 from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
 
@@ -68,10 +67,10 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
-with _one_line_each():  # a judge of the user's own may be broken
-    for kind in kinds():
-        if add_commands := plugin(kind).commands:
-            add_commands(app)
+with suppress(UserError):  # two judges of one name: what needs judges says it
+    for one in plugins().values():
+        if one.commands:
+            one.commands(app)
 for info in (*app.registered_commands, *studies_app.registered_commands):
     info.help = _unwrapped(inspect.getdoc(info.callback) or "")
 

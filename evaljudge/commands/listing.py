@@ -12,7 +12,7 @@ from importlib import import_module
 
 from evaljudge.corpora import FORMATS
 from evaljudge.errors import UserError, unknown
-from evaljudge.judges import plugin
+from evaljudge.judges import plugins
 from evaljudge.metrics import METRICS
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, load_task
@@ -55,10 +55,10 @@ def _entries(what: str | None) -> Iterator[Entry]:
 
 
 def _judges() -> Iterator[Entry]:
-    for kind in kinds():
+    for kind, one in plugins().items():
         module = import_module(kinds()[kind].partition(":")[0])
         about = (module.__doc__ or "").strip().partition("\n\n")[0]
-        yield Entry(kind, one_line(about), plugin(kind).needs)
+        yield Entry(kind, one_line(about), one.needs)
 
 
 def _metrics() -> Iterator[Entry]:

@@ -11,6 +11,7 @@ a judge in a run is its scorer's name in every table, and the name of its verdic
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,19 @@ def plugin(kind: str) -> Plugin:
     return plugin_at(kind, kinds()[kind])
 
 
+@cache
+def plugins() -> Mapping[str, Plugin]:
+    """Every plug-in by its kind. One that is broken is left out, with a line on stderr: only a
+    configuration that names it is refused."""
+    found = dict[str, Plugin]()
+    for kind in kinds():
+        try:
+            found[kind] = plugin(kind)
+        except UserError as error:
+            print(f"evaljudge: {error}; it is left out", file=sys.stderr)
+    return found
+
+
 def kind_of(name: str, settings: Mapping[str, Any]) -> str:
     """The kind that a judge is named after, unless its key `judge` names another, or a class."""
     kind = settings.get("judge", name)
@@ -44,7 +58,9 @@ def kind_of(name: str, settings: Mapping[str, Any]) -> str:
                             f'own: {{NAME: {{judge: "{name}"}}}}')  # fmt: skip
         return kind
     if not isinstance(kind, str) or kind not in kinds():
-        raise UserError(f"judges: {unknown('judge', str(kind), kinds())}{advice()}")
+        own = " (a class of your own is named module:Class)" if "judge" in settings else ""
+        known = unknown("judge", str(kind), kinds())
+        raise UserError(f"judges: {known}{own}{advice(str(kind))}")
     return kind
 
 

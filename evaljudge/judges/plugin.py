@@ -137,9 +137,12 @@ def _class_at(place: str) -> tuple[Any, str]:
     """The class, and the digest of its module's source as it was imported."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", place):
         raise UserError(f"{place!r} is not an import path: write it as package.module:Class")
+    module, _, name = place.partition(":")
+    if module.endswith(".py"):
+        raise UserError(f"{place}: write {module.removesuffix('.py')}:{name}, without .py")
     found = _judge_at(place)
     try:
-        source = inspect.getsource(sys.modules[place.partition(":")[0]])
+        source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
         raise UserError(f"{place}: the source of its module cannot be read: put the class into a "
                         "file of its own") from None  # fmt: skip
@@ -179,6 +182,8 @@ def _found_at(place: str, kind: type) -> Any:
     if not hasattr(module, wanted):
         known = [one for one, value in vars(module).items() if isinstance(value, kind)
                  and (kind is Plugin or value.__module__ == name)]  # fmt: skip
+        if kind is Plugin and not known:
+            raise UserError(f"{name} has no `{wanted}`")
         raise UserError(f"{name}: {unknown(_WORDS[kind], wanted, known)}")
     return getattr(module, wanted)
 

@@ -26,10 +26,9 @@ from evaljudge.analysis.tables import Tables
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
-from evaljudge.judges import plugin
+from evaljudge.judges import plugins
 from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
-from evaljudge.plugins import kinds
 from evaljudge.reasons import DAMAGED_FILE
 from evaljudge.report import page, write_report
 from evaljudge.runs.job import Job
@@ -209,7 +208,7 @@ def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
 
 
 def write_files(output: Output, findings: Findings) -> None:
-    files = [name for kind in kinds() for name in plugin(kind).files]
+    files = [name for one in plugins().values() for name in one.files]
     write_report(output.place, findings, "report/", files)
     output.place.write("report/index.html", page(findings))
 

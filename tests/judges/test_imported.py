@@ -93,6 +93,10 @@ def test_its_kind_is_its_path_and_its_version_has_a_digest_of_its_source(write: 
         ("my_own_judges:Half", "my_own_judges:Half lacks what every judge has: asking, axes, sco"),
         ("my_own_judges:Numbered", "my_own_judges:Numbered: its `version` should be a text, such"),
         ("my_own_judges:", "'my_own_judges:' is not an import path: write it as package.module:C"),
+        (
+            "my_own_judges.py:Brief",
+            "my_own_judges.py:Brief: write my_own_judges:Brief, with",
+        ),
         ("a/b.py:Brief", "'a/b.py:Brief' is not an import path"),
     ],
 )

@@ -96,6 +96,7 @@ def test_judges_of_one_kind_share_the_keys_of_equal_parts() -> None:
         ({"sintetic": {}}, "unknown judge 'sintetic': did you mean 'synthetic'?"),
         ({"finer": {"judge": "sinthetic"}}, "did you mean 'synthetic'?"),
         ({"finer": {"judge": ["synthetic"]}}, "judges: unknown judge"),
+        ({"finer": {"judge": "brevity"}}, "(a class of your own is named module:Class)"),
         ({"finer": {"judge": None}}, "judges: unknown judge 'None'"),
         ({"geval": {"judge": "synthetic"}}, "judges.geval: a judge of this kind goes by the name"),
         ({"a.b": {"judge": "synthetic"}}, "judges.a.b: a name may hold letters"),

@@ -118,14 +118,28 @@ def test_an_unknown_judge_is_answered_with_those_there_are(tmp_path: Path) -> No
     assert "unknown judge 'claer': did you mean 'clear'?" in said
 
 
-def test_a_broken_plug_in_is_said_in_one_line_by_every_command(tmp_path: Path) -> None:
+def test_a_broken_plug_in_is_left_out_with_a_warning_unless_it_is_wanted(
+    tmp_path: Path, config: dict[str, Any]
+) -> None:
     (tmp_path / "mine/broken").mkdir(parents=True)
     (tmp_path / "mine/broken/__init__.py").write_text("import no_such_package")
-    said = told({"EVALJUDGE_JUDGES": str(tmp_path / "mine")}, "--version", status=2)
-    assert said == (
-        "evaljudge: the judge 'broken': evaljudge.judges.broken cannot be imported: "
-        "No module named 'no_such_package'\n"
-    )
+    environment = {"EVALJUDGE_JUDGES": str(tmp_path / "mine")}
+    problem = "evaljudge.judges.broken cannot be imported: No module named 'no_such_package'"
+    said = told(environment, "--version")
+    assert said.startswith("evaljudge 0.")
+    assert said.endswith(f"evaljudge: the judge 'broken': {problem}; it is left out\n")
+    wanted = config | {"judges": {"broken": {}}}
+    said = told(environment, "plan", saved(tmp_path / "config.yaml", wanted), status=2)
+    assert said.endswith(f"the judge 'broken': {problem}\n")
+
+
+def test_two_judges_of_one_name_block_what_needs_judges_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine/direct").mkdir(parents=True)
+    (tmp_path / "mine/direct/__init__.py").touch()
+    environment = {"EVALJUDGE_JUDGES": str(tmp_path / "mine")}
+    assert re.fullmatch(r"evaljudge [\d.]+\S*\n", told(environment, "--version"))
+    said = told(environment, "list", "judges", status=2)
+    assert said.startswith("evaljudge: two judges are called 'direct': ")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +147,7 @@ def test_a_broken_plug_in_is_said_in_one_line_by_every_command(tmp_path: Path) -
     [
         ("own_plugin:PLUGIN_", "own_plugin: unknown plug-in 'PLUGIN_': did you mean 'PLUGIN'?"),
         ("own_plugin", "own_plugin: unknown plug-in '': known: PLUGIN"),
+        ("own_empty:PLUGIN", "own_empty has no `PLUGIN`"),
         ("own_plugin:other", "own_plugin:other is not a Plugin"),
         ("own_plugins:PLUGIN", "there is no module own_plugins: install its package"),
     ],
@@ -142,6 +157,7 @@ def test_a_plug_in_that_is_none_is_refused(
 ) -> None:
     text = "from evaljudge.judges.plugin import Plugin\nPLUGIN = Plugin(print)\nother = 3\n"
     (tmp_path / "own_plugin.py").write_text(text)
+    (tmp_path / "own_empty.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UserError) as refused:
         plugin_at("mine", place)
@@ -211,10 +227,13 @@ def test_a_folder_and_an_entry_point_of_one_name_are_refused(
 
 
 def test_a_wrong_folder_of_judges_is_named_where_a_judge_is_unknown(folders: Path) -> None:
-    assert advice() == f" (EVALJUDGE_JUDGES names {folders}, which is no folder)"
+    assert advice("claer") == f" (EVALJUDGE_JUDGES names {folders}, which is no folder)"
     folders.mkdir()
-    assert not advice()
+    assert not advice("claer")
+    (folders / "claer").mkdir()
+    assert advice("claer") == f" ({folders / 'claer'} has no `__init__.py`)"
+    assert not advice("clear")
     (folders / "__init__.py").touch()
-    assert "names the folder of a judge" in advice()
+    assert "names the folder of a judge" in advice("claer")
     with pytest.raises(UserError, match=r"unknown judge 'claer': known: .* names the folder of a"):
         kind_of("claer", {})
