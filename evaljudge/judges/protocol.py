@@ -64,6 +64,9 @@ class Judge(ABC):
     encoders: Sequence[str] = ()
     """The sentence encoders it will name to `embed`: loaded at start-up for the same reason."""
 
+    cautions: Sequence[str] = ()
+    """What a reader of its scores must know, whatever the model replies."""
+
     @property
     def estimated(self) -> str:
         """What `plan` assumes if the number of asks depends on the replies, in a sentence."""

@@ -61,6 +61,10 @@ class Pack:
         """The names of all markers in all templates."""
         return sorted(_markers(tuple(self.templates.items())))
 
+    def markers_of(self, name: str) -> frozenset[str]:
+        """The names of the markers of a template, and of those that it inherits or includes."""
+        return _markers(self._as_family(name))
+
     def render(self, name: str, given: Mapping[str, Given], **words: str) -> Prompt:
         """A prompt in parts: the template's words and, each alone, the given texts."""
         family = self._as_family(name)
@@ -217,10 +221,13 @@ def _pieces(
 
 
 def _rendered(family: Family, slots: Mapping[str, str | list[str]]) -> str:
-    from jinja2 import TemplateError
+    from jinja2 import TemplateError, UndefinedError
 
     try:
         return _compiled(family).render(slots).strip()
+    except UndefinedError as error:
+        there = ", ".join(sorted(slots))
+        raise UserError(f"prompt {family[0][0]}: {error}: its slots are {there}") from None
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"prompt {family[0][0]}: {error}") from None
 

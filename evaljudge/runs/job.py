@@ -93,8 +93,10 @@ class Job:
 
     @property
     def cautions(self) -> list[str]:
-        """What a reader of this run's numbers must know about models, metrics and thresholds."""
-        return [*self._of_models(), *cautions_of(self.metrics), *self._of_thresholds()]
+        """What a reader of the numbers must know about models, judges, metrics and thresholds."""
+        of_judges = [caution for judge in self.judges for caution in judge.cautions]
+        of_metrics = cautions_of(self.metrics)
+        return [*self._of_models(), *of_judges, *of_metrics, *self._of_thresholds()]
 
     def _of_models(self) -> Iterator[str]:
         bundled = [source for source in (self.model, self.writer) if source and source.is_bundled]

@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from inspect import iscoroutinefunction
 from math import isfinite, log
 from typing import Any, Generic, TypeVar
 
@@ -45,6 +46,8 @@ LONGEST_REASON = 200
 SHORT_REPLIES = {"an empty reply": "", "white space": " \n", "the reply `4.`": "4.",
                  "the reply `None`": "None"}  # fmt: skip
 """What `read` is tried on."""
+UNMARKED = ("its question has no markers such as <target> and </target> around the text, so the "
+            "model cannot tell where the text begins and ends")  # fmt: skip
 
 
 class QuestionJudge(Judge, Generic[Reply]):
@@ -139,7 +142,13 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         axes = task.axes if self.each_axis else (Axis(ANY_AXIS, "", context=True),)
         super().__init__(name, axes, pack, template)
         words = ANY_WORDS if self.each_axis else {}
-        pack.check(template, ["target"], **self._nouns, **words)
+        try:
+            pack.check(template, ["target"], **self._nouns, **words)
+        except UserError as error:
+            more = "" if self.each_axis else " (axis and description only with `each_axis = True`)"
+            raise UserError(f"{error}{more if 'is undefined' in str(error) else ''}") from None
+        if not pack.markers_of(template):
+            self.cautions = (f"judges.{name}: {UNMARKED}",)
         self.options = (Options(tuple(self.answers)),) if self.answers else ()
         self._try_scoring()
 
@@ -183,12 +192,17 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
         kind = type(self)
         own = {one for one in ("value", "read") if getattr(kind, one) != getattr(OneQuestion, one)}
         lacks = [f"a `{one}`" for one in ("kind", "version") if not hasattr(self, one)]
-        if self._method not in own:
+        if not (own or self.answers):
+            lacks.append("`answers` and `value`, or `read`")
+        elif self._method not in own:
             lacks.append("`answers` for its `value`" if "value" in own else f"a `{self._method}`")
         if not (lacks or self.question or pack.advice) and f"{self.kind}.ask" not in pack.templates:
             lacks.append("a `question`, or the file `ask.j2` among the prompts of its folder")
         if lacks:
             raise UserError(f"judges.{self.name}: the class {kind.__name__} needs {lacks[0]}")
+        if iscoroutinefunction(getattr(kind, self._method)):
+            said = f"the `{self._method}` of {kind.__name__} should not be `async`"
+            raise UserError(f"judges.{self.name}: {said}")
         if not (isinstance(self.keys, type) and issubclass(self.keys, Settings)):
             raise UserError(f"judges.{self.name}: the `keys` of {kind.__name__} should be a class "
                             "that inherits from evaljudge.settings.Settings")  # fmt: skip

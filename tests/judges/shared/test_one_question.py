@@ -180,6 +180,17 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
     class Axisless(Brief):
         question = Brief.question + " {{ axis }}"
 
+    class Slotless(Marked):
+        question = Marked.question + " {{ artcle }}"
+
+    class Empty(OneQuestion):
+        kind = "empty"
+        version = "1"
+
+    class Async(Brief):
+        async def value(self, reply: Chosen) -> float:  # type: ignore[override]
+            return reply.p["Yes"]
+
     class Promptless(Brief):
         kind = "promptless"
         question = ""
@@ -220,7 +231,12 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         Blind: "prompt brief.ask: has no place for {{ target }}",
         Nameless: "judges.mine: the class Nameless needs a `kind`",
         Mute: "judges.mine: the class Mute needs a `value`",
-        Axisless: "prompt brief.ask: 'axis' is undefined",
+        Axisless: "prompt brief.ask: 'axis' is undefined: its slots are context, source, "
+        "source_noun, target, target_noun (axis and description only with `each_axis = True`)",
+        Slotless: "prompt marked.ask: 'artcle' is undefined: its slots are axis, context, "
+        "description, source, source_noun, target, target_noun",
+        Empty: "the class Empty needs `answers` and `value`, or `read`",
+        Async: "judges.mine: the `value` of Async should not be `async`",
         Promptless: "the class Promptless needs a `question`, or the file `ask.j2` among",
         Spacey: "its `read` fails for white space: IndexError: list index out of range",
         Answerless: "the class Answerless needs `answers` for its `value`",
@@ -233,6 +249,15 @@ def test_mistakes_of_a_judge_are_found_before_anything_is_asked() -> None:
         with pytest.raises(UserError) as refused:
             made(kind)
         assert said in str(refused.value)
+
+
+def test_a_question_without_markers_around_the_text_is_warned_of() -> None:
+    class Unmarked(Brief):
+        question = "Is it brief? {{ target }}"
+
+    (caution,) = made(Unmarked).cautions
+    assert caution.startswith("judges.mine: its question has no markers such as <target>")
+    assert not made(Brief).cautions
 
 
 def test_a_mistake_that_only_a_reply_shows_is_said_with_the_text_and_the_reply() -> None:
