@@ -123,7 +123,7 @@ def findings_of(
     by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
     scale = with_people_scale(grid, job.config.select, aims)
     selected = select(output, shards, job.config.select, aims)
-    warnings = [*notes, *accounts.warnings, *job.cautions]
+    warnings = [*notes, *job.cautions, *accounts.warnings]
     warnings += [warning for one in by_judge for warning in one.warnings]
     warnings += [*scored.addressing.warnings, *of_ratings]
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])

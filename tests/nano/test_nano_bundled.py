@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+import evaljudge
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.bundled.nano.checkpoint import save_tokenizer
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
@@ -78,6 +81,20 @@ def test_its_users_are_told_what_it_knows() -> None:
     assert "nothing else" in told
     _, prompts = job().cautions
     assert "prompts: nano" in prompts
+
+
+def test_what_it_knows_is_said_before_how_it_answers(tmp_path: Path) -> None:
+    """That the answers hold little probability follows from it."""
+    (tmp_path / "c.jsonl").write_text(as_jsonl(make_cases(1, 0)))
+    unlikely = Scripted(chooses=lambda prompt, options: dict.fromkeys(options.names, -2.5))
+    outcome = evaljudge.run(
+        {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "out"), "model": "nano",
+         "prompts": "nano", "judges": ["geval"], "workers": {"executor": "local"}},
+        engines=ScriptedEngines(lambda: unlikely),
+    )  # fmt: skip
+    first, second = outcome.warnings[:2]
+    assert "knows the small world" in first
+    assert "First suspect: a model that thinks" in second
 
 
 def test_its_prompts_serve_every_task() -> None:
