@@ -6,10 +6,11 @@ from evaljudge.storage.files import GONE, RUN, SEALED, SHARDS
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.index import Index, index_on_disk
 from evaljudge.storage.output import Output, Shard, Stage, ahead
+from evaljudge.storage.patience import expect_answers
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import as_stored
 
 __all__ = ["DERIVED", "GONE", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected",
            "Output", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed", "digests",
-           "expand", "fetch_folder", "holder", "index_on_disk", "inspect", "listing",
+           "expand", "expect_answers", "fetch_folder", "holder", "index_on_disk", "inspect", "listing",
            "open_to_read", "this_machine", "to_write"]  # fmt: skip

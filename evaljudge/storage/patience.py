@@ -1,7 +1,8 @@
 """Retries when object storage fails: throttling, 5xx, lost connections, outages.
 
 Requests are tried again with backoff and jitter. Errors that waiting cannot solve (no such bucket,
-access denied) are raised at once, in one line that names the place.
+access denied) are raised at once, in one line that names the place. A place that has never answered
+is given up after seconds: its address is wrong, or nothing there can be reached from here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from evaljudge.errors import StorageLost, UserError, first_line
 from evaljudge.text import shown
@@ -21,7 +22,12 @@ R = TypeVar("R")
 PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
 SILENCE, BETWEEN = 10.0, 60.0
 """After how many seconds a line says what is waited for, and how far apart such lines are."""
+FIRST_CONTACT = 10.0
+"""Seconds for a place that has not answered yet."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
+REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)")
+"""Errors with which a server has answered, as boto3 and pyarrow begin them."""
+GOOGLES = "google::cloud::Status("
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
     "NO_SUCH_BUCKET": "there is no such bucket",
@@ -48,22 +54,51 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     """
     if patience is None:
         patience = _patience()
-    begun = time.monotonic()
+    begun, host = time.monotonic(), "/".join(uri.split("/")[:3])
     for wait in _waits():
         try:
-            return work()
+            done = work()
+            _Known.hosts.add(host)
+            return done
         except FileNotFoundError:
+            _Known.hosts.add(host)
             raise
         except OSError as error:
             refuse(uri, str(error))
-            waited = time.monotonic() - begun
+            if REPLY.match(str(error)):
+                _Known.hosts.add(host)
+            waited, cause = time.monotonic() - begun, _cause(error)
+            is_known = _Known.are_all_known or host in _Known.hosts
+            if not is_known and waited + wait > min(patience, FIRST_CONTACT):
+                raise StorageLost(f"{uri}: no answer ({cause}): is the address right?") from None
             if waited + wait > patience:
-                said = f"no use of it for {patience:g} s ({first_line(error)})"
+                said = f"it could not be used for {patience:g} s ({cause})"
                 raise StorageLost(f"{uri}: {said}") from None
             if waited >= SILENCE:
-                _say(f"{uri}: no answer yet ({first_line(error)}); given up after {patience:g} s")
+                _say(f"{uri}: no answer yet ({cause}); given up after {patience:g} s")
         time.sleep(wait)
     raise AssertionError("the waits never end")
+
+
+class _Known:
+    """Buckets that have answered to this process, by the beginning of their URIs."""
+
+    hosts: ClassVar = set[str]()
+    are_all_known: ClassVar = False
+
+
+def expect_answers() -> None:
+    """For a worker that is started anew: its driver has reached all places before, so that one
+    that does not answer now has an outage."""
+    _Known.are_all_known = True
+
+
+def _cause(error: BaseException) -> str:
+    """One line. Google's library says everything twice, and the cause at the end of each."""
+    said = first_line(error)
+    if said.startswith(GOOGLES):
+        return re.split(r": |\]=", said.partition(" error_info=")[0])[-1].rstrip(")")
+    return said
 
 
 def _patience() -> float:

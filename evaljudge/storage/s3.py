@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
 SCHEME = "s3://"
-CONNECT_TIMEOUT, READ_TIMEOUT = 10, 60
+CONNECT_TIMEOUT, READ_TIMEOUT = 5, 60
 NO_HOST = (socket.EAI_NONAME, socket.EAI_NODATA)
 MISSING, TAKEN = {404}, {409, 412}
+NOT_BUILT = {405, 501}
+"""Answers of a server that lacks what S3 has."""
 
 
 def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
@@ -149,6 +151,9 @@ class Objects:
                 refuse(uri, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", code).upper())
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
                 refuse(uri, f"HTTP status {status}")
+                if _endpoint() and (status in NOT_BUILT or code == "404"):  # S3 says NoSuchKey
+                    said = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
+                    raise UserError(f"{uri}: {said}") from None
                 if status in allowed:
                     return None
                 raise OSError(str(error)) from None

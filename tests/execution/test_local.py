@@ -357,9 +357,9 @@ def test_an_interrupt_and_a_mistake_accuse_no_case(tmp_path: Path) -> None:
 
 def test_where_storage_is_lost_its_notes_are_left(tmp_path: Path) -> None:
     def answers(prompt: Prompt) -> None:
-        raise StorageLost("no use of it for 300 s")
+        raise StorageLost("it could not be used for 300 s")
 
-    with pytest.raises(GivenUp, match="no use of it"):
+    with pytest.raises(GivenUp, match="could not be used"):
         evaljudge.run(config(tmp_path), engines=Engines(answers=answers))
     assert notes(tmp_path / "out")
 

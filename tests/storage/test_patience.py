@@ -24,6 +24,7 @@ def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hasty: None
 ) -> None:
     monkeypatch.setattr(waiting._Said, "at", -waiting.BETWEEN)
+    monkeypatch.setattr(waiting._Known, "hosts", {"s3://bucket"})
     with pytest.raises(StorageLost):
         patiently("s3://bucket/run", silent, 0.1)
     assert capsys.readouterr().err == ""
@@ -33,6 +34,62 @@ def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(
             patiently("s3://bucket/run", silent, 0.3)
     said = "waiting for s3://bucket/run: no answer yet (timed out); given up after 0.3 s\n"
     assert capsys.readouterr().err == said
+
+
+GOOGLES = (
+    "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of Could not "
+    "create a token. The underlying error message was: PerformWork() - CURL error [6]=Could not "
+    "resolve hostname error_info={reason=, metadata={a.b=CURL error [6]=Could not resolve host}})"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [("curlCode: 7, no\nmore", "curlCode: 7, no"), (GOOGLES, "Could not resolve hostname")],
+)
+def test_an_address_that_has_never_answered_is_given_up_in_seconds(
+    error: str, cause: str, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., None],
+    capsys: pytest.CaptureFixture[str], hasty: None,
+) -> None:  # fmt: skip
+    def unreachable() -> None:
+        raise OSError(error)
+
+    monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.05)
+    said = f"gs://nowhere/corpus: no answer ({cause}): is the address right?"
+    with pytest.raises(StorageLost) as caught:
+        patiently("gs://nowhere/corpus", unreachable)
+    assert (str(caught.value), capsys.readouterr().err) == (said, "")
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "AWS Error SLOW_DOWN during HeadObject", "An error occurred (500) when calling"]
+)
+def test_a_place_that_has_answered_is_waited_for(
+    answer: str, monkeypatch: pytest.MonkeyPatch, hasty: None
+) -> None:
+    """Well, or with an error of its own."""
+    monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.01)
+    answers = iter([answer, *5 * ["AWS Error NETWORK_CONNECTION during HeadObject"], ""])
+
+    def answered() -> None:
+        if said := next(answers):
+            raise OSError(said)
+
+    host = f"s3://{len(answer)}-answered"
+    while not answer and host not in waiting._Known.hosts:
+        patiently(f"{host}/a", answered)
+    patiently(f"{host}/b", answered, 60)
+    assert not list(answers)
+
+
+def test_a_worker_knows_that_its_driver_had_answers(
+    monkeypatch: pytest.MonkeyPatch, hasty: None
+) -> None:
+    monkeypatch.setattr(waiting, "FIRST_CONTACT", 0.01)
+    monkeypatch.setattr(waiting._Known, "are_all_known", False)
+    waiting.expect_answers()
+    with pytest.raises(StorageLost, match="it could not be used for 0.3 s"):
+        patiently("s3://new/run", silent, 0.3)
 
 
 @pytest.mark.parametrize("given", ["5 minutes", "", "-1", "nan"])

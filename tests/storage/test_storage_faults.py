@@ -6,7 +6,9 @@ import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.storage import Output, Place, Shard, expand, open_to_read
+from evaljudge.storage.s3 import Objects
 from evaljudge.storage.seals import parquet
 
 pytestmark = [pytest.mark.service, pytest.mark.usefixtures("hasty")]
@@ -236,6 +239,27 @@ def test_an_endpoint_where_nobody_listens_is_given_up(
     patience(1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     refused(lambda: Place(f"{s3.uri}/a").read("b"), GivenUp, f"{s3.uri}/a")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda place: place.write("a", b"x"),
+        lambda place: Objects(place.uri).read("a"),
+        lambda place: Objects(place.uri).create("a", b"x"),
+    ],
+)
+def test_an_endpoint_that_does_not_speak_s3_is_said_at_once(
+    use: Use, refused: Any, monkeypatch: pytest.MonkeyPatch, s3: Any
+) -> None:
+    """A server of files: it has no put, and its pages of errors are not S3's."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever, args=(0.02,)).start()
+        monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        said = "AWS_ENDPOINT_URL answers, but not as S3 does: correct it"
+        refused(lambda: use(Place("s3://trial/runs/w")), UserError, f"s3://trial/runs/w/a: {said}")
+        server.shutdown()
 
 
 @pytest.mark.parametrize("fault", TRANSIENT)

@@ -35,7 +35,7 @@ from evaljudge.execution.ray.session import (
 from evaljudge.execution.ray.unbegun import ending_the_unbegun
 from evaljudge.execution.ray.worker import AT_ONCE, FINISHING, UNBEGUN, Measurer, Worker, ended
 from evaljudge.execution.shards import SHARDS_AT_ONCE
-from evaljudge.storage import Shard
+from evaljudge.storage import Shard, expect_answers
 
 R = TypeVar("R")
 Receipts = Generator[Receipt, None, None]
@@ -126,6 +126,7 @@ class RayExecutor:
 
 
 def _done(work: Callable[[Shard], R], shard: Shard) -> R:
+    expect_answers()
     return work(shard)
 
 

@@ -22,7 +22,7 @@ from evaljudge.execution.measuring import MeasuringWork
 from evaljudge.execution.orders import Assignment, read_order
 from evaljudge.execution.ray.counters import Counters
 from evaljudge.execution.shards import ShardWork
-from evaljudge.storage import Shard
+from evaljudge.storage import Shard, expect_answers
 
 DEAD_ENGINE = 70
 REFUSED, GIVEN_UP, AT_ONCE, DAMAGED = "refused", "given up", "at once", "damaged"
@@ -36,6 +36,7 @@ class Worker:
 
     def __init__(self, assignment: Assignment, gpus: float, board: Any) -> None:
         """`board`: the handle of the actor for counts (see board.py)."""
+        expect_answers()
         self._ending: dict[str, Any] = {}
         self._output, self._session = assignment.open_output(), assignment.session
         self._counters, self._name = Counters(), f"{os.uname().nodename}-{os.getpid()}"
@@ -76,6 +77,7 @@ class Measurer:
     def __init__(self, measuring: Any) -> None:
         import ray
 
+        expect_answers()
         worker = ray.get_runtime_context().get_actor_id()
         self._work, self._counters = MeasuringWork(ray.get(measuring), worker), Counters()
 
