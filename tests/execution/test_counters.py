@@ -37,6 +37,19 @@ def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
             assert labels <= set(COUNTERS[name][1]), query
 
 
+def test_the_dashboard_counts_a_worker_s_first_shard() -> None:
+    """Ray does not export a counter before its first count, so `increase` and `rate` would see no
+    change there. What was not there at the beginning of a window counts as 0."""
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    queries = [target["expr"] for panel in panels for target in panel["targets"]]
+    from_0 = re.compile(
+        r"last_over_time\((ray_\w+_total)\[(\S+)\]\)"
+        r" - \(\1 offset \2 or last_over_time\(\1\[\2\]\) \* 0\)"
+    )
+    assert sum(len(from_0.findall(query)) for query in queries) == 10
+    assert not [query for query in queries if "_total" in from_0.sub("", query)]
+
+
 def caching_engines() -> ScriptedEngines:
     """A local class travels to the workers by value."""
 
