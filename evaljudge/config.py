@@ -24,21 +24,24 @@ from evaljudge.errors import SeveralMistakes, UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
 from evaljudge.settings import DEEPEST, Settings, as_plain, read_settings, read_yaml, refuse_unplain
-from evaljudge.text import listed, one_line
+from evaljudge.text import listed, one_line, without_credentials
 
 LARGEST_SEED = 2**32 - 1
 """NumPy, by which the engine seeds itself, takes none above."""
 
 
-def _without_variables(path: str) -> str:
-    """A variable of the shell is not replaced, so it would become the name of a folder."""
+def _plain_path(path: str) -> str:
+    """A variable of the shell is not replaced, so it would become the name of a folder. A password
+    would be printed, and stored in run.json."""
+    if without_credentials(path) != path:
+        raise ValueError("holds credentials: they belong in the environment")
     if found := re.search(r"(?:^|/)(\$(?:\w+|\{\w+\}))(?=/|$)", path):
         raise ValueError(f"{found[1]} is not replaced in a configuration: write the path itself")
     return path
 
 
 Name = Annotated[str, Field(min_length=1)]
-PathName = Annotated[Name, AfterValidator(_without_variables)]
+PathName = Annotated[Name, AfterValidator(_plain_path)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More take days and all memory, and tell no more."""

@@ -21,7 +21,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from evaljudge.errors import SeveralMistakes, UserError, plain_words, unknown
-from evaljudge.text import QUOTED, is_encodable, one_line, shown
+from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_credentials
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -275,7 +275,9 @@ def _shown(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, Mapping | list):
         return "a list" if isinstance(value, list) else "a mapping"
-    return shown(value) if isinstance(value, str) else one_line(repr(value), QUOTED)
+    if isinstance(value, str):
+        return shown(without_credentials(value))
+    return one_line(repr(value), QUOTED)
 
 
 def _known(kind: type[Settings], path: Sequence[int | str]) -> list[str]:

@@ -53,6 +53,12 @@ def is_encodable(text: str) -> bool:
     return "\0" not in text
 
 
+def without_credentials(text: str) -> str:
+    """With `…` for the user and the password of a URI; `anonymous` is Google's word for nobody.
+    Python's paths have one slash there."""
+    return re.sub(r"(:/+)(?!anonymous@)[^/\s]*@", r"\1…@", text)
+
+
 def is_selfsame(text: str, other: str) -> bool:
     return text.split() == other.split()
 

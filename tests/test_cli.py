@@ -154,6 +154,12 @@ def test_denied_access_is_said_before_an_engine_is_loaded(
     [
         ("s3://key:secret@bucket/run", {}, "credentials: they belong in the environment"),
         ("s3://my bucket/run", {}, "Invalid bucket name"),
+        ("gs://key:secret@bucket/run", {}, "credentials: they belong in the environment"),
+        (
+            "s3://bucket/run",
+            {"AWS_ENDPOINT_URL": "http://key:secret@127.0.0.1:1"},
+            "AWS_ENDPOINT_URL holds credentials: they belong in AWS_ACCESS_KEY_ID and AWS_SECRET",
+        ),
         ("s3://bucket//run", {}, "a folder in it has no name"),
         ("s3://bucket/run", {"AWS_PROFILE": "typo"}, "The config profile (typo) could not be"),
         ("s3://bucket/run", {"AWS_ENDPOINT_URL": "127.0.0.1:1"}, "Invalid endpoint: 127.0.0.1:1"),
@@ -172,6 +178,21 @@ def test_what_no_waiting_mends_is_said_at_once(
     line = said(out=uri)
     assert words in line
     assert "secret" not in line
+
+
+@pytest.mark.parametrize("key", ["corpus", "model", "task", "prompts", "ratings"])
+def test_a_password_in_an_address_is_not_printed(key: str, said: Said) -> None:
+    line = said(**{key: f"https://someone:secret@{'example.com/' * 9}x.jsonl"})
+    assert "holds credentials: they belong in the environment (got 'https://…@example.com/" in line
+    assert "secret" not in line
+
+
+def test_nor_that_of_a_file_given_to_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["run", "https://a:secret@host/c.yaml"], ["report", "https://a:secret@host/x"]):
+        with pytest.raises(SystemExit, match="2"):
+            main(command)
+        said = capsys.readouterr().err
+        assert "…@host" in said and "secret" not in said
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

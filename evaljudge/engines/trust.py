@@ -74,16 +74,21 @@ def refuse_untrusted(
     return tuple(sorted(needs))
 
 
-def secret_in(engine: Mapping[str, Any]) -> str | None:
+def secret_in(engine: Mapping[str, Any], *, is_of_model: bool = False) -> str | None:
     """The path of the first of an engine's arguments that is a secret, by its name or its value.
 
     secret_in({"hf_token": "hf_…"})  ->  "hf_token"
     """
     for name, value in engine.items():
-        if SECRET_NAME.search(str(name)) or (isinstance(value, str) and SECRET_VALUE.search(value)):
+        is_word = is_of_model and str(name).endswith("token")
+        if SECRET_NAME.search(str(name)) and not is_word:
             return str(name)
-        inner = secret_in(value) if isinstance(value, Mapping) and name != OF_THE_MODEL else None
-        if inner:
+        if isinstance(value, str) and SECRET_VALUE.search(value):
+            return str(name)
+        is_inner = isinstance(value, Mapping)
+        if is_inner and (
+            inner := secret_in(value, is_of_model=is_of_model or name == OF_THE_MODEL)
+        ):
             return f"{name}.{inner}"
     return None
 

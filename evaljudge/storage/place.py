@@ -23,7 +23,7 @@ from evaljudge.storage.patience import SILENCE, patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
 from evaljudge.storage.streams import FolderInPlace, PatientFile, is_part, whole_file, whole_upload
-from evaljudge.text import is_encodable, shown
+from evaljudge.text import is_encodable, shown, without_credentials
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -40,6 +40,8 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
         raise UserError(f"{shown(uri)}: a path cannot have a NUL or characters that are not UTF-8")
     if "://" not in uri:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
+    if (plain := without_credentials(uri)) != uri:
+        raise UserError(f"{plain}: holds credentials: they belong in the environment")
     if uri.startswith(SCHEME):
         return open_s3(uri)
     if uri.startswith(GOOGLE):  # else it would try for 15 minutes by itself, without a word

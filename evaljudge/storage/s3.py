@@ -37,15 +37,18 @@ def open_s3(uri: str) -> tuple[fs.FileSystem, str]:
 
     path = uri.removeprefix(SCHEME)
     bucket = path.partition("/")[0]
-    if "@" in bucket:  # not to be repeated
-        raise UserError("an s3:// URI holds credentials: they belong in the environment")
     if not bucket:
         raise UserError(f"{uri}: names no bucket")
     if "//" in path:
         raise UserError(f"{uri}: a folder in it has no name")
     if "?" in path:
-        raise UserError(f"{uri}: endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION")
+        place = path.partition("?")[0]  # there may be a secret key in the rest
+        said = "endpoint and region are set by AWS_ENDPOINT_URL and AWS_REGION"
+        raise UserError(f"{SCHEME}{place}: {said}")
     scheme, _, host = (_endpoint() or "https://").rpartition("://")
+    if "@" in host:  # not to be repeated
+        said = "they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        raise UserError(f"AWS_ENDPOINT_URL holds credentials: {said}")
     name = re.match(r"[^/:\[]+", host)  # no address in brackets
     if name and not _is_known(name[0]):
         said = f"AWS_ENDPOINT_URL names {shown(name[0])}, which is no host"

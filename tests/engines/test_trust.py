@@ -194,6 +194,9 @@ def test_a_metric_s_encoder_is_allowed_in_its_own_settings(checkpoint: Checkpoin
         ({"model_loader_extra_config": {"s3_secret_access_key": "x"}},
          "model_loader_extra_config.s3_secret_access_key"),
         ({"seed": 1, "tokenizer": "https://x/hf_abcdefghijklmnop"}, "tokenizer"),
+        ({"hf_overrides": {"eos_token": "</s>", "api_key": "x"}}, "hf_overrides.api_key"),
+        ({"hf_overrides": {"text_config": {"pad_token": "hf_abcdefghijklmnop"}}},
+         "hf_overrides.text_config.pad_token"),
         ({"kv_transfer_config": {"a": {"b": "AKIAABCDEFGHIJKLMNOP"}}}, "kv_transfer_config.a.b"),
     ],
 )  # fmt: skip
@@ -210,4 +213,10 @@ def test_an_engines_argument_that_is_a_secret_is_refused(
 def test_what_only_sounds_like_a_secret_is_not_refused() -> None:
     known = {name: None for name in engine_arguments() if name != "hf_token"}
     assert len(known) > 100
-    assert secret_in(known | {"hf_overrides": {"eos_token": "</s>"}}) is None
+    assert (
+        secret_in(
+            known
+            | {"hf_overrides": {"eos_token": "</s>", "t": {"pad_token": "x", "bos_token_id": 1}}}
+        )
+        is None
+    )

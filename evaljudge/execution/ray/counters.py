@@ -5,8 +5,8 @@
 
 A worker counts the shards that it has committed, when they are committed. Ray puts `ray_` before
 each name and, after those of counters, `_total`; it adds the labels of the node and the worker.
-`jobs/grafana.json` is a dashboard of these. Ray's counters take no 0, so a series is not there before
-its first count, and the dashboard takes it for 0 then.
+`jobs/grafana.json` is a dashboard of these. Ray's counters take no 0, so a series is not there
+before its first count, and the dashboard takes it for 0 then.
 """
 
 from __future__ import annotations
