@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -126,6 +127,18 @@ def plain_words(mistake: Mapping[str, Any]) -> str:
 
 def first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
+
+
+def seconds_in(variable: str, default: float) -> float:
+    """What a variable of the environment says."""
+    given = os.environ.get(variable, f"{default:g}")
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise UserError(f"{variable} is {given!r}: write a number of seconds")
+    return seconds
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -158,16 +158,23 @@ def test_a_bug_is_one_object(
     assert (code, ended["exit_code"]) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "remedy"),
+    [
+        ("LOG", "jsn", "write `json`, or leave it out for lines of text"),
+        ("FINISH_SECONDS", "abc", "write a number of seconds"),
+        ("FINISH_SECONDS", "-5", "write a number of seconds"),
+    ],
+)
 def test_another_setting_is_a_mistake(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("EVALJUDGE_LOG", "jsn")
+    name: str, given: str, remedy: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv(f"EVALJUDGE_{name}", given)
     with pytest.raises(SystemExit) as ended:
         main(["sbom"])
     assert ended.value.code == 2
-    assert capsys.readouterr().err == (
-        "evaljudge: EVALJUDGE_LOG is 'jsn': write `json`, or leave it out for lines of text\n"
-    )
+    assert capsys.readouterr().err == f"evaljudge: EVALJUDGE_{name} is '{given}': {remedy}\n"
 
 
 @pytest.mark.service

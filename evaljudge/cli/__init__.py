@@ -16,7 +16,8 @@ from typer.exceptions import TyperException
 
 import evaljudge
 from evaljudge.cli import judging, listing, looking, people, starting
-from evaljudge.errors import GivenUp, UserError
+from evaljudge.commands.supervised import FINISH_SECONDS
+from evaljudge.errors import GivenUp, UserError, seconds_in
 from evaljudge.judges import plugins
 from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
@@ -94,6 +95,7 @@ def _common(
 def main(arguments: list[str] | None = None) -> None:
     """A command in this process: a user's mistake is one line on stderr, never a traceback."""
     with _one_line_each(), logging_json(), _one_line_each():
+        seconds_in(FINISH_SECONDS, 0)  # refused now, not at a signal
         if not json_is_wanted():
             app(arguments)
             return

@@ -28,7 +28,7 @@ from math import inf
 from threading import Timer
 from typing import NoReturn
 
-from evaljudge.errors import TERMINATED, Ended, finishing
+from evaljudge.errors import TERMINATED, Ended, UserError, finishing, seconds_in
 from evaljudge.runs.json_lines import json_is_wanted, message_line
 
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -117,9 +117,9 @@ def _do(work: Callable[[], object]) -> None:
 
 
 def finish_seconds() -> float:
-    """What is no number is none: an end by a signal is no time to refuse it."""
-    with suppress(ValueError):
-        return max(0.0, float(os.environ.get(FINISH_SECONDS, 0)))
+    """What is no number is none: the command refuses it at its start, not at a signal."""
+    with suppress(UserError):
+        return seconds_in(FINISH_SECONDS, 0)
     return 0.0
 
 

@@ -7,7 +7,6 @@ is given up after seconds: its address is wrong, or nothing there can be reached
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import sys
@@ -15,8 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import ClassVar, TypeVar
 
-from evaljudge.errors import StorageLost, UserError, first_line
-from evaljudge.text import shown
+from evaljudge.errors import StorageLost, UserError, first_line, seconds_in
 
 R = TypeVar("R")
 PATIENCE, VARIABLE = 300.0, "EVALJUDGE_STORAGE_PATIENCE"
@@ -53,7 +51,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
     The work must be safe to do twice: an answer may be lost, not only a request.
     """
     if patience is None:
-        patience = _patience()
+        patience = seconds_in(VARIABLE, PATIENCE)
     begun, host = time.monotonic(), "/".join(uri.split("/")[:3])
     for wait in _waits():
         try:
@@ -99,17 +97,6 @@ def _cause(error: BaseException) -> str:
     if said.startswith(GOOGLES):
         return re.split(r": |\]=", said.partition(" error_info=")[0])[-1].rstrip(")")
     return said
-
-
-def _patience() -> float:
-    given = os.environ.get(VARIABLE, f"{PATIENCE:g}")
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = -1.0
-    if not seconds >= 0:
-        raise UserError(f"{VARIABLE} is {shown(given)}: write a number of seconds")
-    return seconds
 
 
 class _Said:
