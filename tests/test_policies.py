@@ -259,8 +259,10 @@ def test_the_commands_of_the_docs_make_the_roles(s3: Any, tmp_path: Path) -> Non
     cluster = ("aws eks create-cluster --name my-cluster --resources-vpc-config {} "
                "--role-arn arn:aws:iam::$ACCOUNT:role/evaljudge-head")  # fmt: skip
     pods = "\n".join(line for line in pods.splitlines() if not re.match("kubectl|eksctl", line))
-    script = "\n".join(["set -e", account, "HF_TOKEN=hf_of-a-test", secret, cluster, pods])
-    script = script.replace("/tmp/", f"{tmp_path}/")
+    secret = secret.replace("hf auth login", f"echo hf_of-a-test > {tmp_path}/token")
+    secret = secret.replace("$HOME/.cache/huggingface", str(tmp_path))
+    script = "\n".join(["set -e", account.replace("/tmp/", f"{tmp_path}/"), secret, cluster,
+                        pods.replace("/tmp/", f"{tmp_path}/")])  # fmt: skip
     subprocess.run(["bash", "-c", script], cwd=ROOT, env=os.environ | {"AWS_PAGER": ""}, check=True,
                    capture_output=True)  # fmt: skip
     iam = Session().client("iam")

@@ -317,7 +317,34 @@ def test_only_the_head_may_ask_kubernetes_for_pods(job: dict[str, Any]) -> None:
     head, worker = (accounts[pods(job)[name]["serviceAccountName"]] for name in ("head", "gpu"))
     assert head["metadata"]["name"] != worker["metadata"]["name"]
     assert worker["automountServiceAccountToken"] is False
+    assert pods(job)["submitter"]["automountServiceAccountToken"] is False
     assert head["metadata"]["annotations"] == worker["metadata"]["annotations"]
+
+
+def test_the_network_policy_is_of_these_pods(manifests: dict[str, Any]) -> None:
+    rule, job = manifests["NetworkPolicy"]["spec"], manifests["RayJob"]["spec"]
+    groups = job["rayClusterSpec"]
+    templates = [
+        job["submitterPodTemplate"],
+        groups["headGroupSpec"]["template"],
+        *(group["template"] for group in groups["workerGroupSpecs"]),
+    ]
+    ours = rule["podSelector"]["matchLabels"]
+    assert all(ours.items() <= one["metadata"]["labels"].items() for one in templates)
+    assert rule["ingress"][0] == {"from": [{"podSelector": rule["podSelector"]}]}
+    assert all(one["ports"] for one in rule["ingress"][1:])
+
+
+def test_the_head_is_not_moved_and_does_not_fill_its_node(job: dict[str, Any]) -> None:
+    template = job["rayClusterSpec"]["headGroupSpec"]["template"]
+    assert template["metadata"]["annotations"] == {
+        "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+        "karpenter.sh/do-not-disrupt": "true",
+    }
+    assert "ephemeral-storage" in container(template["spec"])["resources"]["requests"]
+    for name in ("head", "gpu"):
+        [scratch] = [one for one in pods(job)[name]["volumes"] if one["name"] == "scratch"]
+        assert scratch["emptyDir"]["sizeLimit"]
 
 
 def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> None:
@@ -326,7 +353,7 @@ def test_the_hubs_token_is_a_secret_that_may_be_missing(job: dict[str, Any]) -> 
         [token] = [one for one in container(pods(job)[name])["env"] if one["name"] == "HF_TOKEN"]
         secret = token["valueFrom"]["secretKeyRef"]
         assert secret["optional"] is True
-        made = f"create secret generic {secret['name']} --from-literal={secret['key']}="
+        made = f"create secret generic {secret['name']} --from-file={secret['key']}="
         assert made in (ROOT / "docs/cluster.md").read_text()
 
 
