@@ -24,8 +24,9 @@ FIRST_CONTACT = 10.0
 """Seconds for a place that has not answered yet."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 10.0
 REPLY = re.compile(r"An error occurred \(|AWS Error (?!NETWORK_CONNECTION)")
-"""Errors with which a server has answered, as boto3 and pyarrow begin them."""
-GOOGLES = "google::cloud::Status("
+"""Errors with which a server has answered, as boto3 and pyarrow say them."""
+CURL = re.compile(r"(?:curlCode: \d+, |CURL error \[\d+\]=)([^;)]+)")
+"""Why there was no answer, within what pyarrow says."""
 DENIED = "access is denied to these credentials: give them access, then run it again"
 _REFUSALS = {
     "NO_SUCH_BUCKET": "there is no such bucket",
@@ -63,7 +64,7 @@ def patiently(uri: str, work: Callable[[], R], patience: float | None = None) ->
             raise
         except OSError as error:
             refuse(uri, str(error))
-            if REPLY.match(str(error)):
+            if REPLY.search(str(error)):
                 _Known.hosts.add(host)
             waited, cause = time.monotonic() - begun, _cause(error)
             is_known = _Known.are_all_known or host in _Known.hosts
@@ -92,11 +93,10 @@ def expect_answers() -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """One line. Google's library says everything twice, and the cause at the end of each."""
-    said = first_line(error)
-    if said.startswith(GOOGLES):
-        return re.split(r": |\]=", said.partition(" error_info=")[0])[-1].rstrip(")")
-    return said
+    """In one short line: Google's library says everything a second time in `error_info`."""
+    said = first_line(error).partition(" error_info=")[0]
+    found = CURL.search(said)
+    return found[1] if found else said
 
 
 class _Said:

@@ -36,6 +36,10 @@ def test_a_line_says_what_is_waited_for_and_not_again_at_each_try(
     assert capsys.readouterr().err == said
 
 
+AMAZONS = (
+    "When getting information for key 'c' in bucket 'b': AWS Error NETWORK_CONNECTION during "
+    "HeadObject operation: curlCode: 28, Timeout was reached; Details: Connection timed out"
+)
 GOOGLES = (
     "google::cloud::Status(UNAVAILABLE: Retry policy exhausted, with a last message of Could not "
     "create a token. The underlying error message was: PerformWork() - CURL error [6]=Could not "
@@ -45,7 +49,11 @@ GOOGLES = (
 
 @pytest.mark.parametrize(
     ("error", "cause"),
-    [("curlCode: 7, no\nmore", "curlCode: 7, no"), (GOOGLES, "Could not resolve hostname")],
+    [
+        ("timed out\nmore", "timed out"),
+        (AMAZONS, "Timeout was reached"),
+        (GOOGLES, "Could not resolve hostname"),
+    ],
 )
 def test_an_address_that_has_never_answered_is_given_up_in_seconds(
     error: str, cause: str, monkeypatch: pytest.MonkeyPatch, refused: Callable[..., None],
@@ -62,7 +70,7 @@ def test_an_address_that_has_never_answered_is_given_up_in_seconds(
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "AWS Error SLOW_DOWN during HeadObject", "An error occurred (500) when calling"]
+    "answer", ["", "When looking: AWS Error SLOW_DOWN during x", "An error occurred (500) when"]
 )
 def test_a_place_that_has_answered_is_waited_for(
     answer: str, monkeypatch: pytest.MonkeyPatch, hasty: None
