@@ -33,13 +33,13 @@ def clock() -> Clock:
 
 def test_a_tally_in_words(clock: Clock) -> None:
     tally = ProgressTally({"prepare": (4, 10), "judge": (8, 10)}, clock)
-    assert str(tally) == "prepared 6/10 cases, judged 2/10; 0 unscored"
+    assert str(tally) == "prepared 6/10 cases, judged 2/10"
     clock.now = 60
     tally.add(receipt("prepare", 4, unscored=3))
     tally.add(receipt("judge", 5, unscored=5, gpus=100))
     clock.now = 120
     assert str(tally) == (
-        "prepared 10/10 cases, judged 7/10 at 2 a minute; about 0:36 left, 5 unscored, "
+        "prepared 10/10 cases, judged 7/10 at 5 a minute; about 0:36 left, 5 unscored, "
         "1.00 GPU-hours"
     )
     tally.add(receipt("judge", 3, shard=1))
@@ -62,19 +62,19 @@ def test_loading_a_model_is_no_time_of_the_cases(clock: Clock) -> None:
     tally.loading()
     clock.now = 300
     tally.count({})
-    assert str(tally) == "judged 0/100 cases; 0 unscored"
+    assert str(tally) == "judged 0/100 cases"
     clock.now = 360
     tally.count({("judge", 0): 10})
-    assert str(tally) == "judged 10/100 cases at 10 a minute; about 9:00 left, 0 unscored"
+    assert str(tally) == "judged 10/100 cases at 10 a minute; about 9:00 left"
 
 
 def test_of_few_cases_nothing_is_said(clock: Clock) -> None:
     tally = ProgressTally({"judge": (100, 100)}, clock)
     clock.now = 20
     tally.count({("judge", 0): 4})
-    assert str(tally) == "judged 4/100 cases; 0 unscored"
+    assert str(tally) == "judged 4/100 cases"
     tally.count({("judge", 0): 5})
-    assert str(tally) == "judged 5/100 cases at 15 a minute; about 6:20 left, 0 unscored"
+    assert str(tally) == "judged 5/100 cases at 15 a minute; about 6:20 left"
 
 
 def test_a_stage_that_has_not_begun_has_no_time_left(clock: Clock) -> None:
@@ -83,7 +83,7 @@ def test_a_stage_that_has_not_begun_has_no_time_left(clock: Clock) -> None:
     clock.now = 60
     tally.count({("prepare", 0): 20})
     assert str(tally) == (
-        "prepared 20/100 cases at 20 a minute, judged 0/100; about 4:00 left to prepare, 0 unscored"
+        "prepared 20/100 cases at 20 a minute, judged 0/100; about 4:00 left to prepare"
     )
 
 
@@ -115,6 +115,22 @@ def test_time_is_shared_out_where_shards_are_in_both_stages(clock: Clock) -> Non
     assert f"about {_clock(left)} left" in str(tally)
 
 
+def test_the_rates_shown_are_those_of_the_time_left(clock: Clock) -> None:
+    """Both stages have had part of the time: 16 cases at 40 a minute and 31 at 10 a minute."""
+    tally = ProgressTally({"prepare": (36, 36), "judge": (36, 36)}, clock)
+    clock.now = 30
+    tally.count({("prepare", 0): 20})
+    tally.count({("judge", 0): 0})
+    clock.now = 60
+    tally.count({("judge", 0): 5})
+    assert str(tally) == (
+        "prepared 20/36 cases at 40 a minute, judged 5/36 at 10 a minute; about 3:30 left"
+    )
+    prepare, judge = tally.as_fields()
+    assert (prepare["rate"], prepare["left_seconds"]) == (40, 24)
+    assert (judge["rate"], judge["left_seconds"]) == (10, 186)
+
+
 def test_rates_are_of_late(clock: Clock) -> None:
     """More workers have come: what the first hour was like says nothing of the next."""
     tally = ProgressTally({"judge": (10_000, 10_000)}, clock)
@@ -144,8 +160,8 @@ def test_a_log_is_brief() -> None:
         log.receipt(receipt("judge", 1, shard))
     log.done()
     first, last = stream.getvalue().splitlines()
-    assert first == "to judge 2 cases; loading the model"
-    assert last == "prepared 2/2 cases, judged 2/2; took 0:00, 0 unscored"
+    assert first == "to judge 2 cases"
+    assert last == "prepared 2/2 cases, judged 2/2; took 0:00"
 
 
 class Heard(io.StringIO):
@@ -205,7 +221,7 @@ def test_a_bar_moves_by_case(monkeypatch: pytest.MonkeyPatch) -> None:
         bar.receipt(receipt("judge", 3))
         bar.done()
         bar.entering("scoring and reporting")
-    assert "judged 3/9 cases; 0 unscored" in stream.getvalue()
+    assert "judged 3/9 cases" in stream.getvalue()
 
 
 def test_nothing_left() -> None:

@@ -192,7 +192,8 @@ def _print_outcome(outcome: Outcome, full: bool) -> None:
     from evaljudge.report import full_summary, summary
     from evaljudge.sections.figures import percent
 
-    shown = (full_summary if full else summary)(outcome.findings, outcome.out)
+    show = full_summary if full else summary
+    shown = show(outcome.findings, outcome.out, outcome.first_document)
     print(shown.text, end="", flush=True)
     for warning in shown.warnings:
         print(warning, file=sys.stderr, flush=True)

@@ -42,10 +42,19 @@ def width() -> float:
 
 def on_screen(table: Table, least: int | None = None) -> str:
     """`least`: the columns of a terminal that every column of words keeps, if it needs them."""
-    whole = _whole(table)
-    if _total(_widest(whole)) <= width():
-        return _aligned(whole, _widest(whole))
+    if fits(table):
+        return whole(table)
     return "\n\n".join(map(_lines, _parts(table, least)))
+
+
+def fits(table: Table) -> bool:
+    return _total(_widest(_whole(table))) <= width()
+
+
+def whole(table: Table) -> str:
+    """As wide as it is."""
+    lines = _whole(table)
+    return _aligned(lines, _widest(lines))
 
 
 def counts_on(table: Table) -> bool:

@@ -1,20 +1,25 @@
 """What a run ends with on a terminal: what matters most, in at most thirty lines.
 
+scored     1,600 texts of 100 documents on 4 axes, by synthetic with Qwen/Qwen3-8B
 coverage   99.8% scored: reaches the floor of 95%
 unscored   empty text × 3: fill in the text, or leave the row out
            3 of 4,800 scores in all; in scores/ each has its text and reason
 asked      1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache
 
 Agreement with people within documents (sample level): the best scorer of each axis
-axis     best scorer  cannot be told from it  Spearman [95% interval]
+axis     best scorer  cannot be told from it  Spearman [95%]
 fluency  synthetic    words                   0.441 [0.312, 0.553]
+0 is chance, 1 is people's own order. All 95% intervals lie above 0.
 
 Parts with many rows give way, the longest first, and say how many rows they leave out: `--full`
-and the report have them all.
+and the report have them all. Names are never cut: where a table is wider than the terminal, lists
+of names become counts.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,25 +31,26 @@ from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
 from evaljudge.report.lines import asked_line, floor_line
-from evaljudge.report.screen import counts_on, on_screen
+from evaljudge.report.screen import fits, whole
 from evaljudge.report.systems import close, leader
-from evaljudge.report.terminal import COUNTED_ON, agreement_text
+from evaljudge.report.terminal import agreement_text
 from evaljudge.sections import Cell, Named, Table
-from evaljudge.sections.figures import NONE, count, estimate
+from evaljudge.sections.figures import NONE, count, estimate, only
 from evaljudge.text import LONG, counted, one_line
 
 MOST_LINES = 30
 MOST_REASONS = 3
 MOST_WARNINGS = 6
+SYSTEMS = "Systems: the best of each axis, by means on the scorer's own scale"
 ONE_SYSTEM = "systems    there is only one, so there is none to compare it with"
 _LEVELS = {
     "sample": "within documents (sample level)",
     "system": "on systems' means (system level)",
     "summary": "on all texts pooled (summary level)",
 }
-_OUTER_LINES = 6
-"""Coverage; an empty line; where the report and the scores lie; `--full`; coverage again, if it is
-under the floor."""
+_OUTER_LINES = 8
+"""What was scored; coverage; an empty line; where the report and the scores lie; `show`; `--full`;
+coverage again, if it is under the floor."""
 
 
 @dataclass(frozen=True)
@@ -64,39 +70,37 @@ class _Part:
     rows: Sequence[str]
     end: Callable[[int], Sequence[str]]
     kept: int
-    is_cut: bool = False
-    """Whether names are counted on."""
 
     @property
     def lines(self) -> list[str]:
         return [*self.head, *self.rows[: self.kept], *self.end(len(self.rows) - self.kept)]
 
 
-def summary(findings: Findings, out: str) -> Summary:
+def summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
+    """`doc_id`: a document of the run, for an example of `evaljudge show`."""
     parts = [_unscored(findings), _asked(findings)]
     parts += [*_agreement(findings, out), *_systems(findings)]
-    parts.append(_part([COUNTED_ON] if any(part.is_cut for part in parts) else [], [], ""))
     warnings, selected = _warnings(findings), _selected(findings, out)
     all_parts = [*parts, warnings, selected]
     while sum(len(part.lines) for part in all_parts) > MOST_LINES - _OUTER_LINES:
         max(all_parts, key=lambda part: part.kept).kept -= 1
     more = "more       with --full, all tables are printed here"
     return Summary(
-        _ended([_coverage(findings), *(line for part in parts for line in part.lines), ""]),
+        _ended([*_scored(findings), *(line for part in parts for line in part.lines), ""]),
         warnings.lines,
-        _ended([*selected.lines, *_places(out), more]),
+        _ended([*selected.lines, *_places(out, doc_id), more]),
     )
 
 
-def full_summary(findings: Findings, out: str) -> Summary:
+def full_summary(findings: Findings, out: str, doc_id: str | None = None) -> Summary:
     """All that a terminal can show of a run."""
     unscored = _unscored(findings)
     unscored.kept = len(unscored.rows)
-    before = [_coverage(findings), *unscored.lines, *_asked(findings).lines]
+    before = [*_scored(findings), *unscored.lines, *_asked(findings).lines]
     return Summary(
         f"{_ended(before)}\n{agreement_text(findings)}",
         _warnings(findings).rows,
-        _ended([*_selected(findings, out).lines, *_places(out)]),
+        _ended([*_selected(findings, out).lines, *_places(out, doc_id)]),
     )
 
 
@@ -105,12 +109,32 @@ def unscored_text(findings: Findings) -> str:
     return _ended(_unscored(findings).lines)
 
 
-def _coverage(findings: Findings) -> str:
-    return f"coverage   {floor_line(findings)}"
+def _scored(findings: Findings) -> Iterator[str]:
+    """What was scored, by whom, and how much of it."""
+    axes = {row.axis for row in findings.coverage} - {ANY_AXIS}
+    texts = counted(findings.candidates, "text", "texts")
+    documents = counted(findings.cases, "document", "documents")
+    on = f" on {counted(len(axes), 'axis', 'axes')}" if axes else ""
+    yield f"scored     {texts} of {documents}{on}, by {one_line(_scorers(findings))}"
+    yield f"coverage   {floor_line(findings)}"
 
 
-def _places(out: str) -> list[str]:
-    return [f"report     {out}/report/index.html", f"scores     {out}/scores/"]
+def _scorers(findings: Findings) -> str:
+    """Judges with their model, then metrics and mixes."""
+    judges = dict.fromkeys(str(row["judge"]) for row in findings.tokens)
+    scorers = dict.fromkeys(row.scorer for row in findings.coverage)
+    others = [name for name in scorers if re.split("[.#]", name)[0] not in judges]
+    model = findings.model.rpartition("@")[0] or findings.model
+    asked = f"{', '.join(judges)} with {model}" if judges else ""
+    return "; ".join(filter(None, [asked, ", ".join(others)])) or NONE
+
+
+def _places(out: str, doc_id: str | None) -> Iterator[str]:
+    yield f"report     {out}/report/index.html"
+    yield f"scores     {out}/scores/"
+    if doc_id is not None:
+        run, doc = map(shlex.quote, (out, doc_id))
+        yield f"why        {one_line(f'evaljudge show {run} --doc {doc}', LONG)}"
 
 
 def _ended(lines: Iterable[str]) -> str:
@@ -155,8 +179,22 @@ def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     rows: list[list[Cell]] = [
         [row.axis, row.scorer, [*map(Named, others)] or NONE, estimate(row)] for row, others in best
     ]
-    heads = ["axis", "best scorer", "cannot be told from it", f"{names} [95% interval]"]
+    heads = ["axis", "best scorer", "cannot be told from it", f"{names} [95%]"]
     yield _table(title, Table("", heads, rows, "lllr"), "axes")
+    yield _part([_in_words([row for row, _ in best])], [], "")
+
+
+def _in_words(rows: Sequence[Agreement]) -> str:
+    """What the intervals of these rows say."""
+    meaning = "0 is chance, 1 is people's own order."
+    shown = [row for row in rows if row.low is not None and not only(row.level, row.n)]
+    if not shown:
+        return f"{meaning} There is too little for intervals."
+    unsure = [row.axis for row in shown if row.low is not None and row.low <= 0]
+    if not unsure:
+        return f"{meaning} All 95% intervals lie above 0."
+    where = "No agreement is shown where the interval does not lie above 0"
+    return f"{meaning} {where}: {one_line(', '.join(unsure))}."
 
 
 def _no_agreement(findings: Findings, out: str) -> Iterator[str]:
@@ -191,10 +229,10 @@ def _systems(findings: Findings) -> Iterator[_Part]:
         [row.axis, row.scorer, leader(row), close(row) or NONE, by_people.get(row.axis, NONE)]
         for row in _first_of_each_axis(compared)
     ]
-    heads = ["axis", "scorer", "best system (mean)", "cannot be told from it", "people's best"]
+    heads = ["axis", "scorer", "best (mean)", "cannot be told from it", "people's best"]
     shown = len(heads) if any(row[-1] != NONE for row in rows) else len(heads) - 1
     table = Table("", heads[:shown], [row[:shown] for row in rows], "l" * shown)
-    yield _table("Systems: the best of each axis", table, "rows")
+    yield _table(SYSTEMS, table, "rows")
 
 
 def _highest(row: SystemRanking) -> str:
@@ -213,8 +251,18 @@ def _first_of_each_axis(rows: Sequence[SystemRanking]) -> list[SystemRanking]:
 
 
 def _table(title: str, table: Table, what: str) -> _Part:
-    head, *rows = on_screen(table).splitlines()
-    return replace(_part(["", title, head], rows, what), is_cut=counts_on(table))
+    head, *rows = whole(table if fits(table) else _with_counts(table)).splitlines()
+    return _part(["", title, head], rows, what)
+
+
+def _with_counts(table: Table) -> Table:
+    """Lists of several names become their number."""
+    rows = [
+        [cell if isinstance(cell, str) or len(cell) == 1 else f"{count(len(cell))} others"
+         for cell in row]
+        for row in table.rows
+    ]  # fmt: skip
+    return replace(table, rows=rows)
 
 
 def _selected(findings: Findings, out: str) -> _Part:

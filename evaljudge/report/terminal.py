@@ -25,7 +25,7 @@ from evaljudge.sections import Section
 from evaljudge.sections.figures import FEW, SAMPLED, SAMPLED_NOTE, count, percent
 from evaljudge.text import one_line
 
-COUNTED_ON = "+2: so many more names than this terminal has room for; a wider one shows them all."
+COUNTED_ON = "+2: two more names; a wider terminal shows them."
 
 
 def coverage_text(findings: Findings) -> str:

@@ -92,6 +92,12 @@ class Outcome:
     def iter_scores(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         return self._tables.scores(columns)
 
+    @property
+    def first_document(self) -> str | None:
+        """None where there is no score."""
+        tables = (table for table in self.iter_scores(["doc_id"]) if table.num_rows)
+        return next((str(table["doc_id"][0].as_py()) for table in tables), None)
+
     def verdicts(self, judge: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """The evidence of one judge; its name may be left out where the run has only one."""
         name = self._judge(judge)

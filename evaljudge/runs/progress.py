@@ -1,6 +1,6 @@
 """How a run is watched: a bar on a terminal, one line a minute in a job's log.
 
-prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 7:42 left, 3 unscored,
+prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left, 3 unscored,
 0.21 GPU-hours
 """
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FIRST_LINE = 10.0
 """Seconds after which a log says how far the run is, before it does so each minute."""
+BAR = 10
+"""Columns, so that the words beside it fit on a terminal of a hundred."""
 
 
 class Log(Watcher):
@@ -58,7 +60,7 @@ class Log(Watcher):
     def starting(self, todo: Todo) -> None:
         self._tally = ProgressTally(todo)
         left = " and ".join(f"{stage} {n:,}" for stage, (n, _) in todo.items() if n)
-        self._say(f"to {left} cases{_first(todo)}" if left else "nothing left to ask")
+        self._say(f"to {left} cases" if left else "nothing left to ask")
         self._now = self._tally
 
     def in_hand(self, counts: InHand) -> None:
@@ -125,11 +127,11 @@ class Bar(Watcher):
         self._stop_status()
         self._tally = ProgressTally(todo)
         words = TextColumn("{task.description}", table_column=Column())  # wrapped, not cut
-        columns = (SpinnerColumn(), BarColumn(24), words)
+        columns = (SpinnerColumn(), BarColumn(BAR), words)
         self._bar = Progress(*columns, console=self._console)
         self._bar.start()
         left = self._tally.steps - self._tally.steps_done
-        text = f"beginning{_first(todo)}" if left else "nothing left to ask"
+        text = "beginning" if left else "nothing left to ask"
         self._task = self._bar.add_task(text, total=self._tally.steps)
         self._bar.update(self._task, completed=self._tally.steps_done)
 
@@ -155,10 +157,6 @@ class Bar(Watcher):
         if self._status:
             self._status.stop()
             self._status = None
-
-
-def _first(todo: Todo) -> str:
-    return "" if todo.keys() == {"measure"} else "; loading the model"
 
 
 def watcher() -> Watcher:

@@ -3,10 +3,11 @@
 Cases count as soon as they are done; those of a shard whose worker is lost are taken back when
 another begins it again. Of receipts alone, counts would move by up to 32 cases at once.
 
-The time left: each stage has its own seconds per case, over the last ten minutes. Where workers
-prepare some shards while they judge others, the seconds that pass are shared out by how many shards
-are in either stage. A stage of which fewer than five cases are done says nothing yet. The cases of
-an engine end in bursts at first, as they began together, so first figures are too pessimistic.
+Rates and the time left: each stage has its own seconds per case, over the last ten minutes, so that
+what is left of both stages at their rates is the time left. Where workers prepare some shards while
+they judge others, the seconds that pass are shared out by how many shards are in either stage. A
+stage of which fewer than five cases are done says nothing yet. The cases of an engine end in bursts
+at first, as they began together, so first figures are too pessimistic.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class ProgressTally:
         with self._lock:
             self._share_out_time()
             now = self._mark()
-            return f"{', '.join(self._stages(now))}; {', '.join(self._rest(now))}"
+            rest = ", ".join(self._rest(now))
+            return ", ".join(self._stages(now)) + (f"; {rest}" if rest else "")
 
     def _stages(self, now: _Mark) -> Iterator[str]:
         for stage, cases in now.done.items():
@@ -114,8 +116,8 @@ class ProgressTally:
     def _rest(self, now: _Mark) -> Iterator[str]:
         if left := self._left(now):
             yield left
-        texts = (n for stage, n in self._unscored.items() if stage != "prepare")
-        yield f"{sum(texts):,} unscored"
+        if texts := sum(n for stage, n in self._unscored.items() if stage != "prepare"):
+            yield f"{texts:,} unscored"
         if hours := self._gpu_hours:
             yield f"{hours:.2f} GPU-hours"
 
@@ -136,27 +138,20 @@ class ProgressTally:
             ]  # fmt: skip
 
     def _speed(self, stage: Stage, now: _Mark) -> dict[str, float]:
-        each_second = self._each_second(stage, now)
-        if not each_second:
+        each_case = self._seconds_per_case(stage, now)
+        if not each_case:
             return {}
-        left = (self._of[stage] - now.done[stage]) * self._seconds_per_case(stage, now)
-        return {"rate": round(each_second * A_MINUTE, 1), "left_seconds": round(left)}
+        left = (self._of[stage] - now.done[stage]) * each_case
+        return {"rate": round(A_MINUTE / each_case, 1), "left_seconds": round(left)}
 
     def _rate(self, stage: Stage, now: _Mark) -> str:
-        each_minute = self._each_second(stage, now) * A_MINUTE
-        if not each_minute:
+        each_case = self._seconds_per_case(stage, now)
+        if not each_case:
             return ""
+        each_minute = A_MINUTE / each_case
         if each_minute < 1:
             return f" at {each_minute * AN_HOUR / A_MINUTE:.2g} an hour"
         return f" at {each_minute:,.0f} a minute"
-
-    def _each_second(self, stage: Stage, now: _Mark) -> float:
-        """Cases of late, by the clock on the wall; 0 where it is not known."""
-        oldest = self._marks[0]
-        cases, seconds = now.done[stage] - oldest.done[stage], now.at - oldest.at
-        if cases <= 0 or not seconds or not self._is_known(stage, now):
-            return 0.0
-        return cases / seconds
 
     def _left(self, now: _Mark) -> str:
         if now.done == self._of:
@@ -175,7 +170,9 @@ class ProgressTally:
         return now.done[stage] - self._first.done[stage] >= FEWEST_CASES
 
     def _seconds_per_case(self, stage: Stage, now: _Mark) -> float:
-        """Of late; over all where the stage has stood still of late."""
+        """Of late; over all where the stage has stood still of late; 0 where it is not known."""
+        if not self._is_known(stage, now):
+            return 0.0
         has_moved = now.done[stage] > self._marks[0].done[stage]
         then = self._marks[0] if has_moved else self._first
         cases = now.done[stage] - then.done[stage]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evaljudge.agreement import Rival
+from evaljudge.agreement import Agreement, Rival
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.decisions.systems import RankedSystem, SystemPair, SystemRanking
 from evaljudge.report import full_summary, summary
@@ -53,15 +53,16 @@ def run(axes: tuple[str, ...] = AXES, **more: Any) -> Findings:
 
 def lines(findings: Findings) -> list[str]:
     """All that a run prints, with the line on its coverage that follows where it is low."""
-    said = summary(findings, "runs/x")
+    said = summary(findings, "runs/x", "d1")
     low = [] if findings.floor_passed else ["coverage is under the floor"]
     return [*said.text.splitlines(), *said.warnings, *said.places.splitlines(), *low]
 
 
 def test_of_an_ordinary_run() -> None:
-    said = summary(run(), "runs/first")
+    said = summary(run(), "runs/first", "d 17")
     assert said.text == (
         """\
+scored     1,600 texts of 100 documents on 1 axis, by synthetic with Qwen/Qwen3-8B; rouge1
 coverage   99.8% scored: reaches the floor of 95%
 unscored   empty text × 5: the system wrote nothing: correct the corpus, or leave these candidates \
 out
@@ -70,16 +71,17 @@ unscored   reply truncated × 1
 asked      500 times; 75.0% of 400,000 prompt tokens came from the prefix cache
 
 Agreement with people within documents (sample level): the best scorer of each axis
-axis       best scorer  cannot be told from it  Spearman [95% interval]
+axis       best scorer  cannot be told from it  Spearman [95%]
 coherence  synthetic    words                   0.441 [0.311, 0.551]
 fluency    synthetic    words                   0.441 [0.311, 0.551]
 relevance  synthetic    words                   0.441 [0.311, 0.551]
+0 is chance, 1 is people's own order. All 95% intervals lie above 0.
 
-Systems: the best of each axis
-axis       scorer     best system (mean)  cannot be told from it  people's best
-coherence  synthetic  BART (4.100)        T5                      BART
-fluency    synthetic  BART (4.100)        T5                      BART
-relevance  synthetic  BART (4.100)        T5                      BART
+Systems: the best of each axis, by means on the scorer's own scale
+axis       scorer     best (mean)   cannot be told from it  people's best
+coherence  synthetic  BART (4.100)  T5                      BART
+fluency    synthetic  BART (4.100)  T5                      BART
+relevance  synthetic  BART (4.100)  T5                      BART
 
 """
     )
@@ -91,6 +93,7 @@ relevance  synthetic  BART (4.100)        T5                      BART
 selected   154 of 1,600: runs/first/selected/good.jsonl
 report     runs/first/report/index.html
 scores     runs/first/scores/
+why        evaljudge show runs/first --doc 'd 17'
 more       with --full, all tables are printed here
 """
     )
@@ -164,7 +167,7 @@ def test_without_ratings_it_says_how_to_get_some() -> None:
     said = lines(_no_ratings())
     assert "There are no human ratings: nothing to agree with." in said
     assert "`evaljudge label runs/x --to sheet.csv` draws texts for people to rate." in said
-    assert "axis     scorer     best system (mean)  cannot be told from it" in said
+    assert "axis     scorer     best (mean)   cannot be told from it" in said
 
 
 def test_untested_the_highest_is_the_best() -> None:
@@ -188,13 +191,38 @@ def test_few_documents_are_no_evidence() -> None:
     assert any(line.endswith("1.000 (only 3 documents)") for line in said)
 
 
-def test_names_are_counted_on_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_counted_where_there_is_no_room_and_never_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole = lines(_ten_scorers())
     names = "; ".join(f"scorer {n}" for n in range(9))
-    assert any(names in line for line in whole) and not any("+2:" in line for line in whole)
+    assert any(names in line for line in whole)
     monkeypatch.setenv("COLUMNS", "80")
     narrow = lines(_ten_scorers())
-    assert sum("+2:" in line for line in narrow) == 1 and len(narrow) <= 30
+    assert any(line.startswith("fluency  scorer 9     9 others ") for line in narrow)
+    long = "synthetic.calibrated.on.a.name.without.end"
+    assert any(long in line for line in lines(run(
+        agreement=[agreement("sample", "spearman", 0.4, scorer=long)], standings=[])))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([agreement("sample", "spearman", 0.441), agreement("sample", "spearman", 0.1, axis="b"),
+          agreement("sample", "spearman", -0.5, axis="c")],
+         "No agreement is shown where the interval does not lie above 0: b, c."),
+        ([agreement("sample", "spearman", 1.0, n=3)], "There is too little for intervals."),
+    ],
+    ids=["chance", "few"],
+)  # fmt: skip
+def test_the_intervals_in_words(rows: list[Agreement], words: str) -> None:
+    said = lines(run(agreement=rows, standings=[]))
+    assert f"0 is chance, 1 is people's own order. {words}" in said
+
+
+def test_metrics_alone_have_no_model() -> None:
+    said = lines(run(coverage=[Coverage("rouge1", "*", 16, 0, {})], tokens=[], model="none"))
+    assert said[0] == "scored     1,600 texts of 100 documents, by rouge1"
 
 
 def test_all_of_it_is_there_in_full() -> None:

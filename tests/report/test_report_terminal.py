@@ -32,7 +32,7 @@ fluency    sample    synthetic (0.441)  words                   chrf (p 0.004)  
 fluency    summary†  synthetic (0.441)  –                       bleu (p 0.049)  –
 coherence  sample    words (0.200)      –                       –               –
 
-+2: so many more names than this terminal has room for; a wider one shows them all.
++2: two more names; a wider terminal shows them.
 Tested: a two-sided permutation test that exchanges two scorers' standard scores at each document
 and system (PERM-BOTH), on the candidates that both scored, at 5% after Holm's correction (p) over
 the rivals of one axis and level. A scorer that cannot be told from the best may still be worse:
@@ -184,7 +184,7 @@ def test_hostile_and_long_names_stay_within_100_columns(hostile_with_statistics:
 
 def test_hostile_names_add_no_line(hostile_with_statistics: Findings) -> None:
     said = agreement_text(hostile_with_statistics)
-    table = said[said.index("Who is best") : said.index("+2: so many")]
+    table = said[said.index("Who is best") : said.index("+2: two more")]
     assert len(table.splitlines()) == 2 + 10 + 1
 
 
