@@ -98,6 +98,11 @@ TERMINATED = 128 + SIGTERM
 """The exit code, as in a shell."""
 
 
+KEPT = "what was committed is kept, run it again to resume"
+NOTHING_KEPT = "nothing was finished yet: run it again to begin"
+"""Notes on the end of a run by a signal; its last line says them."""
+
+
 class Ended(SystemExit):
     """A signal ends this process now, and with it its engine. Ray's core may make another
     SystemExit of it."""

@@ -17,7 +17,7 @@ import pytest
 import evaljudge
 from evaljudge.engines.opening import OPERATIONAL, Identity, engine_arguments
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
-from evaljudge.errors import Ended, GivenUp, UserError
+from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
@@ -146,9 +146,9 @@ def test_nothing_is_said_to_resume_before_anything_is_committed(
     assert (process.returncode, said) == (130, "evaljudge: interrupted\n")
 
 
-@pytest.mark.parametrize(("asks", "resumes"), [(0, False), (20, True)])
+@pytest.mark.parametrize(("asks", "note"), [(0, NOTHING_KEPT), (20, KEPT)])
 def test_a_signal_s_end_says_whether_anything_is_kept(
-    config: dict[str, Any], asks: int, resumes: bool
+    config: dict[str, Any], asks: int, note: str
 ) -> None:
     left = iter(range(asks))
 
@@ -159,7 +159,7 @@ def test_a_signal_s_end_says_whether_anything_is_kept(
 
     with pytest.raises(Ended) as end:
         evaljudge.run(config, engines=ScriptedEngines(lambda: Scripted(writes)))
-    assert bool(getattr(end.value, "__notes__", [])) == resumes
+    assert end.value.__notes__ == [note]
 
 
 def _changed_sources(config: dict[str, Any]) -> dict[str, Any]:

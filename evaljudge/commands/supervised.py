@@ -28,7 +28,15 @@ from math import inf
 from threading import Timer
 from typing import NoReturn
 
-from evaljudge.errors import TERMINATED, Ended, UserError, finishing, seconds_in
+from evaljudge.errors import (
+    KEPT,
+    NOTHING_KEPT,
+    TERMINATED,
+    Ended,
+    UserError,
+    finishing,
+    seconds_in,
+)
 from evaljudge.runs.json_lines import json_is_wanted, message_line
 
 ENDING = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
@@ -42,8 +50,9 @@ MARK = "EVALJUDGE_COMMAND"
 FINISH_SECONDS = "EVALJUDGE_FINISH_SECONDS"
 LEAVING, REAPING = 0.5, 2.0
 """Seconds that the processes below the work have to leave after it; and to be gone when killed."""
-RESUMES = 75
-"""The exit code by which the work says that a signal ended it, and that a rerun resumes it."""
+RESUMES, BEGINS = 75, 76
+NOTES = {RESUMES: KEPT, BEGINS: NOTHING_KEPT}
+"""By the exit code with which the work says that a signal ended it, what a rerun of it does."""
 A_DAY = 86400.0
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SHOWN_CURSOR = "\n\x1b[?25h"
@@ -111,8 +120,8 @@ def _do(work: Callable[[], object]) -> None:
         work()
     except BaseException as error:
         if ending.has_begun or isinstance(error, Ended):
-            kept = getattr(error, "__notes__", ())  # notes that something is kept
-            os._exit(RESUMES if kept else TERMINATED)
+            notes = getattr(error, "__notes__", ())
+            os._exit(next((code for code, note in NOTES.items() if note in notes), TERMINATED))
         raise
 
 
@@ -205,11 +214,11 @@ class _Watch:
 
     def _said_code(self) -> int:
         code = -signal.SIGKILL if self._status is None else os.waitstatus_to_exitcode(self._status)
-        if self._signal is None and code in (RESUMES, TERMINATED):
+        if self._signal is None and code in (*NOTES, TERMINATED):
             self._begin_line(signal.SIGTERM)  # it came to the process that works alone
         if self._signal is not None and not self._said_all:
-            kept = "; what was committed is kept, run it again to resume"
-            _say(f"{self._again()}{kept if code == RESUMES else ''}\n")
+            note = f"; {NOTES[code]}" if code in NOTES else ""
+            _say(f"{self._again()}{note}\n")
         if self._signal is not None:
             return 128 + self._signal
         if code < 0:

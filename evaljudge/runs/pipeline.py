@@ -19,7 +19,16 @@ from typing import Any, Self
 from evaljudge.analysis.outliers import read_outliers
 from evaljudge.config import Config, load_config
 from evaljudge.engines import Engines
-from evaljudge.errors import ClaimLost, Crashed, Damaged, GivenUp, StorageLost, UserError
+from evaljudge.errors import (
+    KEPT,
+    NOTHING_KEPT,
+    ClaimLost,
+    Crashed,
+    Damaged,
+    GivenUp,
+    StorageLost,
+    UserError,
+)
 from evaljudge.execution import InHand
 from evaljudge.runs.binding import bind_and_cut, open_bound
 from evaljudge.runs.job import Job, make_job
@@ -188,8 +197,7 @@ def _saying_what_is_kept(job: Job) -> Iterator[None]:
     try:
         yield
     except SystemExit as end:
-        if not output.is_untouched:
-            end.add_note("what was committed is kept, run it again to resume")
+        end.add_note(NOTHING_KEPT if output.is_untouched else KEPT)
         raise
     except (StorageLost, ClaimLost, Crashed):  # out of reach, another job's, or with its own advice
         raise

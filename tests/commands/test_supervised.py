@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from evaljudge.errors import KEPT, NOTHING_KEPT
+
 pytestmark = pytest.mark.service
 SCRIPT = """
 import ctypes, os, subprocess, sys, time
@@ -145,15 +147,15 @@ def test_a_claim_is_released_though_the_work_goes_on(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
 
 
-def test_what_a_rerun_resumes_is_said_in_the_same_line() -> None:
+@pytest.mark.parametrize("note", [KEPT, NOTHING_KEPT])
+def test_what_a_rerun_does_is_said_in_the_same_line(note: str) -> None:
     resuming = (
         "try: begun(); time.sleep(600)\n"
-        "    except SystemExit as end: end.add_note('something is kept'); raise"
+        f"    except SystemExit as end: end.add_note({note!r}); raise"
     )
     with started(resuming) as process:
         process.send_signal(signal.SIGINT)
-        kept = "what was committed is kept, run it again to resume"
-        assert ended(process) == (130, f"evaljudge: interrupted; {kept}\n")
+        assert ended(process) == (130, f"evaljudge: interrupted; {note}\n")
 
 
 @pytest.mark.parametrize(("after", "code"), [("", 0), ("; time.sleep(600)", 143)])
