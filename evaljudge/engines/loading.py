@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import warnings
 from concurrent.futures import Future
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +22,7 @@ QUIET = {
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
     "VLLM_LOGGING_LEVEL": "ERROR",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
     "TOKENIZERS_PARALLELISM": "false",
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # see loop.py
 }
@@ -88,6 +91,10 @@ def set_environment() -> None:
     if installed_build() == CPU_BUILD:
         wanted["TORCHDYNAMO_DISABLE"] = "1"  # one small gather costs 16 s and a C++ compiler
     os.environ.update({name: value for name, value in wanted.items() if name not in os.environ})
+    if os.environ["VLLM_LOGGING_LEVEL"] == QUIET["VLLM_LOGGING_LEVEL"]:
+        # of use to vLLM's developers alone, but not under its own setting
+        logging.getLogger("torch._library.triton").setLevel(logging.ERROR)
+        warnings.filterwarnings("ignore", category=FutureWarning, module=r"vllm\.")
 
 
 def local_path(source: str) -> str:
@@ -161,6 +168,7 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         "revision": source.revision,
         "seed": seed,
         "disable_log_stats": True,
+        "use_tqdm_on_load": False,
         "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
     }
     if installed_build() == CPU_BUILD:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from evaljudge.engines.loading import (
     _import_whole,
     _remember_end,
     fetch_checkpoint,
+    set_environment,
 )
 from evaljudge.engines.vllm import _Key
 
@@ -69,6 +72,23 @@ def test_whether_prefixes_are_kept_is_for_vllm_to_say_and_for_the_user() -> None
     assert "enable_prefix_caching" not in _arguments(ModelSource("m"), "m", 0)
     off = ModelSource("m", engine={"enable_prefix_caching": False})
     assert _arguments(off, "m", 0)["enable_prefix_caching"] is False
+
+
+def test_the_engine_s_own_lines_are_kept_where_they_are_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    triton = logging.getLogger("torch._library.triton")
+    monkeypatch.setattr(triton, "level", logging.NOTSET)
+    for level, is_quiet in (("DEBUG", False), ("ERROR", True)):
+        monkeypatch.setenv("VLLM_LOGGING_LEVEL", level)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            set_environment()
+            old = FutureWarning("reduce_op is deprecated")
+            warnings.warn_explicit(old, None, "dispatcher.py", 1, module="vllm.triton_utils")
+            warnings.warn_explicit(old, None, "mine.py", 1, module="mine")
+        assert len(heard) == 1 + (not is_quiet)
+        assert triton.isEnabledFor(logging.WARNING) != is_quiet
 
 
 def test_a_draw_s_key_is_that_of_the_whole_prompt() -> None:
