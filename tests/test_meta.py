@@ -80,6 +80,13 @@ def test_forms_agree(cases: str, tmp_path: Path, kind: str) -> None:
     assert findings.share == 1.0
 
 
+def test_a_run_s_folder_stands_for_its_scores(cases: str, tmp_path: Path) -> None:
+    (tmp_path / "run/scores").mkdir(parents=True)
+    (tmp_path / "run/run.json").write_text("{\n}")
+    written(tmp_path / "run/scores", SCORES, "parquet")
+    assert agreed(cases, f"{tmp_path}/run") == agreed(cases, f"{tmp_path}/run/scores")
+
+
 def test_scores_by_axis_are_the_same(cases: str, tmp_path: Path) -> None:
     rows = [
         {"doc_id": r["doc_id"], "system": r["system"], "scorer": "mine",

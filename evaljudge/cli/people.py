@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def agree(
     cases: RatedCases,
     scores: Annotated[list[str] | None, typer.Option(
-        help="A file of scores by any tool: JSONL, Parquet or CSV. May be repeated.")] = None,
+        help="A run's folder, or a file of scores by any tool: JSONL, Parquet or CSV. May be "
+        "repeated.")] = None,
     metrics: Annotated[str | None, typer.Option(
         help="Metrics to compute: names such as importance,rouge1, or names with settings such as "
         "{rouge1: {against: best}}.")] = None,
@@ -87,7 +88,8 @@ def agree(
 def calibrate(
     cases: RatedCases,
     scores: Annotated[list[str], typer.Option(
-        help="A file of scores by any tool: JSONL, Parquet or CSV. May be repeated.")],
+        help="A run's folder, or a file of scores by any tool: JSONL, Parquet or CSV. May be "
+        "repeated.")],
     scorer: Annotated[list[str] | None, typer.Option(
         help="Calibrate only this scorer. May be repeated.")] = None,
     axis: HumanAxes = None,

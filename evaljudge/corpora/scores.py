@@ -9,7 +9,6 @@ A row whose `value` is null may have a `reason`, as the rows of a run's own scor
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any
@@ -18,7 +17,7 @@ from evaljudge.corpora.files import read_generic
 from evaljudge.corpora.rows import Row, accepted, json_or_text, name_in
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.storage import RUN
+from evaljudge.storage import RUN, expand
 
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """By (scorer, axis): the value of each (doc_id, system)."""
@@ -27,12 +26,10 @@ Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
 
 
 def read_given_scores(path: str, reasons: Reasons) -> Given:
-    """In JSONL, Parquet or CSV. What the rows say of missing values is added to `reasons`."""
+    """In JSONL, Parquet or CSV, or in a run's folder. What the rows say of missing values is added
+    to `reasons`."""
     given: Given = {}
-    if os.path.isfile(os.path.join(path, RUN)):
-        scores = os.path.join(path, "scores")
-        raise UserError(f"{path}: is a run's folder: name its scores, {scores}")
-    for row in map(accepted, read_generic((path,))):
+    for row in map(accepted, read_generic((_in_run(path),))):
         at = (name_in(row, "doc_id"), name_in(row, "system"))
         for key, value in _values(row):
             if key[0] == HUMAN:
@@ -46,6 +43,12 @@ def read_given_scores(path: str, reasons: Reasons) -> Given:
     if not given:
         raise UserError(f"{path}: holds no score")
     return given
+
+
+def _in_run(path: str) -> str:
+    """Of a run's folder, the folder of its scores."""
+    runs = [file for file in expand(path) if file.endswith(f"/{RUN}")]
+    return f"{runs[0].removesuffix(RUN)}scores" if runs else path
 
 
 def read_all_given(paths: Iterable[str]) -> tuple[Given, Reasons]:

@@ -120,12 +120,6 @@ def test_mistakes(arguments: list[str], words: str, files: tuple[str, str]) -> N
         probe(told[0], *given, *metrics, *told[1:])
 
 
-def test_a_runs_folder_in_place_of_its_scores(files: tuple[str, str], tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text("{}")
-    with pytest.raises(UserError, match=f"is a run's folder: name its scores, {tmp_path}/scores"):
-        probe("mixes", "--cases", files[0], "--scores", str(tmp_path))
-
-
 def test_what_is_missing(files: tuple[str, str], tmp_path: Path) -> None:
     with pytest.raises(UserError, match="name --metrics, or --scores"):
         probe("mixes", "--cases", files[0])
