@@ -47,6 +47,7 @@ Draws = Annotated[int, Field(ge=0, le=1_000_000)]
 """More take days and all memory, and tell no more."""
 
 
+CORPUS_ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
 CORPUS = "the file, folder, glob or URI of the texts to judge"
 
 
@@ -423,6 +424,9 @@ def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile
 
 
 def _read_file(file: Path) -> dict[str, Any]:
+    if file.name.endswith(CORPUS_ENDINGS) and file.is_file():
+        raise UserError(f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` "
+                        "writes one")  # fmt: skip
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -141,6 +141,15 @@ def test_files_that_are_none(tmp_path: Path, text: str, said: str) -> None:
         load_config(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["cases.jsonl", "texts.csv", "cases.parquet"])
+def test_a_corpus_is_no_configuration(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(b'{"doc_id": "d1", "source": "s"}\n\xff')
+    said = f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
+    with pytest.raises(UserError, match=re.escape(said)):
+        load_config(file)
+
+
 @pytest.mark.parametrize("change", ["levels", "=3", "a=[", "a.b"])
 def test_changes_that_are_none(change: str) -> None:
     with pytest.raises(UserError, match="--set"):

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from evaljudge.errors import UserError
+
 
 def init(
     corpus: Annotated[str | None, typer.Option(
@@ -39,4 +41,8 @@ def init(
 
 
 def _ask(question: str, default: str) -> str:
-    return str(typer.prompt(question, default=default or None, prompt_suffix=" "))
+    try:
+        return str(typer.prompt(question, default=default or None, prompt_suffix=" "))
+    except typer.Abort:  # Ctrl-D
+        print()  # ends the line of the question
+        raise UserError("nothing was written") from None

@@ -120,8 +120,9 @@ def _answer(
     if ask is None:
         raise UserError(f"--{option} is missing, and nobody is at a terminal to ask: give it")
     while True:
+        answer = ask(QUESTIONS[option].format(", ".join(kinds())), default)
         try:
-            return read(ask(QUESTIONS[option].format(", ".join(kinds())), default))
+            return read(answer)
         except UserError as error:
             print(error)
 

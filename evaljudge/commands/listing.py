@@ -50,7 +50,7 @@ def _entries(what: str | None) -> Iterator[Entry]:
     if what is None:
         return (Entry(name, about) for name, about in WHAT.items())
     if what not in LISTS:
-        raise UserError(f"evaljudge list: {unknown('list', what, WHAT)}")
+        raise UserError(unknown("list", what, WHAT))
     return LISTS[what]()
 
 

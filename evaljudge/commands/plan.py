@@ -135,8 +135,7 @@ def _numbers(*plans: Plan) -> str:
 
 def _by_layout(job: Job, planned: Plan, engines: Engines | None) -> Iterator[str]:
     if job.config.prompts == NANO:
-        yield "Layout: the pack `nano` has one, document first and axis last."
-        return
+        return  # its prompts have one layout
     others = [
         make_job(job.config.model_copy(update={"layout": layout}), engines)
         for layout in LAYOUTS

@@ -128,8 +128,9 @@ class ShownDocument:
         heads = [*(_scale(*key) for key in keys), *(_scale(PEOPLE, axis) for axis in rated)]
         table = Table("", ["system", *heads], rows, "l" + "r" * len(heads))
         yield on_screen(table)
-        if len(shown) < len(self.scores):
-            yield _wrapped("Scorers that read the same evidence in another way are left out; "
+        if hidden := {one.scorer for one in self.scores} - {one.scorer for one in shown}:
+            names = ", ".join(sorted(hidden))
+            yield _wrapped(f"Left out are {names}, which read the same evidence in another way; "
                            "`--full` shows them.")  # fmt: skip
         if not self.scores:
             yield NOT_SCORED

@@ -305,15 +305,16 @@ def _hub_commit(source: ModelSource) -> str:
             sha = huggingface_hub.HfApi().model_info(name, revision=revision, timeout=10).sha
             return str(sha)
     except HFValidationError:
-        raise UserError(
-            f"model {name}: no such folder, and no name that a hub could have"
-        ) from None
+        raise _absent(name, "no name that a hub could have") from None
     except Exception as error:  # the hub's client raises many kinds; each means: not from there
         if not isinstance(cached, str):
-            said = f"no such folder, and the hub says: {first_line(error)}"
-            raise UserError(f"model {name}: {said}") from None
+            raise _absent(name, f"the hub says: {first_line(error)}") from None
     if not isinstance(cached, str):
-        raise UserError(
-            f"model {name}: no such folder, and not in the local hub cache (HF_HUB_OFFLINE is set)"
-        )
+        raise _absent(name, "not in the local hub cache (HF_HUB_OFFLINE is set)")
     return Path(cached).parent.name
+
+
+def _absent(name: str, why: str) -> UserError:
+    near = get_close_matches(name.lower(), [BUNDLED])
+    hint = f": did you mean {BUNDLED!r}, the bundled one?" if near else ""
+    return UserError(f"model {name}: no such folder, and {why}{hint}")

@@ -214,6 +214,22 @@ def test_without_a_terminal_a_missing_flag_is_named(
     assert not Path("config.yaml").exists()
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_at_the_end_of_the_input_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal())
+    with pytest.raises(SystemExit) as left:
+        main(["init", "--to", "new.yaml"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == "evaljudge: nothing was written\n"
+    assert not Path("new.yaml").exists()
+
+
 def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[str]) -> None:
     file = write("csv", as_rows(THEIRS))
     flags = [f"--corpus={file}", "--task=summary", "--model=nano", "--judge=direct"]

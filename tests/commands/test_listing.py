@@ -42,7 +42,9 @@ def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_misspelt_word_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     main_ends(["list", "metric"], 2)
-    assert "did you mean 'metrics'?" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        "evaljudge: unknown list 'metric': did you mean 'metrics'?\n"
+    )
 
 
 def test_formats_are_in_the_help_of_the_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,6 +71,13 @@ def test_a_path_of_the_user_is_his_own_model(tmp_path: Path) -> None:
         VllmEngines().identify(ModelSource(str(tmp_path / "gone")))
 
 
+@pytest.mark.parametrize(("name", "near"), [("nanno", True), ("Nano", True), ("gpt2", False)])
+def test_a_name_near_its_own(name: str, near: bool) -> None:
+    with pytest.raises(UserError, match=f"model {name}: no such folder") as refused:
+        VllmEngines().identify(ModelSource(name))
+    assert ("did you mean 'nano'" in str(refused.value)) == near
+
+
 def test_a_run_without_a_model_does_not_fall_back_on_it() -> None:
     with pytest.raises(UserError, match="model: judges need one"):
         job(model=None)
