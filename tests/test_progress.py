@@ -224,6 +224,28 @@ def test_a_bar_moves_by_case(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "judged 3/9 cases" in stream.getvalue()
 
 
+def test_a_bar_and_its_words_fit_in_a_hundred_columns(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream, todo = io.StringIO(), {"prepare": (100, 100), "judge": (100, 100)}
+    monkeypatch.setattr("sys.stderr", stream)
+    made = ProgressTally(todo, clock)
+    monkeypatch.setattr("evaljudge.runs.progress.ProgressTally", lambda _: made)
+    monkeypatch.setenv("COLUMNS", "100")
+    with Bar() as bar:
+        bar.starting(todo)
+        clock.now = 128
+        bar.in_hand({("prepare", 0): 60})
+        bar.in_hand({("prepare", 0): 60, ("judge", 0): 0})
+        clock.now = 265.2
+        bar.in_hand({("prepare", 0): 60, ("judge", 0): 32})
+        bar.done()
+    (line,) = stream.getvalue().splitlines()
+    assert line.endswith(
+        "prepared 60/100 cases at 28 a minute, judged 32/100 at 14 a minute; about 6:17 left"
+    )
+
+
 def test_nothing_left() -> None:
     stream = io.StringIO()
     log = Log(stream)
