@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evaljudge.agreement import Agreement
-from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
@@ -268,10 +268,17 @@ def _with_counts(table: Table) -> Table:
 def _selected(findings: Findings, out: str) -> _Part:
     rows = [
         f"selected   {count(one.selected)} of {count(one.considered)}: "
-        f"{out}/selected/{one.name}.jsonl"
+        + (_why_none(findings, one) or f"{out}/selected/{one.name}.jsonl")
         for one in findings.selections
     ]
     return _part([], rows, f"selections: {out}/selected/")
+
+
+def _why_none(findings: Findings, one: Selected) -> str:
+    """The warning that says why nothing is selected, which may have no room among the warnings."""
+    place = f"select.{one.name}: "
+    found = [warning for warning in findings.warnings if warning.startswith(place)]
+    return one_line(found[0].removeprefix("select."), LONG) if found and not one.selected else ""
 
 
 def _warnings(findings: Findings) -> _Part:

@@ -99,6 +99,16 @@ more       with --full, all tables are printed here
     )
 
 
+def test_why_nothing_is_selected_is_said_on_its_line() -> None:
+    (rule,) = run().selections
+    why = "synthetic on tone: no threshold is certified to reach 0.8: nothing is selected"
+    warnings = [*(f"warning {n}" for n in range(9)), f"select.good: {why}"]
+    empty = run(selections=[replace(rule, selected=0)], warnings=warnings)
+    assert summary(empty, "x").places.startswith(f"selected   0 of 1,600: good: {why}\nreport ")
+    full = replace(empty, selections=[rule])
+    assert summary(full, "x").places.startswith("selected   154 of 1,600: x/selected/good.jsonl\n")
+
+
 MANY = tuple(f"axis {n}" for n in range(30))
 REASONS = {f"a reason like {'x' * n}": n for n in range(1, 21)}
 
