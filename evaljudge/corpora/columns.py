@@ -66,6 +66,9 @@ _BY_RATER = (
     "{} not read: this looks like ratings by several people, which are written as "
     '`ratings: {{"AXIS": [4, 5]}}`, with a number for each rater'
 )
+_SEVERAL_RATERS = (
+    "write the ratings of several people as one list, `[4, 5]`, or in a file for `ratings`"
+)
 Kind = Literal["number", "numbers", "raters", "other"]
 """One number or a list of numbers; an object of such; a list of such objects; anything else."""
 
@@ -87,7 +90,7 @@ class ColumnNames:
         renamed = [self._name(name) for name in names]
         for name in renamed:
             if name and renamed.count(name) > 1:
-                raise UserError(f"{file}: two columns are called {shown(name)}: rename one")
+                raise UserError(f"{file}: {self._two('columns', name)}")
         return renamed
 
     def fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,9 +99,16 @@ class ColumnNames:
         for name, value in fields.items():
             ours = self._name(name)
             if ours in renamed:
-                raise RefusedError(f"two keys are called {shown(ours)}")
+                raise RefusedError(self._two("keys", ours))
             renamed[ours] = value
         return in_candidates(renamed, self.fields)
+
+    def _two(self, what: str, ours: str) -> str:
+        if ours not in self._names.values():
+            return f"two {what} are called {shown(ours)}: rename one"
+        said = f"two {what} are read as {shown(ours)}"
+        is_rating = ours.startswith(DOTTED)
+        return f"{said}: {_SEVERAL_RATERS if is_rating else 'take one of them'}"
 
     def refuse_unseen(self) -> None:
         """A name in the mapping that no row has is a mistake."""

@@ -157,7 +157,7 @@ def test_dotted_names_in_json(tmp_path: Path) -> None:
         ({"coherance": "ratings.coherence"},
          "corpus.columns.coherance: unknown column 'coherance': did you mean 'coherence'?"),
         ({"coherence": "rating"}, "corpus.columns.coherence: unknown field 'rating'"),
-        ({"coherence": "text"}, "two columns are called 'text'"),
+        ({"coherence": "text"}, "two columns are read as 'text': take one of them"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -167,6 +167,14 @@ def test_a_slip_in_the_mapping(
     path = written(tmp_path, form, [FLAT | {"coherence": 4}])
     with pytest.raises(UserError, match=said.replace("?", r"\?")):
         opened(path, columns)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_two_raters_with_a_column_each(tmp_path: Path, form: str) -> None:
+    path = written(tmp_path, form, [FLAT | {"Anna": 4, "Ben": 5}])
+    said = r"are read as 'ratings\.tone': write the ratings of several people as one list"
+    with pytest.raises(UserError, match=said):
+        opened(path, dict.fromkeys(["Anna", "Ben"], "ratings.tone"))
 
 
 def test_two_columns_of_one_name(table: Callable[..., Path], tmp_path: Path) -> None:
