@@ -212,6 +212,8 @@ def test_axes_are_chosen_by_name_and_refused_by_the_nearest() -> None:
     ]
     with pytest.raises(UserError, match="unknown axis 'fluencey': did you mean 'fluency'"):
         load_task("summary", ["fluencey"])
+    with pytest.raises(UserError, match=r"'tone': known: .* goes into a task file: `task: FILE`"):
+        load_task("summary", ["tone"])
     with pytest.raises(UserError, match="unknown task 'sumary': did you mean 'summary'"):
         load_task("sumary")
     with pytest.raises(UserError, match="no such folder"):
