@@ -72,7 +72,8 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
                 given.add(text, ratings, row, _rater(row, file))
                 rated += 1
         if not rated:
-            raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}")
+            said = "".join(f"; {_advice(column, axes)}" for column in unread)
+            raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}{said}")
         warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
     return FurtherRatings(given.texts(), sheets.probabilities(), [*warnings, *given.slips()])
 
@@ -122,8 +123,9 @@ def _unread(row: Row, axes: Sequence[str]) -> Iterator[str]:
 
 
 def _advice(column: str, axes: Sequence[str]) -> str:
-    near = get_close_matches(column, axes, n=1)
-    hint = f": did you mean {near[0]!r}?" if near else ""
+    known = {axis.casefold(): axis for axis in axes}
+    near = get_close_matches(column.casefold(), known, n=1)
+    hint = f": did you mean {known[near[0]]!r}?" if near else ""
     return f"column {shown(column)} is not read{hint}"
 
 

@@ -449,6 +449,10 @@ ODD: dict[str, tuple[Callable[[str], bytes], str]] = {
     "no header": (lambda text: text.partition("\n")[2].encode(), "names neither `label`"),
     "nothing": (lambda text: b"", "names neither `label` nor `doc_id`"),
     "only a header": (lambda text: text.partition("\n")[0].encode(), "holds no rating"),
+    "an axis in capitals": (
+        lambda text: text.replace("fluency", "FLUENCY").encode(),
+        "; column 'FLUENCY' is not read: did you mean 'fluency'?",
+    ),
     "an open quote": (lambda text: text.encode() + b'"', "not valid CSV"),
     "a column twice": (lambda text: text.replace("rater", "fluency", 1).encode(), "'fluency'"),
     "a cell too many": (lambda text: (text + "a,b,c,d,e,f,g,h\n").encode(), "8 cells under"),
