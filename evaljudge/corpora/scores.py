@@ -19,6 +19,7 @@ from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.storage import RUN, expand
 
+_NEEDED = 'needs `scorer` and `value`, or `scores`, such as {"bleu": 0.3}'
 Given = dict[tuple[str, str], dict[tuple[str, str], float | None]]
 """By (scorer, axis): the value of each (doc_id, system)."""
 Reasons = dict[tuple[str, str], dict[tuple[str, str], str]]
@@ -81,7 +82,7 @@ def _values(row: Row) -> Iterator[tuple[tuple[str, str], float | None]]:
         axis = str(row.fields.get("axis") or ANY_AXIS)
         yield (name_in(row, "scorer"), axis), _number(row, row.fields["value"])
     else:
-        raise UserError(f"{row.place}: needs `value` with `axis`, or `scores` by axis")
+        raise UserError(f"{row.place}: {_NEEDED}")
 
 
 def _number(row: Row, value: Any) -> float | None:
