@@ -187,7 +187,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         cases=read.corpus.cases,
         candidates=tables.candidates,
         rated=tables.rated,
-        coverage=tables.coverage(),
+        coverage=[row for row in tables.coverage() if _is_wanted(row.axis, wanted)],
         coverage_floor=wanted.coverage_floor,
         rankings=rankings(grid, tables.systems(), wanted.seed),
         selections=(),
@@ -197,6 +197,10 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
         people_scale=scale,
         **statistics,
     )
+
+
+def _is_wanted(axis: str, wanted: AgreeOptions) -> bool:
+    return not wanted.axes or axis in (*wanted.axes, ANY_AXIS)
 
 
 def _unmet(rated: Rated) -> Iterator[str]:
