@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from math import nan
 from pathlib import Path
@@ -110,6 +111,13 @@ def test_what_a_terminal_shows(tmp_path: Path) -> None:
     )
     assert "no threshold chosen on so few can be relied on" in " ".join(said.split())
     assert "Selected for" not in calibrate_with(small(tmp_path), None, False)
+
+
+def test_equal_ratings_teach_nothing(tmp_path: Path) -> None:
+    cases = json.loads(re.sub(r'"fluency": [0-9.]+', '"fluency": 3', json.dumps(CASES)))
+    said = calibrate_with(small(tmp_path, cases=cases), None, False)
+    assert "mine on fluency: ratings are all the same, so there is nothing to learn" in said
+    assert "do not rise" not in said
 
 
 def test_why_there_is_no_threshold_is_said(tmp_path: Path) -> None:

@@ -277,10 +277,16 @@ def test_scores_that_fall_are_warned_of(tmp_path: Path) -> None:
     assert set(values(tmp_path, "words.calibrated").values()) == {3, 2, 2.5, None}
 
 
+def test_equal_ratings_are_warned_of(tmp_path: Path) -> None:
+    same: Ratings = {doc_id: {system: {"fluency": 3} for system in "AB"} for doc_id in RATED}
+    warnings = reported(judged(tmp_path, same), calibrate=["words"]).findings.warnings
+    assert "words: ratings of fluency are all the same, so there is nothing to learn" in warnings
+
+
 def test_an_infinite_score_is_no_number() -> None:
     fitted = cross_fitted([0, 1], [1, 2], [1, 2])
     assert fitted is not None
-    fit = Fit("s", "*", "fluency", fitted, {}, 0, 0, None)
+    fit = Fit("s", "*", "fluency", fitted, {}, 0, False, 0, None)
     found = fit.of(Score("d", "A", "s", "*", inf))
     assert (found.value, found.reason) == (None, NOT_FINITE)
     assert (found.scorer, found.axis) == ("s.calibrated", "fluency")

@@ -45,6 +45,7 @@ FLAT = (
     "do not rise with the score (is a lower one better?), so every candidate is calibrated to the "
     "mean rating"
 )
+ONE_RATING = "are all the same, so there is nothing to learn"
 
 Rows = tuple[Ids, Floats, Floats]
 """The document, score and rating of each candidate."""
@@ -81,6 +82,8 @@ class Fit:
     these folds."""
     unscored: int
     """Candidates rated on the axis, without a score."""
+    has_one_rating: bool
+    """Whether all ratings that have a score are the same."""
     seed: int
     conformal: Conformal | None
     """The intervals of single texts; None: too few documents have both a score and a rating."""
@@ -101,9 +104,12 @@ class Fit:
         )
 
     @property
-    def is_flat(self) -> bool:
+    def doubt(self) -> str:
+        """What is wrong with the ratings, where the map is flat; empty where it rises."""
         ratings = self.fitted.whole.ratings
-        return ratings[0] == ratings[-1]
+        if ratings[0] != ratings[-1]:
+            return ""
+        return ONE_RATING if self.has_one_rating else FLAT
 
     def of(self, score: Score, ends: Ends = NO_ENDS) -> Score:
         """Calibrated; an unscored one stays so, for the same reason."""
@@ -154,7 +160,9 @@ def fit_of(key: Key, axis: str, rows: Rows, systems: Ids, fitted: CrossFitted, s
     folds_of = dict(zip(documents[with_pair], fitted.fold.T[with_pair].tolist(), strict=True))
     unscored = int(np.sum(np.isfinite(ratings) & ~np.isfinite(scores)))
     intervals = conformal(documents, systems, scores, ratings, seed=seed)
-    return Fit(*key, axis, fitted, folds_of, unscored, seed, intervals)
+    pairs = np.isfinite(ratings) & np.isfinite(scores)
+    has_one = np.unique(ratings[pairs]).size == 1
+    return Fit(*key, axis, fitted, folds_of, unscored, has_one, seed, intervals)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from functools import partial
 
 from evaljudge.agreement import cross_fitted
 from evaljudge.agreement.rated import Key, Rated
-from evaljudge.analysis.calibrated import FEW, FLAT, Fit, fit_of
+from evaljudge.analysis.calibrated import FEW, FLAT, ONE_RATING, Fit, fit_of
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import ByScale, Tables
 from evaljudge.records import ANY_AXIS, Case, Score
@@ -128,6 +128,7 @@ def _doubts(scorer: str, tried: Mapping[str, Fit | None]) -> Iterator[str]:
     lacking = [axis for axis, fit in tried.items() if fit is None]
     if lacking:
         yield f"{scorer}: not calibrated on {', '.join(lacking)}: {FEW}"
-    flat = [axis for axis, fit in tried.items() if fit is not None and fit.is_flat]
-    if flat:
-        yield f"{scorer}: ratings of {', '.join(flat)} {FLAT}"
+    for doubt in (ONE_RATING, FLAT):
+        flat = [axis for axis, fit in tried.items() if fit is not None and fit.doubt == doubt]
+        if flat:
+            yield f"{scorer}: ratings of {', '.join(flat)} {doubt}"

@@ -18,7 +18,6 @@ from evaljudge.agreement import Precise, calibration, precise
 from evaljudge.agreement.rated import Key
 from evaljudge.analysis.calibrated import (
     FEW,
-    FLAT,
     Calibrated,
     CalibratedRow,
     Candidates,
@@ -231,5 +230,5 @@ def _doubts(wanted: CalibrateOptions, row: CalibratedRow) -> Iterator[str]:
     fitted = row.fit.fitted
     if fitted.folds < wanted.folds:
         yield f"{row.name}: {fitted.documents} documents, so as many folds"
-    if row.fit.is_flat:
-        yield f"{row.name}: ratings {FLAT}"
+    if row.fit.doubt:
+        yield f"{row.name}: ratings {row.fit.doubt}"
