@@ -9,15 +9,17 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import BadParameter
+from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
 from evaljudge.cli import judging, listing, looking, people, starting
 from evaljudge.commands.supervised import FINISH_SECONDS
-from evaljudge.errors import GivenUp, UserError, seconds_in
+from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.judges import plugins
 from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
@@ -38,6 +40,20 @@ COMMANDS: dict[str, list[Callable[..., None]]] = {
 def _unwrapped(text: str) -> str:
     """One line for each paragraph, since typer would keep the line breaks of the source."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+class _Command(TyperCommand):
+    """A wrong value of an option is answered in our words, not in pydantic's."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        from pydantic import ValidationError
+
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as error:
+            if isinstance(error.__cause__, ValidationError):
+                error.message = plain_words(error.__cause__.errors()[0])
+            raise
 
 
 app = typer.Typer(
@@ -75,6 +91,7 @@ with suppress(UserError):  # two judges of one name: what needs judges says it
             one.commands(app)
 for info in (*app.registered_commands, *studies_app.registered_commands):
     info.help = _unwrapped(inspect.getdoc(info.callback) or "")
+    info.cls = _Command
 
 
 def _print_version(is_asked: bool) -> None:
@@ -102,5 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
         try:
             code = app(arguments, standalone_mode=False)  # else an unknown option is a drawing
         except TyperException as error:
-            raise UserError(str(error) or "name a command: `evaljudge --help` lists them") from None
+            raise UserError(
+                error.format_message() or "name a command: `evaljudge --help` lists them"
+            ) from None
         sys.exit(code)
