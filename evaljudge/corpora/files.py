@@ -69,8 +69,11 @@ def _files(path: str, readers: Readers) -> list[tuple[str, Reader]]:
         return readable
     endings = ", ".join(readers)
     if found == [path]:
-        raise UserError(f"{path}: unknown ending; a corpus file ends in one of {endings}")
-    raise UserError(f"{path}: no corpus file here; they end in {endings}")
+        own = " (a configuration? Name its corpus)" if path.endswith((".yaml", ".yml")) else ""
+        raise UserError(f"{path}: unknown ending; the known are {endings}{own}")
+    is_deep = any(mark in path.rpartition("/")[0] for mark in "*?[")
+    last = " (a pattern works in the last part of a path only)" if is_deep else ""
+    raise UserError(f"{path}: no file here ends in one of {endings}{last}")
 
 
 def _reader(file: str, readers: Readers) -> Reader | None:

@@ -74,9 +74,7 @@ def test_a_name_in_gz_that_is_not_packed(read, lines):
 def test_unknown_endings_are_answered_with_the_known(read, folder):
     with pytest.raises(UserError) as raised:
         read(folder / "README.md")
-    assert str(raised.value) == (
-        f"{folder}/README.md: unknown ending; a corpus file ends in one of {ENDINGS}"
-    )
+    assert str(raised.value) == (f"{folder}/README.md: unknown ending; the known are {ENDINGS}")
 
 
 @pytest.mark.parametrize("path", ["", "/*.md", "/*.nothing"])
@@ -84,7 +82,17 @@ def test_a_folder_or_glob_without_a_corpus_file(read, tmp_path, path):
     (tmp_path / "notes.md").write_text("no corpus")
     with pytest.raises(UserError) as raised:
         read(f"{tmp_path}{path}")
-    assert str(raised.value) == f"{tmp_path}{path}: no corpus file here; they end in {ENDINGS}"
+    assert str(raised.value) == f"{tmp_path}{path}: no file here ends in one of {ENDINGS}"
+
+
+def test_a_configuration_and_a_pattern_for_folders_are_no_corpus(read, tmp_path):
+    (tmp_path / "c.yaml").write_text("corpus: texts.csv")
+    with pytest.raises(
+        UserError, match=r"c\.yaml: unknown .* \(a configuration\? Name its corpus\)"
+    ):
+        read(tmp_path / "c.yaml")
+    with pytest.raises(UserError, match=r"\(a pattern works in the last part of a path only\)"):
+        read(f"{tmp_path}/*/scores")
 
 
 def test_a_file_that_is_not_there(read, tmp_path):

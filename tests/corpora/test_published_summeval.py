@@ -196,5 +196,5 @@ def test_a_story_that_is_not_utf8_is_named(read, lines, tmp_path):
 
 def test_another_ending_is_refused(read, tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(summary()))
-    with pytest.raises(UserError, match=r"unknown ending; a corpus file ends in one of \.jsonl"):
+    with pytest.raises(UserError, match=r"unknown ending; the known are \.jsonl"):
         read(tmp_path / "a.json", form="summeval")
