@@ -87,6 +87,15 @@ def test_a_run_s_folder_stands_for_its_scores(cases: str, tmp_path: Path) -> Non
     assert agreed(cases, f"{tmp_path}/run") == agreed(cases, f"{tmp_path}/run/scores")
 
 
+def test_a_table_with_semicolons_and_decimal_commas_is_the_same(cases: str, tmp_path: Path) -> None:
+    half = [row | {"value": row["value"] / 2} for row in SCORES]
+    one = agreed(cases, written(tmp_path, half, "csv"))
+    file = tmp_path / "scores.csv"
+    file.write_text(file.read_text().replace(",", ";").replace(".", ","))
+    assert ";0,15" in file.read_text()
+    assert agreed(cases, str(file)).agreement == one.agreement
+
+
 def test_scores_by_axis_are_the_same(cases: str, tmp_path: Path) -> None:
     rows = [
         {"doc_id": r["doc_id"], "system": r["system"], "scorer": "mine",

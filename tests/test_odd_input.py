@@ -178,10 +178,8 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ((HEAD + ROW).replace(",", ";"), "its columns are separated by semicolons"),
-        ((HEAD + ROW).replace(",", "\t"), "its columns are separated by tabs"),
-        ("doc_id;source, the text;system;text\n", "its columns are separated by semicolons"),
-        ('"doc_id";"source"\n', "cases.csv:1: its header is not valid CSV"),
+        ('doc_id,"source"x\n', "cases.csv:1: its header is not valid CSV"),
+        (HEAD + ROW.replace("4", '"4,5"'), "'4,5': write a decimal point in place of the comma"),
         ((HEAD + ROW).encode("utf-16"), "(it looks like UTF-16): save it as UTF-8"),
         ((HEAD + ROW).encode("utf-16-le"), "(it looks like UTF-16): save it as UTF-8"),
         (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not UTF-8"),

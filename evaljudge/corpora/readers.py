@@ -4,7 +4,8 @@ JSON lines have one object a line, and blank lines are skipped:
 
     {"doc_id": "d1", "source": "The river …", "candidates": [{"system": "A", "text": "A flood."}]}
 
-CSV has a header; cells are text, but for ratings and lists:
+CSV has a header; cells are text, but for ratings and lists. Spreadsheets that write 4,5 for 4.5 put
+semicolons or tabs between columns, so a decimal comma is read where no comma separates them:
 
     doc_id,source,references,system,text,ratings.coherence
     d1,The river …,"[""A flood came."", ""It rained.""]",A,A flood.,4
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from codecs import BOM_UTF8
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -53,7 +55,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+SEPARATORS = ",;\t|"
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 LONGEST_CELL = 1 << 28
 """In characters. The csv module's own 131,072 are less than a book. An open quote ends here."""
 
@@ -122,36 +125,46 @@ def _json(content: bytes, form: str) -> Any:
 def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
     csv.field_size_limit(LONGEST_CELL)
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
+    first = list[str]()
+    while not (first and first[-1].strip()) and (line := lines.readline()):
+        first.append(line)
+    separator = separator_of("".join(first[-1:]))
     header: list[str] = []
-    for place, cells in _csv_records(lines, name):
+    for place, cells in _csv_records(chain(first, lines), name, separator):
         if isinstance(cells, str) and not header:
-            raise UserError(f"{place}: its header is {cells}: separate its columns with commas")
+            raise UserError(f"{place}: its header is {cells}: save the table as CSV again")
         if isinstance(cells, str):
             yield BadRow(place, cells)
         elif header:
             if any(cell and not cell.isspace() for cell in cells):
-                yield row_of(place, _csv_fields, header, cells)
+                yield row_of(place, _csv_fields, header, cells, separator)
         elif cells not in ([], AS_EXCEL_SAYS):  # a blank line has none
             _refuse_odd_header(name, cells)
             header = columns.header([column.strip() for column in cells], name)
 
 
+def separator_of(line: str) -> str:
+    """What separates the columns of a header: what shows known names, and most names."""
+
+    def shown_by(separator: str) -> tuple[bool, int]:
+        cells = next(csv.reader([line[:LONGEST_CELL]], delimiter=separator), [])
+        return bool(GENERIC & {cell.strip().casefold() for cell in cells}), len(cells)
+
+    return max(SEPARATORS, key=shown_by)
+
+
 def _refuse_odd_header(name: str, header: list[str]) -> None:
-    """Where no cell is known but a part of one is, commas stand in the names of columns only."""
     line = ",".join(header)
     refuse_other_forms(name, line.encode("utf-8", "surrogateescape"))
     if not is_encodable(line):
         raise UserError(f"{name}: its header is not UTF-8: save the file as UTF-8")
-    for separator, called in SEPARATORS.items():
-        parts = {part.strip(' "').casefold() for part in line.split(separator)}
-        is_other = GENERIC & parts and not GENERIC & {cell.strip().casefold() for cell in header}
-        if separator in line and (is_other or len(header) == 1):
-            raise UserError(f"{name}: its columns are separated by {called}: save it with commas")
 
 
-def _csv_records(lines: io.TextIOWrapper, name: str) -> Iterator[tuple[str, list[str] | str]]:
+def _csv_records(
+    lines: Iterable[str], name: str, separator: str
+) -> Iterator[tuple[str, list[str] | str]]:
     """Each record's cells, or what is wrong with it, at the line it begins on."""
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader(lines, delimiter=separator, strict=True)
     while True:
         place = f"{name}:{reader.line_num + 1}"
         try:
@@ -164,11 +177,13 @@ def _csv_records(lines: io.TextIOWrapper, name: str) -> Iterator[tuple[str, list
             yield place, cells
 
 
-def _csv_fields(header: list[str], cells: list[str]) -> dict[str, Any]:
+def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str, Any]:
     _refuse_undecoded(cells)
     if any(cells[len(header) :]) or len(cells) < len(header):
         raise RefusedError(f"{len(cells)} cells under a header of {len(header)}")
     record = dict(zip(header, cells, strict=False))
+    if separator != ",":
+        record = {name: _with_point(name, cell) for name, cell in record.items()}
     fields = {name: _value(name, cell) for name, cell in record.items()}
     dotted = {
         name.removeprefix(DOTTED): _rating(cell)
@@ -176,6 +191,11 @@ def _csv_fields(header: list[str], cells: list[str]) -> dict[str, Any]:
         if cell and name.startswith(DOTTED)
     }
     return {**fields, **all_ratings(fields.get("ratings"), dotted)}
+
+
+def _with_point(name: str, cell: str) -> str:
+    is_number = name == "value" or name.startswith(DOTTED)
+    return cell.replace(",", ".") if is_number and _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _value(name: str, cell: str) -> Any:

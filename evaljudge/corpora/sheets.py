@@ -22,7 +22,7 @@ from math import isfinite
 from typing import Any
 
 from evaljudge.corpora.files import rows_of
-from evaljudge.corpora.readers import LONGEST_CELL
+from evaljudge.corpora.readers import LONGEST_CELL, separator_of
 from evaljudge.corpora.rows import DOTTED, Row, is_number, kind, refuse_other_forms
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import open_to_read
@@ -32,7 +32,6 @@ LABEL, RATER = "label", "rater"
 CSV, JSONL = ".csv", ".jsonl"
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
 """Beginnings of cells, some of them full-width, that an apostrophe is put before."""
-SEPARATORS = ",;\t"
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*|,\d{1,2})?", re.ASCII)
 _BEFORE = re.compile(r"[\r\n]*(?:sep=[,;\t][\r\n]+)?")
 """Blank lines, and Excel's line that names the separator."""
@@ -129,11 +128,12 @@ def _decoded(content: bytes) -> str:
 
 
 def _separator(text: str, file: str) -> str:
-    for separator in SEPARATORS:
-        header = next(csv.reader(text.splitlines()[:1], delimiter=separator), [])
-        if {LABEL, "doc_id"} & {cell.strip() for cell in header}:
-            return separator
-    raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
+    first = text.splitlines()[:1]
+    separator = separator_of("".join(first))
+    header = next(csv.reader(first, delimiter=separator), [])
+    if not {LABEL, "doc_id"} & {cell.strip() for cell in header}:
+        raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
+    return separator
 
 
 def _records(text: str, separator: str, file: str) -> Iterator[tuple[int, list[str]]]:
