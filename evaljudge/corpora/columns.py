@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from evaljudge.corpora.advice import CONFIGURATION, Advice
+from evaljudge.corpora.fragment import ABSENT_TO_PEOPLE
 from evaljudge.corpora.rows import (
     DOTTED,
     KNOWN_FIELDS,
@@ -253,6 +254,8 @@ def _kind(value: Any) -> Kind | None:
             return "raters" if "number" in inner else "other"
         return "number" if {_kind(one) for one in value} - {None} == {"number"} else "other"
     if isinstance(value, str):
+        if value.strip().casefold() in ABSENT_TO_PEOPLE:
+            return None
         value = _DECIMAL_COMMA.sub(r"\1.\2", value)
     try:
         number = float(value) if is_number(value) or isinstance(value, str) else MOST + 1

@@ -130,6 +130,13 @@ def test_other_numbers_are_no_ratings(tmp_path: Path, name: str) -> None:
     assert note.startswith("columns that mean nothing here and were not read: ")
 
 
+@pytest.mark.parametrize("absent", ["n/a", " NaN ", "-"])
+def test_a_column_of_ratings_may_say_that_one_is_absent(tmp_path: Path, absent: str) -> None:
+    rows = [FLAT | {"tone": 4}, FLAT | {"doc_id": "d2", "tone": absent}]
+    (note,), _ = opened(written(tmp_path, "jsonl", rows))
+    assert note.startswith("`tone` looks like a rating and is not read: name it `ratings.tone`")
+
+
 @pytest.mark.parametrize("values", [(4, "good"), ("good", 4), (4, 1000), (4, True)])
 def test_what_is_not_always_a_rating_is_none(tmp_path: Path, values: tuple[Any, Any]) -> None:
     first, second = values
