@@ -97,11 +97,11 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     """`ask`: None where nobody is there to answer."""
     if wanted.to.exists() and not wanted.force:
         raise UserError(f"{wanted.to}: is there already: choose another file by --to, or --force")
-    path, likely = _answer("corpus", wanted.corpus, "", ask, lambda one: (one, likely_columns(one)))
+    look = likely_columns if ask is None else _checked_columns
+    path, likely = _answer("corpus", wanted.corpus, "", ask, lambda one: (one, look(one)))
     name, task = _answer("task", wanted.task, _likely_task(likely), ask, _task)
     columns = {theirs: to for theirs, to in likely.items() if _is_wanted(to, task)}
-    with open_corpus(CorpusSource(path, columns=columns), "skip") as corpus:
-        seen = _seen(path, columns, corpus)
+    seen = _seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
     given = ",".join(wanted.judges) or None
     judges = _answer("judge", given, "synthetic", ask, _judges)
@@ -160,7 +160,19 @@ def _is_wanted(field: str, task: Task) -> bool:
     return not field.startswith(DOTTED) or field in axes
 
 
-def _seen(path: str, columns: Mapping[str, str], corpus: Corpus) -> _Seen:
+def _checked_columns(path: str) -> dict[str, str]:
+    """The likely columns of a corpus that has a text to judge: refused before more is asked."""
+    likely = likely_columns(path)
+    _seen(path, {theirs: to for theirs, to in likely.items() if not to.startswith(DOTTED)})
+    return likely
+
+
+def _seen(path: str, columns: Mapping[str, str]) -> _Seen:
+    with open_corpus(CorpusSource(path, columns=columns), "skip") as corpus:
+        return _seen_in(corpus, path, columns)
+
+
+def _seen_in(corpus: Corpus, path: str, columns: Mapping[str, str]) -> _Seen:
     systems, sources = set[str](), set[int]()
     with_references, has_context = 0, False
     for case in corpus:

@@ -185,6 +185,23 @@ def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(
     assert list(load_config("config.yaml").judges) == ["direct", "geval"]
 
 
+@pytest.mark.parametrize("names", [("a", "b", "c", "d", "e"), ("doc_id", "article", "c", "d", "e")])
+def test_a_corpus_that_cannot_be_read_is_refused_before_more_is_asked(
+    names: tuple[str, ...],
+) -> None:
+    questions = list[str]()
+
+    def ask(question: str, default: str) -> str:
+        questions.append(question)
+        return default
+
+    with pytest.raises(
+        UserError, match="no row of the corpus has a field `source`|no text to judge"
+    ):
+        made(write("csv", as_rows(names)), ask, task=None)
+    assert not questions
+
+
 def test_the_task_is_guessed_from_the_columns() -> None:
     rows = as_rows(("id", "dialogue", "model", "response", "human_fluency"))
     defaults = list[str]()
