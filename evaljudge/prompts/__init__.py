@@ -110,10 +110,10 @@ def _axes(file: Path, spec: Mapping[str, Any], wanted: Sequence[str] | None) -> 
     known = {str(name): _axis(file, str(name), a) for name, a in spec["axes"].items()}
     for name in wanted or ():
         if name not in known:
-            own = " (an axis of your own goes into a task file: `task: FILE`)"
-            raise UserError(
-                f"axes: {unknown('axis', name, known)}{own if spec['name'] in BUILT_IN else ''}"
-            )
+            said = unknown("axis", name, known)
+            is_own = spec["name"] in BUILT_IN and "did you mean" not in said
+            own = " (an axis of your own goes into a task file: `task: FILE`)" if is_own else ""
+            raise UserError(f"axes: {said}{own}")
     return tuple(known[name] for name in dict.fromkeys(known if wanted is None else wanted))
 
 
