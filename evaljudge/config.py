@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.trust import Need, secret_in
-from evaljudge.errors import SeveralMistakes, UserError, unknown
+from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
 from evaljudge.settings import DEEPEST, Settings, as_plain, read_settings, read_yaml, refuse_unplain
@@ -404,10 +404,7 @@ def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = 
     spec = as_plain(spec)
     file = "" if isinstance(given, Mapping) else f"{given}: "
     place = f"{file.removesuffix(': ')} with --set: " if file and changes else file
-    try:
-        config = read_settings(Config, spec, "")
-    except SeveralMistakes as error:
-        raise SeveralMistakes(place, error.mistakes) from None
+    config = read_settings(Config, spec, "", place)
     config._place = place
     if in_memory:
         in_memory.write(config.out)

@@ -49,6 +49,10 @@ _PYDANTIC = re.compile("^(Value error, |(Input|String|Value) (?=should))")
 class UserError(Exception):
     """Something the user can correct: said in one line, exit code 2, never a traceback."""
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython, and so a notebook, shows in place of a traceback."""
+        return [f"UserError: {self}"]
+
 
 class SeveralMistakes(UserError):
     """Mistakes that one message reports together; `evaljudge check` lists them one by one."""
@@ -58,9 +62,21 @@ class SeveralMistakes(UserError):
         self.place, self.mistakes = place, mistakes
 
     def __str__(self) -> str:
-        said = "; ".join(self.mistakes)
-        number = f"{len(self.mistakes)} mistakes: " if len(self.mistakes) > 1 else ""
-        return f"{self.place}{number}{said}"
+        return f"{self._counted} {'; '.join(self.mistakes)}"
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"UserError: {self._counted}", *self.mistakes]
+
+    @property
+    def _counted(self) -> str:
+        return f"{self.place}{len(self.mistakes)} mistakes:"
+
+
+def refused(place: str, mistakes: Sequence[str]) -> UserError:
+    """`place`: how the message begins, `config.yaml: `."""
+    if len(mistakes) > 1:
+        return SeveralMistakes(place, mistakes)
+    return UserError(f"{place}{mistakes[0]}")
 
 
 class Damaged(UserError):
@@ -76,6 +92,9 @@ class Damaged(UserError):
 
 class GivenUp(Exception):
     """A failure that is not the user's, after enough tries: said in one line, exit code 1."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
 
 
 class StorageLost(GivenUp):
@@ -172,9 +191,8 @@ class Mistakes:
         return bool(self._found)
 
     def refuse(self, place: str) -> None:
-        """`place`: how the message begins, `config.yaml: `."""
         if self._found:
-            raise SeveralMistakes(place, self._found)
+            raise refused(place, self._found)
 
 
 def naming_arguments(function: Callable[P, R]) -> Callable[P, R]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
-from evaljudge.errors import SeveralMistakes, UserError, plain_words, unknown
+from evaljudge.errors import UserError, plain_words, refused, unknown
 from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_credentials
 
 if TYPE_CHECKING:
@@ -169,12 +169,12 @@ def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
             yield from _values(inner, (*path, str(number)))
 
 
-def read_settings(kind: type[M], given: Mapping[str, Any], where: str) -> M:
-    """`where` is how the user finds the key: `judges.synthetic`."""
+def read_settings(kind: type[M], given: Mapping[str, Any], where: str, place: str = "") -> M:
+    """`where` is how the user finds the key: `judges.synthetic`; `place`: as for `refused`."""
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise SeveralMistakes("", _all_mistakes(kind, given, error, where)) from None
+        raise refused(place, _all_mistakes(kind, given, error, where)) from None
 
 
 def _all_mistakes(
