@@ -23,7 +23,16 @@ from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
-from evaljudge.settings import DEEPEST, Settings, as_plain, read_settings, read_yaml, refuse_unplain
+from evaljudge.settings import (
+    DEEPEST,
+    AnyPath,
+    Settings,
+    as_path,
+    as_plain,
+    read_settings,
+    read_yaml,
+    refuse_unplain,
+)
 from evaljudge.text import listed, one_line, without_credentials
 
 LARGEST_SEED = 2**32 - 1
@@ -391,19 +400,19 @@ def _keys_of_judges() -> dict[str, str]:
     return {key: kind for kind, one in plugins().items() for key in one.keys}
 
 
-def load_config(given: str | Path | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
+def load_config(given: AnyPath | Mapping[str, Any], changes: Sequence[str] = ()) -> Config:
     """A YAML file or a mapping, with `key.inner=value` changes laid over it.
 
     A corpus in memory is written into the folder `out`; the configuration then has its path.
     """
-    spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(given))
+    file = "" if isinstance(given, Mapping) else as_path(given, "config")
+    spec = dict(given) if isinstance(given, Mapping) else _read_file(Path(file))
     for change in listed(changes):
         spec = _changed(spec, change)
     spec, in_memory = _corpus_as_file(spec)
     refuse_unplain(spec)
     spec = as_plain(spec)
-    file = "" if isinstance(given, Mapping) else f"{given}: "
-    place = f"{file.removesuffix(': ')} with --set: " if file and changes else file
+    place = f"{file}{' with --set' if changes else ''}: " if file else ""
     config = read_settings(Config, spec, "", place)
     config._place = place
     if in_memory:
@@ -416,8 +425,8 @@ def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile
     settings = given if isinstance(given, Mapping) else {"path": given}
     if not is_in_memory(settings.get("path")):
         return dict(spec), None
-    made = file_of(settings["path"])
-    return {**spec, "corpus": {**settings, "path": made.path_in(str(spec.get("out", "")))}}, made
+    made, out = file_of(settings["path"]), str(as_plain(spec.get("out", "")))
+    return {**spec, "corpus": {**settings, "path": made.path_in(out)}}, made
 
 
 def _read_file(file: Path) -> dict[str, Any]:

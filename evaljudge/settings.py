@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path, PurePath
+from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import yaml
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 M = TypeVar("M", bound="Settings")
+AnyPath = str | PathLike[str]
+Paths = AnyPath | Sequence[AnyPath]
 SHOULD_BE = "should be "
 DEEPEST, MOST_VALUES = 30, 10_000
 """Of levels and values in one configuration: one whose YAML repeats a part of itself can have
@@ -144,8 +147,21 @@ def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
             raise UserError(f"{where}: {one_line(at, 60)}: nested too deep, or a part of itself")
         if isinstance(one, str) and not is_encodable(one):
             raise UserError(f"{at}: {shown(one)} has a NUL or a character that is not UTF-8")
-        if not isinstance(one, str | int | float | Mapping | list | tuple | PurePath | None):
+        if not isinstance(one, str | int | float | Mapping | list | tuple | PathLike | None):
             raise UserError(f"{at}: a {type(one).__name__} is no value here: write it as a text")
+
+
+def as_path(given: AnyPath, argument: str) -> str:
+    """A path or URI as a text."""
+    if not isinstance(given, str | PathLike):
+        kind = type(given).__name__
+        raise UserError(f"{argument}: give a path as a text, not a value of type {kind}")
+    return fspath(given)
+
+
+def as_paths(given: Paths, argument: str) -> tuple[str, ...]:
+    several = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    return tuple(as_path(one, argument) for one in several)
 
 
 def as_plain(value: Any) -> Any:
@@ -154,7 +170,7 @@ def as_plain(value: Any) -> Any:
         return {key: as_plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [as_plain(inner) for inner in value]
-    return str(value) if isinstance(value, PurePath) else value
+    return fspath(value) if isinstance(value, PathLike) else value
 
 
 def _values(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

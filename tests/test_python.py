@@ -6,9 +6,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import evaljudge
@@ -99,6 +101,38 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
         evaljudge.agree(cases, metrics=3)
 
 
+def test_paths_may_be_those_of_pathlib(cases: str, scores: str, tmp_path: Path) -> None:
+    found = evaljudge.agree(Path(cases), [Path(scores)], **FEW)
+    assert found.json == evaljudge.agree(cases, scores, **FEW).json
+    found.write(tmp_path / "agreed")
+    assert (tmp_path / "agreed/agreement.json").is_file()
+    calibrated = evaljudge.calibrate(Path(cases), Path(scores), resamples=20)
+    assert calibrated.json == evaljudge.calibrate(cases, scores, resamples=20).json
+    probed = evaljudge.probe.complementarity(Path(cases), scores=Path(scores), metrics="words")
+    assert probed.rows
+
+
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        (lambda: evaljudge.agree([{"doc_id": "d1"}]), "cases"),
+        (lambda: evaljudge.agree("c.jsonl", pa.table({"a": [1]})), "scores"),
+        (lambda: evaljudge.agree("c.jsonl", sources=3), "sources"),
+        (lambda: evaljudge.probe.mixes(None), "cases"),
+        (lambda: evaljudge.probe.position(3), "votes"),
+        (lambda: evaljudge.check(3), "run"),
+        (lambda: evaljudge.diff("a", 3), "b"),
+        (lambda: evaljudge.label("a", 3), "to"),
+        (lambda: evaljudge.open_run(3), "out"),
+        (lambda: evaljudge.run(3), "config"),
+        (lambda: evaljudge.score([], out=3), "out"),
+    ],
+)  # fmt: skip
+def test_what_is_no_path_is_refused_in_a_line(wrong: Callable[[], Any], named: str) -> None:
+    with pytest.raises(UserError, match=f"^{named}: give a path as a text, not a value of type "):
+        wrong()
+
+
 @pytest.mark.parametrize("name", PROBES)
 def test_probes(name: str, cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = getattr(evaljudge.probe, name)(cases, metrics="words,rouge1")
@@ -119,12 +153,13 @@ def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     for out in (first, second):
         evaljudge.run(given | {"out": out}, engines=ScriptedEngines())
-    assert evaljudge.check(first).exit_code == 0
-    compared = evaljudge.diff(first, second, fail_if="fluency.mean < -0.1", resamples=20)
+    opened = evaljudge.open_run(Path(first))
+    assert evaljudge.check(opened).exit_code == 0
+    compared = evaljudge.diff(opened, Path(second), fail_if="fluency.mean < -0.1", resamples=20)
     assert compared.differences.corpus.is_none
     assert not compared.held
     assert repr(compared) + "\n" == compared.text
-    sheet = evaljudge.label(first, str(tmp_path / "sheet.csv"), n=5, axis="fluency")
+    sheet = evaljudge.label(opened, tmp_path / "sheet.csv", n=5, axis="fluency")
     assert sheet.axes == ["fluency"]
     with pytest.raises(UserError, match=r"^by: unknown method 'rand'"):
         evaljudge.label(first, str(tmp_path / "other.csv"), by="rand")

@@ -21,9 +21,9 @@ from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.analysis.ranking import rankings
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
-from evaljudge.commands.given import read_rated, refuse_unknown, source_of
+from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.config import AgreementConfig
-from evaljudge.corpora import BadRows, CorpusSource
+from evaljudge.corpora import BadRows, CorpusSource, source_of
 from evaljudge.corpora.scores import Given, Reasons
 from evaljudge.errors import UserError, unknown
 from evaljudge.identity import metric_signature
@@ -40,7 +40,7 @@ from evaljudge.metrics.measuring import measure_here
 from evaljudge.records import ANY_AXIS, Case, Score
 from evaljudge.report import agreement_text, coverage_text, write_report
 from evaljudge.sections.figures import count, percent
-from evaljudge.settings import read_settings
+from evaljudge.settings import AnyPath, Paths, as_path, as_paths, read_settings
 from evaljudge.storage import Place
 from evaljudge.text import counted, listed, one_line
 
@@ -93,15 +93,15 @@ class Agreed:
     def json(self) -> str:
         return json.dumps([asdict(row) for row in self.agreement], indent=1) + "\n"
 
-    def write(self, out: str) -> None:
+    def write(self, out: AnyPath) -> None:
         """All tables as files, to a path or URI."""
-        write_report(Place(out), self.findings)
+        write_report(Place(as_path(out, "out")), self.findings)
 
 
 def agree(
-    cases: str | Sequence[str], scores: str | Sequence[str] = (), *, metrics: GivenMetrics = (),
+    cases: Paths, scores: Paths = (), *, metrics: GivenMetrics = (),
     mix: str | Sequence[str] = (), axis: str | Sequence[str] = (), format: str = "generic",
-    sources: str | None = None, column: Mapping[str, str] | None = None,
+    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
     skip_bad_rows: bool = False, resample: Literal["documents", "systems", "both"] = "documents",
     coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int = 1000,
     alt_test_epsilon: float = 0.1, seed: int = 0, coverage_floor: float = 0.95,
@@ -120,7 +120,7 @@ def agree(
     }
     wanted = AgreeOptions(
         source_of(cases, format, sources, column),
-        listed(scores),
+        as_paths(scores, "scores"),
         read_metrics(metrics),
         listed(mix),
         listed(axis),

@@ -26,14 +26,15 @@ from evaljudge.analysis.calibrated import (
     fit_of,
     write_calibrated,
 )
-from evaljudge.commands.given import read_rated, refuse_unknown, source_of
-from evaljudge.corpora import BadRows, CorpusSource
+from evaljudge.commands.given import read_rated, refuse_unknown
+from evaljudge.corpora import BadRows, CorpusSource, source_of
 from evaljudge.corpora.scores import Given
 from evaljudge.decisions.certified import Certified, certified
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Case
 from evaljudge.report.calibrated import calibrated_text
 from evaljudge.sections.figures import short
+from evaljudge.settings import AnyPath, Paths, as_path, as_paths
 from evaljudge.storage import Place
 from evaljudge.text import listed
 
@@ -86,16 +87,16 @@ class CalibratedScores:
     def json(self) -> str:
         return json.dumps(calibration_json(self.found), indent=1) + "\n"
 
-    def write(self, out: str) -> None:
+    def write(self, out: AnyPath) -> None:
         """The calibrated scores, the selections and calibration.json, to a path or URI."""
-        write_calibrated(Place(out), self.found)
+        write_calibrated(Place(as_path(out, "out")), self.found)
 
 
 def calibrate(
-    cases: str | Sequence[str], scores: str | Sequence[str], *, scorer: str | Sequence[str] = (),
+    cases: Paths, scores: Paths, *, scorer: str | Sequence[str] = (),
     axis: str | Sequence[str] = (), good: float | None = None, precision: float | None = None,
     confidence: float | None = None, folds: int = 5, format: str = "generic",
-    sources: str | None = None, column: Mapping[str, str] | None = None,
+    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
     skip_bad_rows: bool = False, resamples: int = 1000, seed: int = 0,
 ) -> CalibratedScores:  # fmt: skip
     """Scores on the scale of human ratings, and thresholds that reach a precision.
@@ -104,8 +105,8 @@ def calibrate(
     """
     source = source_of(cases, format, sources, column)
     wanted = CalibrateOptions(
-        source, listed(scores), listed(scorer), listed(axis), good, precision, confidence, folds,
-        resamples, seed, "skip" if skip_bad_rows else "fail",
+        source, as_paths(scores, "scores"), listed(scorer), listed(axis), good, precision,
+        confidence, folds, resamples, seed, "skip" if skip_bad_rows else "fail",
     )  # fmt: skip
     return CalibratedScores(calibrated(wanted))
 

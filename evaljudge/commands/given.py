@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from evaljudge.corpora import BadRows, Corpus, CorpusSource, notes_on, open_corpus, refuse_empty
-from evaljudge.corpora.advice import OPTIONS
 from evaljudge.corpora.scores import Given, Reasons, read_all_given
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import Case
@@ -27,13 +26,6 @@ class RatedCases:
     """A warning, where scores belong to no candidate."""
     notes: Sequence[str]
     """Warnings of what was not read."""
-
-
-def source_of(
-    cases: str | Sequence[str], format: str, sources: str | None, column: Mapping[str, str] | None
-) -> CorpusSource:
-    path = cases if isinstance(cases, str) else tuple(cases)
-    return CorpusSource(path, format, sources, column or {}, OPTIONS)
 
 
 def read_rated(

@@ -15,28 +15,33 @@ from evaljudge.commands.diff import Diffed, compare_runs
 from evaljudge.commands.label import LabelOptions, WrittenSheet
 from evaljudge.commands.label import label as label_texts
 from evaljudge.errors import naming_arguments
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.text import listed
 
 agree = naming_arguments(agree_with)
 calibrate = naming_arguments(calibrate_with)
 
 
-def check(run: str, *, briefs: str | None = None) -> Checked:
+def check(run: AnyPath, *, briefs: AnyPath | None = None) -> Checked:
     """Whether every file of a run is as it was written, and what to do about one that is not."""
-    return check_run(run, briefs)
+    moved = None if briefs is None else as_path(briefs, "briefs")
+    return check_run(as_path(run, "run"), moved)
 
 
 @naming_arguments
-def diff(a: str, b: str, *, fail_if: str | Sequence[str] = (), resamples: int = 1000) -> Diffed:
+def diff(
+    a: AnyPath, b: AnyPath, *, fail_if: str | Sequence[str] = (), resamples: int = 1000
+) -> Diffed:
     """What changed from run A to run B, and which of the conditions hold of B - A."""
-    return compare_runs(a, b, listed(fail_if), resamples=resamples)
+    return compare_runs(as_path(a, "a"), as_path(b, "b"), listed(fail_if), resamples=resamples)
 
 
 @naming_arguments
 def label(
-    run: str, to: str, *, n: int = 200, by: str = "random", axis: str | Sequence[str] = (),
+    run: AnyPath, to: AnyPath, *, n: int = 200, by: str = "random", axis: str | Sequence[str] = (),
     scorer: str | None = None, threshold: str | Sequence[str] = (), seed: int = 0,
 ) -> WrittenSheet:  # fmt: skip
     """Write a sheet of a run's texts for people to rate, without systems and scores."""
-    wanted = LabelOptions(run, to, n, by, listed(axis), scorer, listed(threshold), seed)
+    where = as_path(run, "run"), as_path(to, "to")
+    wanted = LabelOptions(*where, n, by, listed(axis), scorer, listed(threshold), seed)
     return label_texts(wanted)

@@ -36,6 +36,7 @@ from evaljudge.corpora.summeval import (
 )
 from evaljudge.corpora.usr import read_usr
 from evaljudge.errors import UserError, unknown
+from evaljudge.settings import AnyPath, Paths, as_path, as_paths
 from evaljudge.storage import index_on_disk
 
 
@@ -117,7 +118,7 @@ FORMATS: dict[str, KnownFormat] = {
 
 __all__ = [
     "FORMATS", "BadRows", "Corpus", "CorpusSource", "KnownFormat", "likely_columns", "notes_on",
-    "open_corpus", "refuse_empty", "source_by_options",
+    "open_corpus", "refuse_empty", "source_by_options", "source_of",
 ]  # fmt: skip
 
 
@@ -144,6 +145,20 @@ def source_by_options(
 ) -> CorpusSource:
     """A corpus named by the options of a command."""
     return CorpusSource(cases, form, sources, named_columns(column), advice)
+
+
+def source_of(
+    cases: Paths,
+    form: str,
+    sources: AnyPath | None,
+    columns: Mapping[str, str] | None,
+    advice: Advice = OPTIONS,
+) -> CorpusSource:
+    """A corpus named by the arguments of a function."""
+    paths = as_paths(cases, "cases")
+    path = paths[0] if len(paths) == 1 else paths
+    where = None if sources is None else as_path(sources, "sources")
+    return CorpusSource(path, form, where, columns or {}, advice)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from evaljudge.agreement import CORRELATIONS, LEVELS, Correlation, Level, Preference
 from evaljudge.config import Config, load_config
-from evaljudge.corpora import CorpusSource
+from evaljudge.corpora import source_of
 from evaljudge.corpora.advice import PROBE_OPTIONS
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError, unknown
@@ -32,6 +32,7 @@ from evaljudge.probes import spurious as correlates
 from evaljudge.probes.results import ProbeResult
 from evaljudge.probes.source import ProbeData
 from evaljudge.runs.pipeline import Watcher
+from evaljudge.settings import AnyPath, Paths, as_path, as_paths
 from evaljudge.text import listed
 
 Name = TypeVar("Name", bound=str)
@@ -39,9 +40,9 @@ Names = str | Sequence[str]
 
 
 def mixes(
-    cases: Names, *, scores: Names = (), metrics: GivenMetrics = (), mix: Names = (),
+    cases: Paths, *, scores: Paths = (), metrics: GivenMetrics = (), mix: Names = (),
     axis: str | None = None, level: Level = "system", coefficient: Correlation = "spearman",
-    resamples: int = 1000, seed: int = 0, format: str = "generic", sources: str | None = None,
+    resamples: int = 1000, seed: int = 0, format: str = "generic", sources: AnyPath | None = None,
     column: Mapping[str, str] | None = None,
 ) -> ProbeResult[mixing.MixRow]:  # fmt: skip
     """Sums of all pairs of scorers, and mixes of yours, against people."""
@@ -53,10 +54,10 @@ def mixes(
 
 
 def robustness(
-    cases: Names, *, metrics: GivenMetrics, scores: Names = (), mix: Names = (),
+    cases: Paths, *, metrics: GivenMetrics, scores: Paths = (), mix: Names = (),
     axis: str | None = None, level: Level = "system", coefficient: Correlation = "spearman",
     steps: int = 11, draws: int = 5, seed: int = 0, format: str = "generic",
-    sources: str | None = None, column: Mapping[str, str] | None = None,
+    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
 ) -> ProbeResult[altering.RobustnessRow]:  # fmt: skip
     """References replaced, more and more, by random, first or last sentences of the source."""
     data = _data(cases, format, sources, column, scores, metrics, seed)
@@ -69,9 +70,9 @@ def robustness(
 
 
 def complementarity(
-    cases: Names, *, scores: Names = (), metrics: GivenMetrics = (),
+    cases: Paths, *, scores: Paths = (), metrics: GivenMetrics = (),
     level: complementarities.RankedAt = "system", coefficient: Correlation = "spearman",
-    seed: int = 0, format: str = "generic", sources: str | None = None,
+    seed: int = 0, format: str = "generic", sources: AnyPath | None = None,
     column: Mapping[str, str] | None = None,
 ) -> ProbeResult[complementarities.ComplementarityRow]:  # fmt: skip
     """How differently each pair of scorers ranks."""
@@ -83,10 +84,10 @@ def complementarity(
 
 
 def sizes(
-    cases: Names, *, scores: Names = (), metrics: GivenMetrics = (), axis: str | None = None,
+    cases: Paths, *, scores: Paths = (), metrics: GivenMetrics = (), axis: str | None = None,
     coefficient: Correlation = "spearman", steps: int = 10, draws: int = 100,
     all_documents: bool = False, seed: int = 0, format: str = "generic",
-    sources: str | None = None, column: Mapping[str, str] | None = None,
+    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
 ) -> ProbeResult[sizing.SizeRow]:  # fmt: skip
     """The system-level correlation against the number of documents."""
     data = _data(cases, format, sources, column, scores, metrics, seed)
@@ -98,8 +99,8 @@ def sizes(
 
 
 def ranges(
-    cases: Names, *, scores: Names = (), metrics: GivenMetrics = (), seed: int = 0,
-    format: str = "generic", sources: str | None = None,
+    cases: Paths, *, scores: Paths = (), metrics: GivenMetrics = (), seed: int = 0,
+    format: str = "generic", sources: AnyPath | None = None,
     column: Mapping[str, str] | None = None,
 ) -> ProbeResult[ranging.RangeRow]:  # fmt: skip
     """The values scorers take for references, sentences of the source, whole documents, systems."""
@@ -109,8 +110,8 @@ def ranges(
 
 
 def spurious(
-    cases: Names, *, scores: Names = (), metrics: GivenMetrics = (), axis: str | None = None,
-    seed: int = 0, format: str = "generic", sources: str | None = None,
+    cases: Paths, *, scores: Paths = (), metrics: GivenMetrics = (), axis: str | None = None,
+    seed: int = 0, format: str = "generic", sources: AnyPath | None = None,
     column: Mapping[str, str] | None = None,
 ) -> ProbeResult[correlates.SpuriousRow]:  # fmt: skip
     """Correlation with coverage, density, compression and length, beside the human axes."""
@@ -121,15 +122,16 @@ def spurious(
     return data.warned(correlates.spurious_study(rows, axis, about), axis)
 
 
-def position(votes: str, *, resamples: int = 1000, seed: int = 0) -> ProbeResult[Preference]:
+def position(votes: AnyPath, *, resamples: int = 1000, seed: int = 0) -> ProbeResult[Preference]:
     """Whether a judge of pairs prefers a place: how often the first wins, how often order flips."""
-    rows = positions.position(votes, resamples=resamples, seed=seed)
-    return positions.position_study(rows, votes)
+    path = as_path(votes, "votes")
+    rows = positions.position(path, resamples=resamples, seed=seed)
+    return positions.position_study(rows, path)
 
 
 def injection(
-    config: str | Mapping[str, Any] | Config, changes: Sequence[str] = (), *,
-    documents: int = 50, resamples: int = 1000, seed: int = 0, out: str = "runs/injection",
+    config: AnyPath | Mapping[str, Any] | Config, changes: Sequence[str] = (), *,
+    documents: int = 50, resamples: int = 1000, seed: int = 0, out: AnyPath = "runs/injection",
     watcher: Watcher | None = None, engines: Engines | None = None,
 ) -> ProbeResult[injections.InjectionRow]:  # fmt: skip
     """How far instructions planted in candidates move the scores of a configuration's judges.
@@ -138,8 +140,8 @@ def injection(
     """
     given = config.as_given() if isinstance(config, Config) else config
     found = injections.injection(
-        load_config(given, changes), out, documents=documents, resamples=resamples, seed=seed,
-        watcher=watcher, engines=engines,
+        load_config(given, changes), as_path(out, "out"), documents=documents,
+        resamples=resamples, seed=seed, watcher=watcher, engines=engines,
     )  # fmt: skip
     return injections.injection_study(found)
 
@@ -156,9 +158,8 @@ def _known(coefficient: str) -> Correlation:
 
 
 def _data(
-    cases: Names, format: str, sources: str | None, column: Mapping[str, str] | None,
-    scores: Names, metrics: GivenMetrics, seed: int,
+    cases: Paths, format: str, sources: AnyPath | None, column: Mapping[str, str] | None,
+    scores: Paths, metrics: GivenMetrics, seed: int,
 ) -> ProbeData:  # fmt: skip
-    path = cases if isinstance(cases, str) else tuple(cases)
-    source = CorpusSource(path, format, sources, column or {}, PROBE_OPTIONS)
-    return ProbeData(source, listed(scores), read_metrics(metrics), seed)
+    source = source_of(cases, format, sources, column, PROBE_OPTIONS)
+    return ProbeData(source, as_paths(scores, "scores"), read_metrics(metrics), seed)

@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from evaljudge.sections import Placed, Table
 from evaljudge.sections.figures import NONE
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 from evaljudge.text import LONG, markdown, one_line
 
@@ -50,9 +51,9 @@ class ProbeResult(Generic[Row]):
     def __repr__(self) -> str:
         return as_text(self).rstrip("\n")
 
-    def write(self, out: str) -> None:
+    def write(self, out: AnyPath) -> None:
         """NAME.md, NAME.json and NAME.svg, to a path or URI."""
-        place = Place(out)
+        place = Place(as_path(out, "out"))
         place.write(f"{self.file}.md", as_markdown(self))
         place.write(f"{self.file}.json", as_json(self))
         place.write(f"{self.file}.svg", self.draw())

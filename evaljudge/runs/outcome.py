@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.agreement import Agreement
@@ -22,6 +21,7 @@ from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.analysis.run_tables import RunTables
 from evaljudge.errors import UserError
 from evaljudge.report import outcome_html, outcome_text, read_findings
+from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import DERIVED, GONE, RUN, Output
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         return outcome_html(self.findings, self.out)
+
+    def __fspath__(self) -> str:
+        """Its folder, where a path is taken: `evaljudge.check(outcome)`."""
+        return self.out
 
     @property
     def coverage(self) -> float:
@@ -138,9 +142,9 @@ class Outcome:
         return RunTables(Output(self.out, about.get("briefs"), about["id"]), kinds)
 
 
-def open_run(out: str | Path) -> Outcome:
+def open_run(out: AnyPath) -> Outcome:
     """A finished run in a folder or at `s3://…`: nothing is asked, and nothing is computed."""
-    out = str(out)
+    out = as_path(out, "out")
     about = _about(out)
     if "coverage" not in about:
         raise UserError(f"{out}: the run is not finished: `evaljudge run CONFIG` resumes it")

@@ -45,10 +45,11 @@ from evaljudge.runs.reporting import (
     write_run,
 )
 from evaljudge.runs.stages import do_stages, measure, missing, unmeasured
+from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
 from evaljudge.text import counted
 
-Given = str | Mapping[str, Any] | Config
+Given = AnyPath | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
 """Of each stage wanted: how many cases are left to do, of how many."""
 LOADING = "loading the model"

@@ -34,6 +34,7 @@ from evaljudge.runs.job import make_job
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.pipeline import Watcher, run, run_job
 from evaljudge.runs.progress import Log
+from evaljudge.settings import AnyPath, as_path
 
 Names = str | Sequence[str] | Mapping[str, Any]
 """One name, several names, or names with their settings, as in a configuration."""
@@ -55,7 +56,8 @@ A_MOMENT = 3.0
 def score(
     cases: Any, *, judges: Names = "synthetic", model: str | Mapping[str, Any] | None = None,
     task: str = "summary", axes: Sequence[str] | None = None, metrics: Names = (),
-    out: str | None = None, progress: bool = True, engines: Engines | None = None, **config: Any,
+    out: AnyPath | None = None, progress: bool = True, engines: Engines | None = None,
+    **config: Any,
 ) -> Outcome:  # fmt: skip
     """Score these texts once: everything is loaded for this call, and freed after it.
 
@@ -101,7 +103,7 @@ class Scorer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def score(self, cases: Any, *, out: str | None = None) -> Outcome:
+    def score(self, cases: Any, *, out: AnyPath | None = None) -> Outcome:
         """A run of these texts; its folder is `out`, or a temporary one."""
         with _ONE_AT_A_TIME:
             if self._is_closed:
@@ -140,10 +142,10 @@ def _config(given: Mapping[str, Any], cases: Any, out: str) -> Config:
     return config
 
 
-def _in_a_folder(out: str | None, work: Callable[[str], Outcome]) -> Outcome:
+def _in_a_folder(out: AnyPath | None, work: Callable[[str], Outcome]) -> Outcome:
     """Where none is named, in a temporary one: it goes with its outcome, or after an error."""
     if out is not None:
-        return work(out)
+        return work(as_path(out, "out"))
     folder = tempfile.mkdtemp(prefix="evaljudge-score-")
     try:
         outcome = work(f"{folder}/run")

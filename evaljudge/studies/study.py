@@ -35,11 +35,12 @@ from evaljudge.runs.outcome import DONE, Outcome
 from evaljudge.runs.pipeline import Watcher, run
 from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.sections import Section
+from evaljudge.settings import AnyPath
 from evaljudge.storage import Output, Place
 from evaljudge.studies.columns import Columns
 from evaljudge.studies.grid import JudgesSpec, expand
 
-Given = str | Mapping[str, Any]
+Given = AnyPath | Mapping[str, Any]
 Pair = tuple[ModelConfig | None, ModelConfig | None]
 """A model and a writer; None: the same."""
 METHODS, READINGS = "Methods", "Other readings of the same verdicts"
