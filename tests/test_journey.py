@@ -243,7 +243,7 @@ def test_a_run_that_was_never_cut_cannot_be_gone_on_with(bench: Bench) -> None:
 def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
     bench.asked()
     bench.corpus([case(n) for n in range(5)])
-    with pytest.raises(UserError, match="--extend adds what is new"):
+    with pytest.raises(UserError, match="add what is new .* with `evaljudge run --extend`"):
         bench.asked()
 
 

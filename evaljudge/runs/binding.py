@@ -130,7 +130,11 @@ def refuse_other_run(output: Output, differs: list[str]) -> None:
     if not differs:
         return
     only_corpus = len(differs) == 1 and differs[0].startswith("corpus ")
-    mend = "--extend adds what is new to a finished run" if only_corpus else "put it back"
+    adding = (
+        "add what is new to a finished run with `evaljudge run --extend` (in Python, "
+        "`evaljudge.run(…, extend=True)`)"
+    )
+    mend = adding if only_corpus else "put it back"
     more = f" (and {len(differs) - 3} more)" if len(differs) > 3 else ""
     raise UserError(
         f"{output.uri} is bound to another run: {'; '.join(differs[:3])}{more}. "
