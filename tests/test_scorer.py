@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -159,6 +160,19 @@ def test_a_mistake_shows_before_anything_is_loaded(given: Any, said: str) -> Non
     assert engines.opened == []
 
 
+@pytest.mark.parametrize(
+    ("cases", "said"),
+    [
+        (texts(1)[0], "cases: is one row: give a list of rows, [row]"),
+        ([], "cases: holds no row"),
+        (pa.table({"doc_id": []}), "cases: holds no row"),
+    ],
+)
+def test_cases_that_are_no_rows(cases: Any, said: str) -> None:
+    with pytest.raises(UserError, match=f"^{re.escape(said)}$"):
+        evaljudge.score(cases, **USUAL, engines=ScriptedEngines())
+
+
 def test_a_scorer_s_folder_is_named_where_it_scores() -> None:
     with pytest.raises(UserError, match="out: a Scorer has no folder of its own"):
         evaljudge.Scorer(**USUAL, out="somewhere", engines=ScriptedEngines())
@@ -196,6 +210,17 @@ def test_a_scorer_that_is_dropped_frees_its_engine() -> None:
     assert (len(engines.opened), engines.closed) == (3, 2)
     del scorer
     assert engines.closed == 3
+
+
+def test_a_scorer_says_what_it_is() -> None:
+    scorer = evaljudge.Scorer(**USUAL, metrics="words", engines=Engines())
+    assert repr(scorer) == "Scorer(synthetic, words with scripted; not loaded)"
+    outcome = scorer.score(texts(1))
+    assert repr(scorer) == "Scorer(synthetic, words with scripted; loaded)"
+    shown = f"Findings({outcome.out}: 1 cases, 2 texts, 100.0% scored)"
+    assert repr(outcome.findings) == shown
+    scorer.close()
+    assert repr(scorer) == "Scorer(synthetic, words with scripted; closed)"
 
 
 def test_a_scorer_that_is_closed_says_so() -> None:
@@ -326,6 +351,19 @@ def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
     assert len(printed.err.splitlines()) > 1 and printed.out == ""
     evaljudge.score(texts(1), **USUAL, engines=slow, progress=False)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_warm_call_does_not_say_that_it_loads_a_model(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scorer, "A_MOMENT", 0)
+    slow = ScriptedEngines(lambda: Scripted(delay=0.1))
+    with evaljudge.Scorer(**USUAL, engines=slow) as warm:
+        warm.score(texts(1))
+        assert "cases; loading the model" in capsys.readouterr().err
+        warm.score(texts(2))
+        said = capsys.readouterr().err
+        assert "to prepare 1 and judge 1 cases\n" in said and "loading" not in said
 
 
 # runs of a corpus in memory

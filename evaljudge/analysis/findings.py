@@ -24,7 +24,8 @@ from evaljudge.analysis.replacing import ReplacingRow
 from evaljudge.decisions.people import PeopleScale
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.text import means_selfsame
+from evaljudge.sections.figures import count, percent
+from evaljudge.text import means_selfsame, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,7 @@ class Selected:
     undecided: int = 0  # of the selected: texts about which the judge was undecided
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Findings:
     """`tokens`: rows of stage, judge, asks, prompt, prefilled, generated, floor."""
 
@@ -186,6 +187,15 @@ class Findings:
     labelled: Sequence[LabelledMean] = ()
     intervals: Sequence[TextInterval] = ()
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
+
+    def __repr__(self) -> str:
+        return f"Findings({one_line(self.run)}: {self.sizes})"
+
+    @property
+    def sizes(self) -> str:
+        """How many cases and texts, and how much of them is scored."""
+        texts = f"{count(self.cases)} cases, {count(self.candidates)} texts"
+        return f"{texts}, {percent(self.share)} scored"
 
     @property
     def share(self) -> float:

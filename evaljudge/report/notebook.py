@@ -12,7 +12,7 @@ from html import escape
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
-from evaljudge.sections.figures import NONE, count, estimate, percent
+from evaljudge.sections.figures import NONE, estimate
 from evaljudge.text import one_line
 
 
@@ -20,7 +20,7 @@ def outcome_text(findings: Findings, out: str) -> str:
     first, *others = [_agreement_words(row) for row in _headlines(findings)] or [NONE]
     more = f" (+{len(others)} more)" if others else ""
     return "\n".join([
-        f"{one_line(out)}: {_counts(findings)}",
+        f"{one_line(out)}: {findings.sizes}",
         f"agreement within documents (Spearman): {first}{more}",
         f"report: {one_line(out)}/report/index.html",
     ])  # fmt: skip
@@ -34,12 +34,7 @@ def outcome_html(findings: Findings, out: str) -> str:
     heads = "<tr><th>scorer</th><th>axis</th><th>Spearman within documents</th></tr>"
     table = f"<table>{heads}{rows}</table>" if rows else ""
     where = f"report: {_html(out)}/report/index.html"
-    return f"<p>{_html(out)}: {_counts(findings)}</p>{table}<p>{where}</p>"
-
-
-def _counts(findings: Findings) -> str:
-    sizes = f"{count(findings.cases)} cases, {count(findings.candidates)} texts"
-    return f"{sizes}, {percent(findings.share)} scored"
+    return f"<p>{_html(out)}: {findings.sizes}</p>{table}<p>{where}</p>"
 
 
 def _headlines(findings: Findings) -> Sequence[Agreement]:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -97,6 +97,12 @@ class Scorer:
         # where a notebook's cell runs again, its name stands for the next Scorer
         weakref.finalize(self, self._warm.close).atexit = False
 
+    def __repr__(self) -> str:
+        names = [*(one.name for one in self._job.judges), *(one.name for one in self._job.metrics)]
+        model = f" with {self._job.model.source}" if self._job.model else ""
+        state = "closed" if self._is_closed else "loaded" if self._warm.is_loaded else "not loaded"
+        return f"Scorer({', '.join(names)}{model}; {state})"
+
     def __enter__(self) -> Self:
         return self
 
@@ -135,6 +141,10 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config(given: Mapping[str, Any], cases: Any, out: str) -> Config:
+    if isinstance(cases, Mapping) and "path" not in cases:
+        raise UserError("cases: is one row: give a list of rows, [row]")
+    if isinstance(cases, Sized) and not len(cases):
+        raise UserError("cases: holds no row")
     config = load_config({**given, "corpus": cases, "out": out})
     if executor_name(config.workers) != "local":
         raise UserError("workers: `score` works in this process alone: leave `workers` out, or use "
@@ -176,6 +186,10 @@ class _WarmEngines:
             warm = _WarmEngine(self._engines.open(source, seed))
         self._opened[name] = warm
         return cast(Engine, warm)
+
+    @property
+    def is_loaded(self) -> bool:
+        return bool(self._opened) and not any(warm.is_dead for warm in self._opened.values())
 
     def close(self) -> None:
         while self._opened:

@@ -12,5 +12,5 @@ from evaljudge.storage.tables import as_stored
 
 __all__ = ["DERIVED", "GONE", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected",
            "Output", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed", "digests",
-           "expand", "expect_answers", "fetch_folder", "holder", "index_on_disk", "inspect", "listing",
-           "open_to_read", "this_machine", "to_write"]  # fmt: skip
+           "expand", "expect_answers", "fetch_folder", "holder", "index_on_disk", "inspect",
+           "listing", "open_to_read", "this_machine", "to_write"]  # fmt: skip
