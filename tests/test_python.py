@@ -79,6 +79,7 @@ def test_calibrate(cases: str, scores: str, capsys: pytest.CaptureFixture[str]) 
         cases, scores, axis=["fluency"], good=4.0, precision=0.5, resamples=20
     )
     assert [(row.fit.scorer, row.fit.axis) for row in found.rows] == [("mine", "fluency")]
+    assert len(repr(found.rows[0])) < 3000
     options = ["--cases", cases, "--scores", scores, "--axis", "fluency", "--good", "4",
                "--precision", "0.5", "--resamples", "20"]  # fmt: skip
     assert printed(capsys, "calibrate", *options) == found.text

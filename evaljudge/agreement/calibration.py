@@ -21,7 +21,7 @@ resample documents; the maps stay as they were fitted.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,11 +53,13 @@ class Isotonic:
 
 @dataclass(frozen=True, slots=True)
 class CrossFitted:
-    values: Floats  # each row's, in units of the ratings; NaN where unscored
-    means: Floats  # the mean rating of the other folds, for comparison
-    maps: tuple[Isotonic, ...]  # of each fold of each division: fitted on the others
-    whole: Isotonic  # fitted on all documents
-    fold: Codes  # (divisions, rows): each row's map; -1: of a document without a pair
+    values: Floats = field(repr=False)  # each row's, in units of the ratings; NaN where unscored
+    means: Floats = field(repr=False)  # the mean rating of the other folds, for comparison
+    maps: tuple[Isotonic, ...] = field(repr=False)
+    """Of each fold of each division: fitted on the others."""
+    whole: Isotonic = field(repr=False)  # fitted on all documents
+    fold: Codes = field(repr=False)
+    """(divisions, rows): each row's map; -1: of a document without a pair."""
     folds: int  # of one division
     documents: int  # with a pair
     pairs: int

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from itertools import chain
 from itertools import count as counting
@@ -77,7 +77,7 @@ class Fit:
     """The scorer's own axis, which may be ANY_AXIS."""
     axis: str
     fitted: CrossFitted
-    folds_of: Mapping[str, Sequence[int]]
+    folds_of: Mapping[str, Sequence[int]] = field(repr=False)
     """The fold in each division of every fitted document; its scores take the mean of the maps of
     these folds."""
     unscored: int
@@ -182,7 +182,7 @@ class CalibratedRow:
     """A scorer on a human axis."""
 
     fit: Fit
-    scores: Floats
+    scores: Floats = field(repr=False)
     """Of each candidate; NaN where unscored."""
     calibration: Calibration
     selection: Precise | Certified | None

@@ -25,7 +25,7 @@ on new documents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -104,9 +104,9 @@ class Conformal:
     """Where an interval may end, rising."""
     is_whole: bool
     """Whether all ratings are whole numbers, and so the ends."""
-    predictors: Sequence[Predictor]
+    predictors: Sequence[Predictor] = field(repr=False)
     """For the documents of each fold, from those of all others; then, for any other document."""
-    fold_of: Mapping[object, int]
+    fold_of: Mapping[object, int] = field(repr=False)
     """Of each document with a score and a rating."""
     own: frozenset[str]
     """Systems with intervals of their own."""
