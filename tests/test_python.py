@@ -167,7 +167,10 @@ def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
 
 
 PROGRAM = """
+from pathlib import Path
+
 import evaljudge
+from evaljudge.results import Agreed, CalibratedScores, Checked, Diffed, Plan, WrittenSheet
 
 outcome: evaljudge.Outcome = evaljudge.run({"corpus": "c", "out": "o"}, ["seed=1"], extend=True)
 opened = evaljudge.open_run("s3://bucket/run")
@@ -176,14 +179,19 @@ names: list[str] = [rule.name for rule in opened.selections]
 rows: int = opened.scores(["value"]).num_rows + opened.verdicts("direct").num_rows
 for table in opened.iter_briefs("direct"):
     rows += table.num_rows
-agreed = evaljudge.agree("c", ["s"], metrics={"rouge1": {}}, coefficient="kendall")
+agreed: Agreed = evaljudge.agree("c", ["s"], metrics={"rouge1": {}}, coefficient="kendall")
 lows: list[float | None] = [row.low for row in agreed.agreement]
-maps: list[str] = [row.name for row in evaljudge.calibrate("c", "s").rows]
+calibrated: CalibratedScores = evaljudge.calibrate(Path("c"), [Path("s")])
+maps: list[str] = [row.name for row in calibrated.rows]
 mixed: list[float | None] = [row.value for row in evaljudge.probe.mixes("c", metrics="words").rows]
 sizes: list[int] = [row.documents for row in evaljudge.probe.sizes("c", scores="s").rows]
-problems: list[str] = evaljudge.check("o").problems
-held: list[str] = evaljudge.diff("a", "b").held
-drawn: int = evaljudge.label("o", "sheet.csv").drawn
+checked: Checked = evaljudge.check(outcome)
+problems: list[str] = checked.problems
+compared: Diffed = evaljudge.diff(outcome, Path("b"))
+held: list[str] = compared.held
+sheet: WrittenSheet = evaljudge.label("o", "sheet.csv")
+drawn: int = sheet.drawn
+planned: Plan = evaljudge.plan("config.yaml")
 try:
     evaljudge.make_report("config.yaml")
 except evaljudge.UserError:
