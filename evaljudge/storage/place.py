@@ -117,7 +117,8 @@ class Place:
         try:
             found = self._try(folder, lambda: self._system.get_file_info(selector))
         except NotADirectoryError:
-            raise UserError(f"{self.at(folder)}: is a file: name a folder") from None
+            mend = " where a folder must be: move it away" if folder else ": name a folder"
+            raise UserError(f"{self.at(folder)}: is a file{mend}") from None
         if not found:
             self._refuse_no_bucket()
         return list(found)
