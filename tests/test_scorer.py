@@ -353,19 +353,6 @@ def test_a_score_of_a_moment_shows_nothing_and_a_longer_one_what_it_does(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_warm_call_does_not_say_that_it_loads_a_model(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scorer, "A_MOMENT", 0)
-    slow = ScriptedEngines(lambda: Scripted(delay=0.1))
-    with evaljudge.Scorer(**USUAL, engines=slow) as warm:
-        warm.score(texts(1))
-        assert "cases; loading the model" in capsys.readouterr().err
-        warm.score(texts(2))
-        said = capsys.readouterr().err
-        assert "to prepare 1 and judge 1 cases\n" in said and "loading" not in said
-
-
 # runs of a corpus in memory
 
 
