@@ -94,5 +94,5 @@ def test_agreement_is_reported_at_every_level(finished: Path) -> None:
 def test_low_captured_mass_is_said_with_its_first_suspect(finished: Path) -> None:
     run = json.loads((finished / "run.json").read_text())
     assert run["mass"]["synthetic"]["mean"] < 0.5
-    assert "enable_thinking: false" in run["warnings"][0]
+    assert any("enable_thinking: false" in warning for warning in run["warnings"])
     assert "enable_thinking: false" in (finished / "report" / "index.html").read_text()
