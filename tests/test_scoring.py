@@ -277,7 +277,6 @@ def score_shards(job: Job, output: Output, shards: Sequence[Shard]) -> tuple[Sco
         mixes={},
         scorers=job.scorers,
         signatures=job.judge_signatures(),
-        shown={},
         fitted={},
     )
     scoring = fit(unfitted, output, shards)

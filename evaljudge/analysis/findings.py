@@ -21,6 +21,7 @@ from evaljudge.agreement import (
     Standing,
 )
 from evaljudge.analysis.replacing import ReplacingRow
+from evaljudge.analysis.spreads import Spread
 from evaljudge.decisions.people import PeopleScale
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.judges.collector import JudgeFindings
@@ -186,6 +187,9 @@ class Findings:
     without_outliers: Sequence[WithoutOutliers] = ()
     labelled: Sequence[LabelledMean] = ()
     intervals: Sequence[TextInterval] = ()
+    spreads: Sequence[Spread] = ()
+    telling: Sequence[tuple[str, str]] = ()
+    """Document and system of the texts that the page shows."""
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     def __repr__(self) -> str:

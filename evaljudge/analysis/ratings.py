@@ -16,6 +16,7 @@ have been drawn for several sheets, which are drawn independently.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -28,7 +29,7 @@ from evaljudge.corpora.rows import DOTTED, Row, name_in
 from evaljudge.corpora.sheets import LABEL, RATER, rating_in, read_sheet
 from evaljudge.errors import UserError
 from evaljudge.records import Case
-from evaljudge.storage import Output
+from evaljudge.storage import DERIVED, Output, Place
 from evaljudge.text import shown
 
 FEWEST_OTHERS, FAR = 3, 2
@@ -39,6 +40,7 @@ Text = tuple[str, str]
 BESIDE = {LABEL, RATER, "doc_id", "system", "source", "context", "text"}
 """The columns that are no axes."""
 BEGINNING = 60
+KEPT = "report/ratings.json"
 
 
 class RatedText(NamedTuple):
@@ -76,6 +78,26 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
             raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}{said}")
         warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
     return FurtherRatings(given.texts(), sheets.probabilities(), [*warnings, *given.slips()])
+
+
+def keep_ratings(place: Place, given: ByText) -> None:
+    """Into the report's folder, so that whoever opens the run needs no other files."""
+    rows = [
+        {"doc_id": doc_id, "system": system, "ratings": dict(one.ratings)}
+        for (doc_id, system), one in given.items()
+    ]
+    if rows:
+        place.write_json(KEPT, rows)
+    else:
+        place.remove(KEPT)
+
+
+def kept_ratings(output: Output) -> ByText:
+    """The means of what the last report was given."""
+    if KEPT not in (output.run() or {}).get(DERIVED, {}):
+        return {}
+    rows = json.loads(output.place.read(KEPT))
+    return {(row["doc_id"], row["system"]): RatedText(row["ratings"], {}) for row in rows}
 
 
 def with_ratings(case: Case, given: ByText) -> Case:

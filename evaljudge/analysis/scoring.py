@@ -64,8 +64,6 @@ class Scoring:
     """Every scorer of the run, and its axes."""
     signatures: Mapping[str, str]
     """Of the judges' scorers."""
-    shown: Mapping[int, int]
-    """By shard, how many of its candidates the page may show; of most shards, none."""
     fitted: Mapping[str, Fitted]
     """By judge, of those whose arithmetic needed the whole run."""
     ratings: ByText = field(default_factory=dict)
@@ -101,7 +99,6 @@ class Scoring:
                 checks,
                 mine,
                 lambda kind=judge.kind: output.own_briefs(kind, shard),  # type: ignore[misc]
-                self.shown.get(shard.number, 0),
             )
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)

@@ -39,6 +39,8 @@ class Column:
     sums: dict[str, float] = field(default_factory=dict)
     kept: array[float] = field(default_factory=lambda: array("d"))
     """Of every candidate that is kept; NaN: unscored."""
+    doubts: array[float] = field(default_factory=lambda: array("f"))
+    """Likewise how undecided the judge was; NaN where the scorer does not say."""
     lowest: float = inf
     highest: float = -inf
 
@@ -59,6 +61,7 @@ class Column:
     def __iadd__(self, other: Column) -> Self:
         self.reasons.update(other.reasons)
         self.kept.extend(other.kept)
+        self.doubts.extend(other.doubts)
         self.counts.update(other.counts)
         for system, total in other.sums.items():
             self.sums[system] = self.sums.get(system, 0.0) + total
@@ -92,6 +95,15 @@ class Tables:
         """Of the documents that are kept, once all are there."""
         self.probabilities: Mapping[str, Mapping[tuple[str, str], float]] = {}
         """By human axis: those of the texts that were drawn for rating (see ratings.py)."""
+
+    @property
+    def kept(self) -> Sequence[Kept]:
+        """The candidates whose scores are kept, in the order of the corpus."""
+        return self._kept
+
+    def ratings(self) -> dict[str, NDArray[np.float64]]:
+        """Of those that are kept, by axis; NaN where nobody rated."""
+        return _ratings(self._kept)
 
     @property
     def rows(self) -> list[Kept]:
@@ -142,6 +154,7 @@ class Tables:
             column.add(score)
             if is_kept:
                 column.kept.append(nan if score.value is None else score.value)
+                column.doubts.append(nan if score.doubt is None else score.doubt)
 
     def leave_out(self, cases: int, candidates: int, reason: str) -> None:
         """Count cases that cannot be read: their candidates are unscored by every scorer."""
@@ -172,6 +185,7 @@ class Tables:
         self._kept = [one for one in self._kept if one.doc_id not in dropped]
         for column in self.columns.values():
             column.kept = array("d", np.array(column.kept)[is_kept].tobytes())
+            column.doubts = array("f", np.array(column.doubts)[is_kept].tobytes())
         self._unrated -= int(np.sum(~is_kept))
         self._is_sample = True
 

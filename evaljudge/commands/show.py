@@ -21,6 +21,7 @@ from evaljudge.commands.given import unknown_document
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.judges.shared.answers import shown_answer, shown_section
 from evaljudge.plugins import kinds
 from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.screen import WIDEST_PROSE, on_screen
@@ -184,16 +185,13 @@ class ShownDocument:
         head = f"── {one_line(verdict.judge)}{on} "
         head += "─" * max(0, WIDEST_PROSE - len(head))
         if verdict.status == "unscored":
-            reason = _wrapped(f"Unscored: {verdict.reason}")
-            return "\n".join(filter(None, (head, reason, _as_stored(verdict))))
+            reason, stored = f"Unscored: {verdict.reason}", shown_answer(verdict)
+            said = _section(stored, self._most_lines)
+            return "\n".join(filter(None, (head, _wrapped(reason), said)))
         kind = self.kinds[verdict.judge]
         show = plugin(kind).show if kind in kinds() else None
-        if show is None:
-            return f"{head}\n{_as_stored(verdict)}"
-        section = show(JudgedCandidate(candidate, verdict, self.briefs.get(kind, ())))
-        if not isinstance(section, Section):
-            given = type(section).__name__
-            raise UserError(f"judges.{verdict.judge}: its `show` gives {given} in place of Section")
+        judged = JudgedCandidate(candidate, verdict, self.briefs.get(kind, ()))
+        section = shown_section(show, judged)
         return f"{head}\n{_section(section, self._most_lines)}"
 
 
@@ -289,13 +287,6 @@ def _section(section: Section, most: int | None) -> str:
     tables = map(on_screen, section.tables)
     notes = "\n".join(_folded(_wrapped(note), most) for note in section.notes)
     return "\n\n".join(filter(None, [*map(_wrapped, section.about), *tables, notes]))
-
-
-def _as_stored(verdict: Verdict) -> str:
-    """A line for each value of the evidence."""
-    rows = (f"{key}: {json.dumps(value, ensure_ascii=False)}"
-            for key, value in verdict.evidence.items())  # fmt: skip
-    return "\n".join(_wrapped(row) for row in rows)
 
 
 def _labelled(label: str, text: str, most: int | None) -> str:

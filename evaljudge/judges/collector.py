@@ -6,7 +6,7 @@ up in the order of the shards, and asks the sum for its findings:
     collector = judge.collecting(wanted)()
     collector.see(shard)
     total += collector
-    total.findings(found)  ->  Findings of this judge: sections, files, warnings, views
+    total.findings(found)  ->  Findings of this judge: sections, files, warnings
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self
 from evaljudge.agreement import Agreement
 from evaljudge.agreement.rated import Rated
 from evaljudge.records import Brief, Case, Score, Verdict
-from evaljudge.sections import Section, View, merged
+from evaljudge.sections import Section, merged
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,6 @@ class SeenShard:
     scores: Sequence[Score] = ()
     briefs: Callable[[], Sequence[Brief]] = list
     """The briefs of the judge's kind; they are read only if a collector calls this."""
-    shown: int = 0
-    """How many of its candidates the page may show: the first ones."""
 
     @cached_property
     def texts(self) -> Mapping[tuple[str, str], str]:
@@ -74,7 +72,6 @@ class JudgeFindings:
     files: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     """Rows (dataclasses) by file: `roles` is report/roles.json, which judges of a kind share."""
     warnings: Sequence[str] = ()
-    views: Sequence[View] = ()
 
 
 def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
@@ -86,7 +83,6 @@ def all_judges(each: Sequence[JudgeFindings]) -> JudgeFindings:
         sections=merged(section for one in each for section in one.sections),
         files=files,
         warnings=[warning for one in each for warning in one.warnings],
-        views=[view for one in each for view in one.views],
     )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evaljudge.judges.protocol import Judge
     from evaljudge.prompts import Task
     from evaljudge.records import Brief, Candidate, Verdict
-    from evaljudge.sections import Section
+    from evaljudge.sections import Section, View
 
 Settings = Mapping[str, Any]
 ReadKey = Callable[[Any, Mapping[str, Settings]], Mapping[str, Any]]
@@ -52,6 +52,8 @@ class JudgedCandidate:
 
 Show = Callable[[JudgedCandidate], "Section"]
 """The evidence behind a verdict that is scored, for people to read in a terminal."""
+Picture = Callable[[JudgedCandidate], "View"]
+"""The same for the page."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Plugin:
     returns is the schema. Without one, the column `detail` has the evidence as JSON text."""
     brief_columns: str = ""
     """The same for the content of its briefs, and `Outcome.briefs`."""
+    picture: Picture | None = None
+    """How the page shows the evidence; without it, as `show` does."""
 
 
 def made_by(place: str) -> Callable[[Settings, Task, str], Judge]:
@@ -102,6 +106,16 @@ def shown_by(place: str) -> Show:
         return section
 
     return show
+
+
+def pictured_by(place: str) -> Picture:
+    """Likewise for the page."""
+
+    def picture(judged: JudgedCandidate) -> View:
+        view: View = _found_at(place, FunctionType)(judged)
+        return view
+
+    return picture
 
 
 def plugin_at(kind: str, place: str) -> Plugin:

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaljudge.analysis.findings import CostRow, Findings
-from evaljudge.sections import Section, Table
-from evaljudge.sections.figures import NONE, count
+from evaljudge.analysis.findings import CostRow, Findings, Price
+from evaljudge.sections import BarRow, Bars, Section, Table
+from evaljudge.sections.figures import NONE, count, percent
 
 COST = "What it cost"
 ASKED = (
@@ -52,6 +52,13 @@ EACH = (
     "of them cost on average. A score is that of one candidate on one axis; of the total, any."
 )
 
+READING = (
+    "Each bar is a share of the workers' seconds, largest first; the bars together are all that "
+    "the judges took."
+)
+MOST_BARS = 12
+"""Where judges and axes are more, a bar is a judge with all its axes."""
+
 _ADDED = "asks requests prompt prefilled generated further seconds gpu_seconds".split()
 
 
@@ -70,7 +77,27 @@ def cost(findings: Findings) -> Section:
     if findings.price and rows:
         about = [PRICED.format(price=findings.price)]
         tables = [_money(findings, rows), *tables]
-    return Section(COST, about, tables, notes)
+    return Section(COST, about, tables, notes, _pictures(findings.price, rows[:-1]))
+
+
+def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
+    """Nothing of a run whose cost is all of one judge on one axis, or that asked nothing."""
+    if len(rows) > MOST_BARS:
+        judges = dict.fromkeys(row.judge for row in rows)
+        rows = [
+            replace(_sum([row for row in rows if row.judge == judge]), axis="") for judge in judges
+        ]
+    whole = sum(row.seconds for row in rows)
+    if len(rows) < 2 or not whole:
+        return []
+    bars = []
+    for row in sorted(rows, key=lambda row: -row.seconds):
+        share = row.seconds / whole
+        figure = f"{percent(share)}, {row.seconds:,.1f} seconds"
+        if price:
+            figure += f", {price.money(price.of(row.seconds, row.gpu_seconds))}"
+        bars.append(BarRow(" · ".join(filter(None, (row.judge, row.axis))), share, figure))
+    return [Bars("Cost", "Share of the workers' seconds", READING, bars)]
 
 
 def _money(findings: Findings, rows: Sequence[CostRow]) -> Table:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from evaljudge.agreement import LengthHeld
 from evaljudge.analysis.findings import Findings
-from evaljudge.sections import Section, Table
+from evaljudge.sections import BarRow, Bars, Section, Table
 from evaljudge.sections.figures import FEW, SAMPLED, correlation, count, estimate, only
 
 TITLE = "Agreement with length held fixed"
@@ -30,6 +30,11 @@ ORDERED = (
     "are documents of fewer than four texts."
 )
 SAMPLE = "The values are those of a seeded sample of documents."
+READING = (
+    "The open circle is Spearman's correlation with people; the dot is what remains of it with "
+    "length held fixed, with its 95% interval. A dot near 0 far from its circle is a scorer that "
+    "may only measure length. The largest changes come first."
+)
 _TITLES = {"sample": "Sample level: within documents", "summary": "Summary level: all texts pooled"}
 
 
@@ -42,7 +47,36 @@ def length_held_fixed(findings: Findings, in_short: bool = False) -> Section:
         notes.append(f"{SAMPLED} {SAMPLE}")
     if any(row.value is not None and only(row.level, row.n) for row in rows):
         notes.append(FEW)
-    return Section(TITLE, [ABOUT, INTERVALS], [one for one in tables if one.rows], notes)
+    shown = [one for one in tables if one.rows]
+    return Section(TITLE, [ABOUT, INTERVALS], shown, notes, _pictures(rows))
+
+
+def _pictures(rows: Sequence[LengthHeld]) -> list[Bars]:
+    """One for each axis: within documents, or of all texts where no document has enough."""
+    known = [row for row in rows if row.value is not None and row.spearman is not None]
+    level = "sample" if any(row.level == "sample" for row in known) else "summary"
+    axes = dict.fromkeys(row.axis for row in known)
+    return [
+        Bars(
+            "Length",
+            f"Agreement on {axis}, {level} level",
+            READING,
+            sorted(
+                (_bar(row) for row in known if (row.axis, row.level) == (axis, level)),
+                key=lambda bar: -abs(bar.value - (bar.other or 0.0)),
+            ),
+            least=-1.0,
+            is_change=True,
+        )
+        for axis in axes
+    ]
+
+
+def _bar(row: LengthHeld) -> BarRow:
+    assert row.value is not None
+    low, high = (None, None) if only(row.level, row.n) else (row.low, row.high)
+    figure = f"{correlation(row.spearman)} → {estimate(row)}"
+    return BarRow(row.scorer, row.value, figure, low, high, row.spearman)
 
 
 def _table(title: str, rows: Sequence[LengthHeld], level: str) -> Table:

@@ -31,6 +31,15 @@ COEFFICIENTS = {
     "accuracy": "Pairwise accuracy",
     "soft_accuracy": "Soft accuracy",
 }
+TOOLTIPS = {
+    "spearman": "Are scores in the order of the ratings? 1: the same order, 0: none, -1: opposite.",
+    "kendall": "Pairs in the same order minus pairs in the opposite one, as a share; allows ties.",
+    "pearson": "Do scores and ratings lie on a line? 1: a rising one, 0: none, -1: a falling one.",
+    "kendall_c": "As tau-b, but allows for scales with different numbers of values, not for ties.",
+    "accuracy": "Of all pairs, how often the scorer says what people say: better, worse or a tie.",
+    "soft_accuracy": "How alike the p-values for pairs of systems are; 1: those of people.",
+}
+"""Of the heads of a table on the page."""
 LEVELS = ("sample", "system", "summary")
 NOTHING_RATED = "There are no human ratings: nothing to agree with."
 NOTHING_SHARED = (

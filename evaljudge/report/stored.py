@@ -3,7 +3,8 @@
     report/findings.json    the run, its counts, coverage, selections and warnings
     report/agreement.json   and a file for each other statistic that there is
 
-What the judges say of a run (sections and views of the page) is not read back.
+What the judges say of a run is in findings.json, but for the rows of their own files, which are not
+read back.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ FILES: Mapping[str, str] = MappingProxyType({
     "intervals": "intervals",
 })  # fmt: skip
 """By file, the statistic that it holds, if there is any of it."""
-ELSEWHERE = {AGREEMENT, *FILES.values(), "judged"}
-"""The fields that findings.json leaves out: they have files of their own, or none."""
+ELSEWHERE = {AGREEMENT, *FILES.values()}
+"""The fields that findings.json leaves out: they have files of their own."""
 
 
 def write_findings(
@@ -57,7 +58,8 @@ def write_findings(
         else:
             place.remove(f"{folder}{name}.json")
     without: dict[str, Any] = dict.fromkeys(ELSEWHERE, ())
-    rest = asdict(replace(findings, **without))
+    judged = replace(findings.judged, files={})
+    rest = asdict(replace(findings, judged=judged, **without))
     summary = {name: value for name, value in rest.items() if name not in ELSEWHERE}
     place.write_json(f"{folder}{FINDINGS}.json", summary)
 

@@ -21,12 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 
 from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.report.markdown import section_blocks
-from evaljudge.report.page import template
+from evaljudge.report.page import NO_DATA, environment, frame
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Cell, Place, Placed, Section, Table
 from evaljudge.sections.figures import FEW, NONE, correlation, count, only
@@ -37,7 +36,6 @@ PLACES = "Bold: the best of its column; underlined: the second."
 PLACES_ON_SCREEN = "¹ The best of its column; ² the second."
 
 _RAISED: dict[Place, str] = {"best": "¹", "second": "²"}
-_STUDY = Path(__file__).with_name("study.html.j2")
 AVERAGE = "average"
 LEVEL = "sample"
 APART, UNTESTED = "‡", "°"
@@ -83,10 +81,10 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
 
 
 def study_page(sections: Sequence[Section], lead: Sequence[str]) -> str:
-    layout = template()
-    study = layout.environment.from_string(_STUDY.read_text(encoding="utf-8"))
+    study = environment().get_template("study.html.j2")
     shown = [_shown(section, PLACES, one_line) for section in sections]
-    return study.render(layout=layout, title=TITLE, lead=lead, sections=shown)
+    made: str = study.render(title=TITLE, lead=lead, sections=shown, data=NO_DATA, **frame())
+    return made
 
 
 def _shown(section: Section, places: str, line: Callable[[str, int], str]) -> Section:

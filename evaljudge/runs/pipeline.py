@@ -315,7 +315,7 @@ def _report(
     watching.entering("scoring and reporting")
     accounts = accounts_of(job, output, damaged)
     findings = findings_of(job, output, shards, accounts, notes, damaged, begun=begun)
-    write_files(output, findings)
+    write_files(job, output, shards, findings)
     claim.check()
     write_run(job, output, accounts, findings, is_whole=not damaged)
     return Outcome(output.uri, findings)

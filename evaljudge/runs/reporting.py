@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
-from itertools import accumulate, chain
+from itertools import chain
 
 import evaljudge
-from evaljudge.agreement.rated import nearly_met
+from evaljudge.agreement.rated import Key, nearly_met
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
@@ -17,12 +17,14 @@ from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.outliers import with_outliers
 from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.analysis.ranking import rankings
-from evaljudge.analysis.ratings import FurtherRatings, read_ratings
+from evaljudge.analysis.ratings import FurtherRatings, keep_ratings, read_ratings
 from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
+from evaljudge.analysis.spreads import spreads
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
+from evaljudge.analysis.telling import telling_texts
 from evaljudge.corpora import notes_on
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
@@ -30,10 +32,12 @@ from evaljudge.judges import plugins
 from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
 from evaljudge.reasons import DAMAGED_FILE
+from evaljudge.records import ANY_AXIS
 from evaljudge.report import page, write_report
 from evaljudge.runs.job import Job
 from evaljudge.runs.planning import BOTH
 from evaljudge.runs.repair import left_out_warning
+from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Fault, Output, Shard, digests
 from evaljudge.text import counted
@@ -157,8 +161,16 @@ def findings_of(
         people_scale=scale,
         **statistics,
         labelled=list(labelled_means(grid)),
+        spreads=spreads(grid),
+        telling=telling_texts(tables, _headlines(job), job.config.view),
         **with_outliers(job.config, tables),
     )
+
+
+def _headlines(job: Job) -> list[Key]:
+    """Of each judge the first scorer, on all its axes; of a run without judges, the metrics."""
+    judged = [(j.scorers[0], axis) for j in job.judges for axis in j.axes_of(j.scorers[0])]
+    return judged or [(name, ANY_AXIS) for name in job.scorers]
 
 
 def _of_the_corpus(output: Output) -> Iterator[str]:
@@ -168,8 +180,6 @@ def _of_the_corpus(output: Output) -> Iterator[str]:
 
 
 def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: FurtherRatings) -> Scoring:
-    before = accumulate((shard.candidates for shard in shards), initial=0)
-    left = {shard.number: job.config.view - n for shard, n in zip(shards, before, strict=False)}
     return Scoring(
         out=job.config.out,
         briefs=job.config.briefs,
@@ -180,7 +190,6 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         mixes=job.mixes,
         scorers=job.scorers,
         signatures=job.judge_signatures(),
-        shown={number: candidates for number, candidates in left.items() if candidates > 0},
         fitted={},
         ratings=ratings.texts,
     )
@@ -207,10 +216,14 @@ def _costs(job: Job, tables: Tables, accounts: Accounts) -> list[CostRow]:
     return accounts.costs(tables.cases, scores)
 
 
-def write_files(output: Output, findings: Findings) -> None:
+def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Findings) -> None:
     files = [name for one in plugins().values() for name in one.files]
     write_report(output.place, findings, "report/", files)
-    output.place.write("report/index.html", page(findings))
+    rules = [rule.name for rule in findings.selections]
+    ratings = further_ratings(job, output).texts
+    keep_ratings(output.place, ratings)
+    texts = shown_texts(output, shards, findings.telling, rules, ratings)
+    output.place.write("report/index.html", page(findings, texts))
 
 
 def accounts_of(job: Job, output: Output, damaged: Iterable[Shard] = ()) -> Accounts:

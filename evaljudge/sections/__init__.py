@@ -62,32 +62,88 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class BarRow:
+    """A value with its interval; `other`: a second mark; `figure`: all of it as text."""
+
+    name: str
+    value: float
+    figure: str
+    low: float | None = None
+    high: float | None = None
+    other: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """A row for each value, in the page's gallery under `heading`; `reading` says how to read it.
+    Values from 0 to 1 are shares. The page draws the first rows.
+
+    With `is_change`, a row shows the way from its second mark to its value, in place of a bar.
+    """
+
+    heading: str
+    title: str
+    reading: str
+    rows: Sequence[BarRow]
+    least: float = 0.0
+    most: float = 1.0
+    is_change: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: float
+    y: float
+    n: int
+    low: float | None
+    high: float | None
+    figure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Both axes go from 0 to 1; the diagonal is where they are equal."""
+
+    heading: str
+    title: str
+    reading: str
+    x: str
+    y: str
+    points: Sequence[Point]
+
+
+Picture = Bars | Points
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
-    """`about` and `notes` are our own sentences, before and after the tables."""
+    """`about` and `notes` are our own sentences, before and after the tables.
+
+    The page alone draws `pictures`; what they show is also in the tables or in a file.
+    """
 
     title: str
     about: Sequence[str]
     tables: Sequence[Table]
     notes: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Single texts with what a judge says of each; the page alone shows them.
+    """What a judge says of one text, in its own form; the page alone shows it.
 
-    `template` holds two macros: `legend()` says what the marks mean, `text(one)` shows one of the
-    texts. Both may use `shared.words(text)`, which shows strangers' words and nothing else.
+    `template` holds two macros: `legend()` says what the marks mean, `text(one)` shows the text.
+    Both may use `shared.words(text)`, which shows strangers' words and nothing else.
     """
 
-    title: str
     template: Path
-    texts: Sequence[Any]
-    candidates: int
-    """How many the run has."""
+    text: Any
 
 
 def merged(sections: Iterable[Section]) -> list[Section]:
-    """Sections of one title as one, and in it tables of one title and the same columns."""
+    """Sections of one title as one, and in it tables of one title and the same columns; bars that
+    differ in nothing but their rows are one picture."""
     found: dict[str, Section] = {}
     for section in sections:
         known = found.get(section.title)
@@ -103,4 +159,20 @@ def _both(one: Section, other: Section) -> Section:
         tables[table.title, *table.heads] = replace(known, rows=[*known.rows, *new])
     about = dict.fromkeys([*one.about, *other.about])
     notes = dict.fromkeys([*one.notes, *other.notes])
-    return Section(one.title, list(about), list(tables.values()), list(notes))
+    pictures = _as_one([*one.pictures, *other.pictures])
+    return Section(one.title, list(about), list(tables.values()), list(notes), pictures)
+
+
+def _as_one(pictures: Iterable[Picture]) -> tuple[Picture, ...]:
+    found: list[Picture] = []
+    rows: dict[Bars, list[BarRow]] = {}
+    for one in pictures:
+        if isinstance(one, Points):
+            found.append(one)
+            continue
+        frame = replace(one, rows=())
+        if frame not in rows:
+            rows[frame] = []
+            found.append(replace(one, rows=rows[frame]))
+        rows[frame] += one.rows
+    return tuple(found)

@@ -280,6 +280,15 @@ class Output(RunFiles):
     def write_measures(self, metric: str, shard: Shard, scores: Iterable[Score]) -> str:
         return self._write(f"measures/{metric}", shard, Score, scores)
 
+    def case_table(self, shard: Shard, columns: list[str]) -> pa.Table:
+        """These columns of its cases, as they are stored."""
+        return self._cases(shard, columns)
+
+    def score_table(self, shard: Shard) -> pa.Table:
+        """Its scores as they are stored, without their signatures."""
+        columns = ["doc_id", "system", "scorer", "axis", "value", "reason", "doubt"]
+        return self.table(f"scores/{shard.file}", columns)
+
     def scores(self, shard: Shard) -> Iterator[Score]:
         return self._records(Score, f"scores/{shard.file}")
 

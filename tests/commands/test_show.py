@@ -153,13 +153,13 @@ def test_only_the_shard_of_the_document_is_read(run: Path, monkeypatch: pytest.M
     assert read == {own.file}
 
 
-def test_a_judge_that_does_not_say_how_is_shown_as_stored(
+def test_a_judge_that_does_not_say_how_is_shown_by_its_answers(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bare = replace(plugin("geval"), show=None)
     monkeypatch.setattr(show, "plugin", lambda kind: bare)
     text = show_text(ShowOptions(str(run), "d3", "A", "geval", "fluency")).text
-    assert 'logprobs: {"1": ' in text
+    assert re.search(r"^answer +probability\n1 +0\.\d\d\d$", text, re.MULTILINE)
 
 
 def test_a_judge_that_shows_a_text_in_place_of_a_section_is_named(

@@ -126,7 +126,6 @@ def scored_by(executor: Executor, job: Job) -> tuple[Scored, list[JudgeFindings]
         mixes={},
         scorers=job.scorers,
         signatures=job.judge_signatures(),
-        shown={shards[0].number: 2},
         fitted={},
     )
     scored = scoring.nothing()

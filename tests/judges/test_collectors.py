@@ -171,16 +171,14 @@ EVIDENCE: Mapping[str, Callable[[Random, Sequence[Case]], Kept]] = {
 
 
 def shards_of(kind: str, seed: int, worlds: Sequence[bool] = (True, True)) -> list[SeenShard]:
-    """As many as there are `worlds`; the page may show five candidates of the first and one more
-    of each other shard."""
+    """As many as there are `worlds`."""
     draw, judge, shards = Random(seed), judge_of(kind), list[SeenShard]()
     for number, of_the_world in enumerate(worlds):
         cases = drawn_cases(draw, number, of_the_world)
         verdicts, checks, briefs = EVIDENCE[kind](draw, cases)
         scores = [score for verdict in verdicts for score in judge.score(verdict)]
-        shown = 1 if number else 5
         shards.append(
-            SeenShard(cases, verdicts, checks, scores, lambda briefs=briefs: briefs, shown)  # type: ignore[misc]
+            SeenShard(cases, verdicts, checks, scores, lambda briefs=briefs: briefs)  # type: ignore[misc]
         )
     return shards
 
@@ -242,9 +240,6 @@ def test_collectors_of_shards_add_up_to_one_of_them_all(
     assert together == at_once
     assert all(table.rows for section in at_once.sections for table in section.tables)
     assert all(at_once.files.values())
-    assert [(len(view.texts), view.candidates) for view in at_once.views] == (
-        [] if kind == "synthetic" else [(5 + 1 + 1, 3 * 3 * 4)]
-    )
 
 
 @pytest.mark.parametrize("kind", COLLECTING)

@@ -153,7 +153,8 @@ def test_a_run_is_bound_to_its_source(write: Write, config: dict[str, Any], tmp_
     assert signature.startswith(f"mine@{bound['version']} | m@scripted | ")
     assert '"judge": "my_own_judges:Brief"' in signature
     assert len(list((tmp_path / "out/briefs/my_own_judges:Stepped").iterdir())) > 0
-    assert "Answers of mine" in (tmp_path / "out/report/index.html").read_text()
+    page = (tmp_path / "out/report/index.html").read_text()
+    assert "How probable the model finds each answer." in page
 
     assert evaljudge.run(config, engines=ScriptedEngines()).coverage == 1.0
     write(WHOLE + "# edited\n")

@@ -68,9 +68,8 @@ def looked_at(out: Path) -> None:
     assert {row["judge"]: row["asks"] for row in costs if row["stage"] == "judge"}["clear"] > 0
     assert "## What is clear" in (out / "report/agreement.md").read_text()
     page = (out / "report/index.html").read_text()
-    assert "Texts and their answers: clear" in page
-    assert "4 of 18 candidates are shown" in page
-    assert re.search(r"Yes 0\.\d\d\d", page)
+    assert "How probable the answer Yes is." in page
+    assert re.search(r"Yes <bdi>0\.\d\d\d", page)
     agreement = json.loads((out / "report/agreement.json").read_text())
     assert "clear" in {row["scorer"] for row in agreement}
 

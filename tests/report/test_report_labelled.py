@@ -43,7 +43,7 @@ def test_names_of_strangers_are_shown_as_text(findings: Findings, hostile: Findi
     assert names
     rows = [LabelledMean(name, name, 1.0, None, None, 1, 1, 1.0) for name in names]
     said = agreement_markdown(replace(findings, labelled=rows))
-    assert "<script" not in page(replace(findings, labelled=rows)).casefold()
+    assert page(replace(findings, labelled=rows)).casefold().count("<script") == 2
     assert "<" not in said
     tokens = MarkdownIt("commonmark").enable("table").parse(said)
     before = MarkdownIt("commonmark").enable("table").parse(agreement_markdown(findings))

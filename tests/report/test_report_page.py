@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64encode
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
 from evaljudge.analysis.findings import Coverage, Findings
+from evaljudge.records import Candidate, Document
 from evaljudge.report import page
+from evaljudge.report.page import LARGEST
+from evaljudge.report.texts import PageText
 from evaljudge.text import one_line
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = re.compile(
+    r"default-src 'none'; style-src '(sha256-[\w+/]{43}=)'; script-src '(sha256-[\w+/]{43}=)'; "
+    r"img-src data:; base-uri 'none'; form-action 'none'"
+)
 ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2"),
+    *("nav", "strong", "script", "link"),
     *("p", "dl", "dt", "dd", "div", "table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("ul", "li", "a", "bdi", "small", "code"),
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "role", "tabindex"),
-    *("aria-label", "scope", "href"),
+    *("aria-label", "scope", "href", "id", "type", "rel", "title"),
 }
 
 
@@ -63,6 +73,16 @@ class Reader(HTMLParser):
         elif tag == "li":
             self.items.append(self._into.pop())
             self._into[-1] += f"{self.items[-1]};"
+
+
+def elsewhere(reader: Reader) -> list[str]:
+    """Links that lead out of the page."""
+    links = (value for name, value in reader.attributes if name == "href")
+    return [link for link in links if not link.startswith("#") and link != "data:,"]
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def test_headings_in_order_coverage_first(findings: Findings) -> None:
@@ -177,15 +197,16 @@ def test_the_floor_is_passed_or_not(findings: Findings) -> None:
     assert '<p class="share failed">90.0% scored: is under the floor of 95%</p>' in page(under)
 
 
-def test_nothing_is_loaded_and_nothing_runs(findings: Findings) -> None:
+def test_nothing_is_loaded_and_only_its_own_script_runs(findings: Findings) -> None:
     text = page(findings)
     reader = Reader(text)
     assert "http" not in text.replace("http-equiv", "")
     assert "src=" not in text and "url(" not in text and "@import" not in text
-    assert ("content", POLICY) in reader.attributes
-    assert [value for name, value in reader.attributes if name == "href"] == [
-        "../selected/good.jsonl"
-    ]
+    (policy,) = filter(None, (POLICY.fullmatch(value) for _, value in reader.attributes))
+    style = text[text.index("<style>") + 7 : text.index("</style>")]
+    script = text[text.rindex("<script>") + 8 : text.rindex("</script>")]
+    assert list(policy.groups()) == [_digest(style), _digest(script)]
+    assert elsewhere(reader) == ["../selected/good.jsonl"]
     assert set(reader.elements) <= ELEMENTS
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
 
@@ -227,9 +248,8 @@ def test_a_hostile_corpus_adds_no_element_and_no_attribute(
     reader = Reader(page(request.getfixturevalue(named)))
     assert set(reader.elements) <= ELEMENTS
     assert {name for name, _ in reader.attributes} <= ATTRIBUTES
-    assert [value for name, value in reader.attributes if name == "href"] == [
-        "../selected/a.b.jsonl"
-    ]
+    assert elsewhere(reader) == ["../selected/a.b.jsonl"]
+    assert reader.elements["script"] == 2
     assert reader.elements["style"] == reader.elements["title"] == 1
 
 
@@ -258,3 +278,18 @@ def test_hostile_names_stand_in_the_statistics_as_they_are(
     assert [row[2] for row in best[1:10]] == [f"{word} (0.441);" for word in words]
     assert best[-1][5] == "".join(f"{word} (undefined);" for word in words)
     assert tables["Summary level: people"][0] == ["axis", *words]
+
+
+def test_a_page_of_large_texts_stays_under_its_limit_and_keeps_the_most_telling(
+    findings: Findings,
+) -> None:
+    texts = [
+        PageText(Document(f"d{n}", f"{n} " * 150_000), Candidate("A", "words"), [])
+        for n in range(30)
+    ]
+    telling = [(f"d{n}", "A") for n in (17, 3, *set(range(30)) - {17, 3})]
+    made = page(replace(findings, telling=telling), texts)
+    assert 4_000_000 < len(made.encode()) <= LARGEST
+    shown = re.findall(r'"doc":\[([^\]]+)\]', made)[0].replace('"', "").split(",")
+    assert {"d17", "d3"} <= set(shown) < {f"d{n}" for n in range(30)}
+    assert shown == sorted(shown, key=lambda name: int(name[1:]))

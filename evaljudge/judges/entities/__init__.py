@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evaljudge.judges.entities.commands import add_commands
-from evaljudge.judges.plugin import Plugin, made_by, shown_by
+from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 LABELS = "entity_labels"
 
@@ -34,4 +34,5 @@ PLUGIN = Plugin(
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
     verdict_columns="evaljudge.judges.entities.columns:verdict_columns",
     brief_columns="evaljudge.judges.entities.columns:brief_columns",
+    picture=pictured_by("evaljudge.judges.entities.view:pictured_evidence"),
 )

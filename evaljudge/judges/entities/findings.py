@@ -37,13 +37,11 @@ from evaljudge.judges.entities.labels import (
     label_agreement,
     read_labels,
 )
-from evaljudge.judges.entities.view import ShownText, shown_text
 from evaljudge.judges.shared.counting import Sizes, Summed, sized, sizes
 from evaljudge.records import Verdict
-from evaljudge.sections import Section, Table, View
+from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import NONE, bracketed, count, percent, ratio
 
-TEMPLATE = Path(__file__).with_name("view.html.j2")
 ENTITIES = "What the entities say"
 AGREEMENT = "Entities as people label them"
 NOTES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("notes.yaml").read_text("utf-8"))
@@ -80,9 +78,9 @@ class EntityRow:
     malformed: int
 
 
-def entities(row: EntityRow, with_texts: bool) -> Section:
+def entities(row: EntityRow) -> Section:
     tables = [_sizes(row), _without_rubric(row), _verdicts(row), _rules(row), _replies(row)]
-    notes = ["sizes", "verdicts", "rules", "replies", *(["texts"] if with_texts else [])]
+    notes = ["sizes", "verdicts", "rules", "replies"]
     present = [table for table in tables if table.rows]
     return Section(ENTITIES, [], present, [NOTES[name] for name in notes])
 
@@ -149,21 +147,17 @@ def _replies(row: EntityRow) -> Table:
 
 
 class EntityFindings:
-    """Counts of the verdicts, the first candidates for the page, and each verdict that people
-    may have a label for."""
+    """Counts of the verdicts, and each verdict that people may have a label for."""
 
     def __init__(self, judge: str, wanted: CollectorOptions, labels: Labels | None) -> None:
         self._judge, self._wanted, self._labels = judge, wanted, labels
-        self._sums, self._shown, self._answered = EntitySums(), list[ShownText](), list[Answered]()
+        self._sums, self._answered = EntitySums(), list[Answered]()
 
     def see(self, shard: SeenShard) -> None:
         self._sums += shard_sums(shard.verdicts)
-        wanted = shard.verdicts if self._labels else shard.verdicts[: shard.shown]
-        for number, one in enumerate(wanted):
-            text = read_judged(one, shard.texts[one.doc_id, one.system])
-            if number < shard.shown:
-                self._shown.append(shown_text(text))
-            if self._labels:
+        if self._labels:
+            for one in shard.verdicts:
+                text = read_judged(one, shard.texts[one.doc_id, one.system])
                 self._answered += answered(text, self._labels)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -172,7 +166,6 @@ class EntityFindings:
 
     def __iadd__(self, other: EntityFindings) -> Self:
         self._sums += other._sums
-        self._shown += other._shown
         self._answered += other._answered
         return self
 
@@ -184,12 +177,8 @@ class EntityFindings:
             if self._labels
             else []
         )
-        title = f"Texts and their entities: {self._judge}"
-        views = [View(title, TEMPLATE, self._shown, row.candidates)] if self._shown else []
-        sections = [entities(row, with_texts=bool(views)), entity_agreement(agreement)]
-        return JudgeFindings(
-            sections, {"entities": [row], "entity_agreement": agreement}, views=views
-        )
+        sections = [entities(row), entity_agreement(agreement)]
+        return JudgeFindings(sections, {"entities": [row], "entity_agreement": agreement})
 
 
 def labels_of(wanted: CollectorOptions) -> Labels | None:

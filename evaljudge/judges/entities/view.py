@@ -22,14 +22,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
+from pathlib import Path
 
 from evaljudge.judges.entities.equations import EXCEPTIONS, Vote
 from evaljudge.judges.entities.evidence import JudgedText, Question, read_judged
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.sections import Section, Table
+from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation
 from evaljudge.text import counted, harmless
 
+TEMPLATE = Path(__file__).with_name("view.html.j2")
 _EXCEPTIONS = "; ".join(f"{', '.join(ballot)}: {verdict}" for ballot, verdict in EXCEPTIONS.items())
 RULES = {
     "majority": "majority",
@@ -121,6 +123,10 @@ def shown_text(one: JudgedText) -> ShownText:
         failed=list(one.failed.items()),
         answers=list(_answers(one)),
     )
+
+
+def pictured_evidence(judged: JudgedCandidate) -> View:
+    return View(TEMPLATE, shown_text(read_judged(judged.verdict, judged.candidate.text)))
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaljudge.judges.plugin import Plugin, made_by, shown_by
+from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 PLUGIN = Plugin(
     made_by("evaljudge.judges.roles.judge:Roles"),
@@ -12,4 +12,5 @@ PLUGIN = Plugin(
     without_references={"reference": "written"},
     verdict_columns="evaljudge.judges.roles.columns:verdict_columns",
     brief_columns="evaljudge.judges.roles.columns:brief_columns",
+    picture=pictured_by("evaljudge.judges.roles.view:pictured_evidence"),
 )

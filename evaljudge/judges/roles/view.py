@@ -12,14 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.roles.evidence import Order, Polled, RolePlayer, read_polled
 from evaljudge.model.asks import Failed
-from evaljudge.sections import Section, Table
+from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation, count
 from evaljudge.text import harmless
 
+TEMPLATE = Path(__file__).with_name("view.html.j2")
 HEADS: Mapping[Order, str] = {
     "fixed": "fixed: the reference first",
     "swapped": "swapped: the candidate first",
@@ -92,6 +94,10 @@ def shown_polled(polled: Polled) -> ShownPolled:
         dropped=polled.dropped,
         notes=polled.notes,
     )
+
+
+def pictured_evidence(judged: JudgedCandidate) -> View:
+    return View(TEMPLATE, shown_polled(read_polled(judged.verdict, judged.candidate.text)))
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

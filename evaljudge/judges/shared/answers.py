@@ -1,72 +1,48 @@
-"""What the report shows of a judge of one question: its first texts, with the answers about them.
+"""The evidence of a judge that does not say how to show its own: what the model answered.
 
-d1 · A      A flood.      fluency: Yes 0.830, No 0.170
+    shown_answer(verdict)  ->  Section("", ["How probable each answer is."], [Table(…)])
+
+Evidence with `logprobs` is shown as the answers' probabilities, with `reply` as the reply, and any
+other as it is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+import json
 
-from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
-from evaljudge.judges.shared.asking import quoted
+from evaljudge.errors import UserError
+from evaljudge.judges.plugin import JudgedCandidate, Show
 from evaljudge.model.asks import Chosen
-from evaljudge.records import ANY_AXIS, Verdict
-from evaljudge.sections import View
+from evaljudge.records import Verdict
+from evaljudge.sections import Section, Table
+from evaljudge.sections.figures import correlation
+
+PROBABLE = "How probable the model finds each answer."
 
 
-@dataclass(frozen=True)
-class Answer:
-    """One line of the view: `fluency`, `Yes 0.830, No 0.170`."""
-
-    axis: str
-    answer: str
-
-
-@dataclass(frozen=True)
-class AnsweredText:
-    doc_id: str
-    system: str
-    text: str
-    answers: Sequence[Answer]
-
-
-@dataclass
-class AnswerFindings:
-    """The collector of a OneQuestion."""
-
-    judge: str
-    shown: dict[tuple[str, str], AnsweredText] = field(default_factory=dict)
-    candidates: int = 0
-
-    def see(self, shard: SeenShard) -> None:
-        self.candidates += len(shard.texts)
-        for doc_id, system in list(shard.texts)[: shard.shown]:
-            known = [v for v in shard.verdicts if (v.doc_id, v.system) == (doc_id, system)]
-            answers = [Answer("" if v.axis == ANY_AXIS else v.axis, _shown(v)) for v in known]
-            text = shard.texts[doc_id, system]
-            self.shown[doc_id, system] = AnsweredText(doc_id, system, text, answers)
-
-    def __iadd__(self, other: AnswerFindings) -> AnswerFindings:
-        self.candidates += other.candidates
-        self.shown |= other.shown
-        return self
-
-    def findings(self, found: Found) -> JudgeFindings:
-        view = View(
-            title=f"Answers of {self.judge}",
-            template=Path(__file__).with_name("answers.html.j2"),
-            texts=list(self.shown.values()),
-            candidates=self.candidates,
+def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
+    """As the judge shows its evidence, if it says how."""
+    if show is None:
+        return shown_answer(judged.verdict)
+    section = show(judged)
+    if not isinstance(section, Section):
+        given = type(section).__name__
+        raise UserError(
+            f"judges.{judged.verdict.judge}: its `show` gives {given} in place of Section"
         )
-        return JudgeFindings(views=[view])
+    return section
 
 
-def _shown(verdict: Verdict) -> str:
-    if verdict.status != "ok":
-        return verdict.reason
-    if "reply" in verdict.evidence:
-        return quoted(verdict.evidence["reply"])
-    p = Chosen(verdict.evidence["logprobs"]).p
-    return ", ".join(f"{answer} {share:.3f}" for answer, share in p.items())
+def shown_answer(verdict: Verdict) -> Section:
+    evidence = dict(verdict.evidence)
+    tables = []
+    if isinstance(logs := evidence.get("logprobs"), dict) and logs:
+        rows = [[answer, correlation(p)] for answer, p in Chosen(logs).p.items()]
+        tables = [Table("", ["answer", "probability"], rows, "lr")]
+        del evidence["logprobs"]
+    notes = [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
+    return Section("", [PROBABLE] if tables else [], tables, notes)
+
+
+def _as_words(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
+from math import sqrt
 from statistics import mean
 from typing import Self, TypeVar
 
@@ -74,6 +75,14 @@ def sizes(counted: Counter[int]) -> Sizes:
     in_order = (size for size in known for _ in range(counted[size]))
     middle = mean(islice(in_order, (of - 1) // 2, of // 2 + 1))
     return Sizes(of, float(middle), known[0], known[-1])
+
+
+def wilson(share: float, n: float, reach: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share of n independent cases: 0.1 of 50 -> (0.043, 0.214)."""
+    of = n + reach**2
+    middle = (n * share + reach**2 / 2) / of
+    margin = reach * sqrt(n * share * (1 - share) + reach**2 / 4) / of
+    return max(0.0, middle - margin), min(1.0, middle + margin)
 
 
 def add(seen: Counter[str], reasons: Mapping[str, int]) -> None:

@@ -17,16 +17,14 @@ it. `direct` and `geval` are not declared in this way, since they write steps fo
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from math import isfinite, log
 from typing import Any, Generic, TypeVar
 
 from evaljudge.errors import UserError, first_line
-from evaljudge.judges.collector import Collector, CollectorOptions
 from evaljudge.judges.protocol import Judge, Judged
-from evaljudge.judges.shared.answers import AnswerFindings
 from evaljudge.judges.shared.asking import (
     ANY_WORDS,
     document_texts,
@@ -184,9 +182,6 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
             reply = printable(str(verdict.evidence))[:LONGEST_REASON]
             where = f"{verdict.doc_id}, {verdict.system}: {reply}"
             raise self._mistake(where, error) from error
-
-    def collecting(self, wanted: CollectorOptions) -> Callable[[], Collector]:
-        return lambda: AnswerFindings(self.name)
 
     def _refuse_unfinished(self, pack: Pack) -> None:
         kind = type(self)

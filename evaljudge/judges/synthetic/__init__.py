@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from evaljudge.judges.plugin import Plugin, made_by, shown_by
+from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 PLUGIN = Plugin(
     made_by("evaljudge.judges.synthetic.judge:Synthetic"),
-    files=["validity"],
+    files=["validity", "reliability"],
     show=shown_by("evaljudge.judges.synthetic.view:shown_evidence"),
     verdict_columns="evaljudge.judges.synthetic.columns:verdict_columns",
     brief_columns="evaljudge.judges.synthetic.columns:brief_columns",
+    picture=pictured_by("evaljudge.judges.synthetic.view:pictured_evidence"),
 )

@@ -1,8 +1,9 @@
 """How far a run's references and comparisons can be trusted, gathered shard by shard.
 
-What could mislead in any run is in validity.py. For documents of evaljudge's own small world
-(`bundled.world`) an oracle reads the true level of any text, so also whether a reference that was
-written for level 2 is a text of level 2.
+What could mislead in any run is in validity.py, and whether the probabilities mean what they say
+in reliability.py. For documents of evaljudge's own small world (`bundled.world`) an oracle reads
+the true level of any text, so also whether a reference that was written for level 2 is a text of
+level 2.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ from typing import Self
 from evaljudge.bundled.world import levels_of, read_report
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
 from evaljudge.judges.shared.counting import Summed, add_by_key
+from evaljudge.judges.synthetic.reliability import (
+    ReliabilitySums,
+    reliability,
+    reliability_rows,
+    reliability_sums,
+)
 from evaljudge.judges.synthetic.section import validity, validity_warnings
 from evaljudge.judges.synthetic.validity import AxisSums, shard_sums, validity_rows
 from evaljudge.records import Brief
@@ -36,19 +43,26 @@ class SyntheticFindings:
     def __init__(self, judge: str, ratings: Sequence[float]) -> None:
         self._judge, self._ratings = judge, ratings
         self._sums: dict[str, AxisSums] = {}
+        self._reliability: dict[str, ReliabilitySums] = {}
         self._graded: dict[str, GradedSums] | None = {}
         """By axis; None once a shard held no document whose true levels are known."""
 
     def see(self, shard: SeenShard) -> None:
         graded = None if self._graded is None else graded_sums(shard, self._ratings)
-        self._add(shard_sums(self._judge, shard), graded)
+        self._add(shard_sums(self._judge, shard), reliability_sums(shard), graded)
 
     def __iadd__(self, other: SyntheticFindings) -> Self:
-        self._add(other._sums, other._graded)
+        self._add(other._sums, other._reliability, other._graded)
         return self
 
-    def _add(self, sums: dict[str, AxisSums], graded: dict[str, GradedSums] | None) -> None:
+    def _add(
+        self,
+        sums: dict[str, AxisSums],
+        reliable: dict[str, ReliabilitySums],
+        graded: dict[str, GradedSums] | None,
+    ) -> None:
         add_by_key(self._sums, sums)
+        add_by_key(self._reliability, reliable)
         if self._graded is None or graded is None:
             self._graded = None
         else:
@@ -56,9 +70,14 @@ class SyntheticFindings:
 
     def findings(self, found: Found) -> JudgeFindings:
         rows = validity_rows(self._judge, self._sums, found.rated, found.documents)
+        probabilities = reliability_rows(self._judge, self._reliability)
         return JudgeFindings(
-            sections=[graded_section(self._graded or {}), validity(rows)],
-            files={"validity": rows},
+            sections=[
+                graded_section(self._graded or {}),
+                validity(rows),
+                reliability(probabilities),
+            ],
+            files={"validity": rows, "reliability": probabilities},
             warnings=validity_warnings(rows),
         )
 

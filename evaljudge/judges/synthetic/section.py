@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evaljudge.judges.shared.counting import wilson
 from evaljudge.judges.synthetic.validity import ValidityRow
-from evaljudge.sections import Section, Table
+from evaljudge.sections import BarRow, Bars, Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, percent, ratio, short
 
 VALIDITY = "What could mislead"
@@ -48,7 +49,49 @@ def validity(rows: Sequence[ValidityRow]) -> Section:
         for title, columns in _COLUMNS.items()
     ]
     notes = NOTES.read_text(encoding="utf-8").split("\n\n")
-    return Section(VALIDITY, [], tables, [" ".join(note.split()) for note in notes])
+    pictures = [one for one in (_flips(rows), _lengths(rows)) if one.rows]
+    return Section(VALIDITY, [], tables, [" ".join(note.split()) for note in notes], pictures)
+
+
+def _flips(rows: Sequence[ValidityRow]) -> Bars:
+    reading = (
+        "Share of comparisons that take the other side when the two texts change places. Short is "
+        f"good; beyond the upright mark ({short(MOST_FLIPPED * 100)}%) the report warns. The line "
+        "is Wilson's 95% interval, too narrow where comparisons of a document are alike."
+    )
+    bars = [
+        BarRow(
+            f"{row.judge} · {row.axis}",
+            row.flipped / row.exchanged,
+            f"{percent(row.flipped / row.exchanged)} of {count(row.exchanged)}",
+            *wilson(row.flipped / row.exchanged, row.exchanged),
+            other=MOST_FLIPPED,
+        )
+        for row in rows
+        if row.exchanged
+    ]
+    return Bars("Position", "Comparisons that flip", reading, bars)
+
+
+def _lengths(rows: Sequence[ValidityRow]) -> Bars:
+    """Of axes that nobody rated: of others, the agreement with length held fixed is drawn."""
+    reading = (
+        "Spearman's correlation of score and number of words within a document, with its 95% "
+        "interval. Near 0 is good; far from 0 is suspect, unless people rate by length as well, "
+        "which ratings of some texts would show."
+    )
+    bars = [
+        BarRow(
+            f"{row.judge} · {row.axis}",
+            row.length,
+            bracketed(row.length, row.length_low, row.length_high),
+            row.length_low,
+            row.length_high,
+        )
+        for row in rows
+        if row.length is not None and not row.rated_length_documents
+    ]
+    return Bars("Length", "Score and number of words", reading, bars, least=-1.0)
 
 
 def _agreement(value: float | None, documents: int) -> str:

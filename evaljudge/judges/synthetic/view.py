@@ -12,6 +12,8 @@ Reference of level 5: A flood has closed the town's old bridge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.references import text_of
@@ -19,9 +21,11 @@ from evaljudge.judges.shared.scale import named
 from evaljudge.judges.synthetic.equations import ordinal_level
 from evaljudge.judges.synthetic.evidence import Level, answers_of, compared_texts
 from evaljudge.model.asks import Failed
-from evaljudge.sections import Section, Table
+from evaljudge.sections import Section, Table, View
 from evaljudge.sections.figures import correlation
+from evaljudge.text import harmless
 
+TEMPLATE = Path(__file__).with_name("view.html.j2")
 HEADS = ("reference of level", "answer", "p(Better)", "p(Similar)", "p(Worse)")
 ANSWERS = ("Better", "Similar", "Worse")
 ABOUT = (
@@ -37,35 +41,110 @@ SEVERAL = (
 GONE = "The references' texts are not shown: this run's folder of briefs does not hold them."
 
 
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """The comparison with the reference of one level; shares add up to 1."""
+
+    level: str
+    answer: str
+    better: float
+    similar: float
+    worse: float
+    figures: str
+    reference: str
+    """Empty where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """A text's comparisons from the best reference to the worst, and where it falls."""
+
+    rungs: Sequence[Rung]
+    place: str
+    falls: float
+    """Down the ladder: 0 is the best reference's middle, 1 the worst's."""
+    notes: Sequence[str]
+
+
+def pictured_evidence(judged: JudgedCandidate) -> View:
+    levels = _falling(judged)
+    ratings = [level["rating"] for level in levels]
+    place = _place(levels)
+    known = _texts(judged, ratings)
+    rungs = [
+        Rung(
+            named(level["rating"]),
+            _answer(level, p),
+            p["Better"],
+            p["Similar"],
+            p["Worse"],
+            ", ".join(f"p({name}) {correlation(p[name])}" for name in ANSWERS),
+            harmless(known.get(level["rating"], "")),
+        )
+        for level, p in zip(levels, answers_of(levels), strict=True)
+    ]
+    falls = (ratings[0] - place) / (ratings[0] - ratings[-1])
+    notes = [*_inferred(levels), *([] if known else [next(_references(judged, ratings))])]
+    return View(TEMPLATE, Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), notes))
+
+
 def shown_evidence(judged: JudgedCandidate) -> Section:
-    verdict = judged.verdict
-    levels = sorted(verdict.evidence["levels"], key=lambda level: -level["rating"])
-    place = float(ordinal_level(compared_texts([levels]))[0])
-    falls = f"The comparisons place the text at level {place:.2f} ({verdict.judge}.ordinal)."
-    inferred = [INFERRED] if any("inferred" in level for level in levels) else []
+    levels = _falling(judged)
+    falls = (
+        f"The comparisons place the text at level {_place(levels):.2f} "
+        f"({judged.verdict.judge}.ordinal)."
+    )
     rows = list(map(_row, levels, answers_of(levels)))
     table = Table("Comparisons with the references", HEADS, rows, "llrrr")
     return Section(
         "Comparisons with the references", [ABOUT], [table],
-        [falls, *inferred, *_references(judged, [level["rating"] for level in levels])],
+        [falls, *_inferred(levels), *_references(judged, [level["rating"] for level in levels])],
     )  # fmt: skip
 
 
+def _falling(judged: JudgedCandidate) -> list[Level]:
+    return sorted(judged.verdict.evidence["levels"], key=lambda level: -level["rating"])
+
+
+def _place(levels: Sequence[Level]) -> float:
+    return float(ordinal_level(compared_texts([levels]))[0])
+
+
+def _inferred(levels: Sequence[Level]) -> list[str]:
+    return [INFERRED] if any("inferred" in level for level in levels) else []
+
+
+def _answer(level: Level, p: Mapping[str, float]) -> str:
+    return max(ANSWERS, key=p.__getitem__) + (" (inferred)" if "inferred" in level else "")
+
+
 def _row(level: Level, p: Mapping[str, float]) -> list[str]:
-    answer = max(ANSWERS, key=p.__getitem__) + (" (inferred)" if "inferred" in level else "")
-    return [named(level["rating"]), answer, *(correlation(p[name]) for name in ANSWERS)]
+    figures = (correlation(p[name]) for name in ANSWERS)
+    return [named(level["rating"]), _answer(level, p), *figures]
 
 
-def _references(judged: JudgedCandidate, ratings: Sequence[float]) -> Iterator[str]:
+def _texts(judged: JudgedCandidate, ratings: Sequence[float]) -> dict[float, str]:
+    """The reference of each level; empty where it is not certain which they were."""
+    found = _written(judged)
+    if not found.keys() >= set(ratings) or any(len(found[rating]) > 1 for rating in ratings):
+        return {}
+    return {rating: min(found[rating]) for rating in ratings}
+
+
+def _written(judged: JudgedCandidate) -> dict[float, set[str]]:
     texts: dict[float, set[str]] = {}
     for brief in judged.briefs:
         text = text_of(brief)
         if brief.axis == judged.verdict.axis and not isinstance(text, Failed):
             texts.setdefault(float(brief.part), set()).add(text)
-    if not texts.keys() >= set(ratings):
-        yield GONE
-    elif any(len(texts[rating]) > 1 for rating in ratings):
+    return texts
+
+
+def _references(judged: JudgedCandidate, ratings: Sequence[float]) -> Iterator[str]:
+    if known := _texts(judged, ratings):
+        for rating in ratings:
+            yield f"Reference of level {named(rating)}: {known[rating]}"
+    elif _written(judged).keys() >= set(ratings):
         yield SEVERAL
     else:
-        for rating in ratings:
-            yield f"Reference of level {named(rating)}: {min(texts[rating])}"
+        yield GONE

@@ -22,8 +22,6 @@ from evaljudge.judges.entities.evidence import JudgedText, read_judged
 from evaljudge.judges.entities.findings import (
     AGREEMENT,
     ENTITIES,
-    NOTES,
-    TEMPLATE,
     EntitySums,
     entities,
     entity_agreement,
@@ -31,13 +29,14 @@ from evaljudge.judges.entities.findings import (
     shard_sums,
 )
 from evaljudge.judges.entities.labels import EntityAgreementRow
-from evaljudge.judges.entities.view import MOST_NAMED, pieces, shown_evidence, shown_text
+from evaljudge.judges.entities.view import MOST_NAMED, TEMPLATE, pieces, shown_evidence, shown_text
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.counting import Sizes
 from evaljudge.prompts import load_task
-from evaljudge.records import Candidate, Verdict
+from evaljudge.records import Candidate, Document, Verdict
 from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.report.page import MOST_SHOWN
+from evaljudge.report.page import text_html
+from evaljudge.report.texts import Evidence, PageText
 from evaljudge.sections import View
 
 TEXT = "The river rose and fell. It rain."
@@ -140,16 +139,12 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append("".join(self._open.pop()))
 
 
-def viewed(findings: Findings, *texts: JudgedText, candidates: int = 1) -> str:
-    shown = [shown_text(text) for text in texts]
-    view = View("Texts and their entities: entities", TEMPLATE, shown, candidates)
-    return page(replace(findings, judged=JudgeFindings(views=[view])))
-
-
-def added(findings: Findings, text: JudgedText) -> int:
-    """The bytes that a text adds to the page, but for the view's own frame."""
-    once, twice = (len(viewed(findings, *[text] * times).encode()) for times in (1, 2))
-    return twice - once
+def viewed(findings: Findings, one: JudgedText) -> str:
+    """What the page shows when this text is opened."""
+    evidence = Evidence("entities", "*", view=View(TEMPLATE, shown_text(one)))
+    candidate = Candidate(one.system, one.text)
+    text = PageText(Document(one.doc_id, "source"), candidate, [], evidence=[evidence])
+    return str(text_html(findings, text))
 
 
 # pieces of a text
@@ -331,11 +326,9 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
     assert ' class="no">The river rose</mark><sup><bdi> 1 yes; 2 no, misplaced</bdi></sup>' in text
     assert '<mark class=" issue">It rain.</mark>' in text
     assert " writing: grammar, spelling" in reader.words["sup"]
-    assert "Texts and their entities: entities" in reader.words["h2"]
     assert {"The bridge closed (missing)", "It was in May"} <= set(reader.words["li"])
-    assert reader.elements["details"] == reader.elements["summary"] == 1
-    assert reader.words["summary"] == ["Every answer (13 verdicts)"]
-    (body,) = (words for words in reader.words["p"] if words.startswith("The river rose"))
+    assert reader.words["summary"] == ["Source", "Every answer (13 verdicts)"]
+    (_, body) = (words for words in reader.words["p"] if words.startswith("The river rose"))
     assert body == (
         "The river rose 1 yes; 2 no, misplaced and fell 2 no, misplaced. "
         "It rain. writing: grammar, spelling"
@@ -349,31 +342,6 @@ def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
     failed = viewed(findings, judged_text(failed={"rubric": "the reply was cut"}))
     assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
     assert "Nothing of the rubric" not in failed
-
-
-def test_the_page_says_how_many_are_not_shown(findings: Findings) -> None:
-    text = judged_text()
-    assert "1 of 1 candidates are shown." in viewed(findings, text)
-    some = viewed(findings, text, candidates=1600)
-    assert (
-        "1 of 1,600 candidates are shown; how many is set by “view” in the configuration." in some
-    )
-    assert "more would make the page too large" not in some
-
-
-def test_a_view_stops_at_a_size(findings: Findings) -> None:
-    """That of all texts together, as they are on the page."""
-    large = judged_text("x" * (MOST_SHOWN // 3 - 10_000))
-    assert 3 * added(findings, large) < MOST_SHOWN < 4 * added(findings, large)
-    full = viewed(findings, *[large] * 5, candidates=5)
-    assert full.count("<article") == 3
-    assert "3 of 5 candidates are shown; how many is set by “view”" in full
-    assert "more would make the page too large" in full
-    assert "too large" not in viewed(findings, *[large] * 3, candidates=3)
-
-
-def test_nothing_is_added_without_a_view(findings: Findings) -> None:
-    assert "<article" not in page(findings) and "Texts and their" not in page(findings)
 
 
 def hostile_text() -> JudgedText:
@@ -474,7 +442,7 @@ def test_a_document_without_a_rubric_says_why() -> None:
 
 
 def test_tables_of_the_section() -> None:
-    section = entities(entity_row("entities", sums()), with_texts=False)
+    section = entities(entity_row("entities", sums()))
     sizes, without, verdicts, rules, replies = (table.rows for table in section.tables)
     assert sizes == [["entities", "5", "1.5", "0", "3", "3", "2", "5.0", "5", "5"]]
     assert without == [["entities", "too few references", "1"]]
@@ -493,7 +461,7 @@ def test_tables_of_the_section() -> None:
 
 
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    told = entities(entity_row("entities", EntitySums()), with_texts=False)
+    told = entities(entity_row("entities", EntitySums()))
     sizes, verdicts, _, replies = told.tables
     assert sizes.rows == [["entities", "0", "–", "–", "–", "0", "0", "–", "–", "–"]]
     assert verdicts.rows[0][2:] == ["0", "–", "–", "–", "–", "–", "0"]
@@ -517,20 +485,12 @@ def test_rows_of_labels() -> None:
 @pytest.mark.usefixtures("hundred_columns")
 def test_all_three_outputs_have_both_sections(findings: Findings) -> None:
     row = entity_row("<b>judge</b>", sums())
-    told, with_texts = (
-        replace(
-            findings, judged=JudgeFindings([entities(row, shows), entity_agreement([LABELLED])])
-        )
-        for shows in (False, True)
-    )
+    sections = [entities(row), entity_agreement([LABELLED])]
+    told = replace(findings, judged=JudgeFindings(sections))
     for text in (agreement_markdown(told), agreement_text(told), page(told)):
         for title in (ENTITIES, AGREEMENT):
             assert text.count(title) == 1 and title not in agreement_markdown(findings)
         assert "0.500 [0.250, 1.000]" in text
-    assert [NOTES["texts"] in agreement_markdown(one) for one in (told, with_texts)] == [
-        False,
-        True,
-    ]
     rendered = MarkdownIt().enable("table").render(agreement_markdown(told))
     assert rendered.count("<h3>") == 6 and "<b>judge</b>" not in rendered
     assert max(map(len, agreement_text(told).splitlines())) <= 100

@@ -25,7 +25,6 @@ from evaljudge.judges.entities.labels import (
     label_agreement,
     read_labels,
 )
-from evaljudge.judges.entities.view import ShownText
 from evaljudge.records import Verdict
 from evaljudge.runs.binding import bind_and_cut
 from evaljudge.runs.job import make_job
@@ -329,30 +328,15 @@ def test_which_file_is_whose() -> None:
 # the pass over a run
 
 
-def texts_of(shown: Sequence[ShownText]) -> list[tuple[str, str, str]]:
-    return [(one.doc_id, one.system, "".join(p.text for p in one.pieces)) for one in shown]
-
-
 def test_counts_and_texts_of_every_shard(tmp_path: Path) -> None:
     judges = ["facts", "finer"]
     output = a_run(tmp_path / "run", judges, documents=3)
-    told = found_in(output, judges, view=3)
+    told = found_in(output, judges)
     assert [(row.judge, row.candidates, row.structured) for row in told.files["entities"]] == [
         ("facts", 6, 18),
         ("finer", 6, 18),
     ]
     assert told.files["entity_agreement"] == []
-    assert [view.title.rpartition(": ")[2] for view in told.views] == judges
-    for view in told.views:
-        assert texts_of(view.texts) == [("d0", "A", TEXT), ("d0", "B", TEXT), ("d1", "A", TEXT)]
-        assert view.candidates == 6
-
-
-def test_a_view_of_none_and_of_all(tmp_path: Path) -> None:
-    output = a_run(tmp_path / "run")
-    assert found_in(output, view=0).views == []
-    (view,) = found_in(output).views
-    assert (len(view.texts), view.candidates) == (4, 4)
 
 
 def test_files_of_the_report_hold_the_rows_and_go_with_them(tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from evaljudge.judges.roles.evidence import Polled, read_polled
 from evaljudge.judges.roles.findings import (
     NOTES,
     ROLES,
-    TEMPLATE,
     OrderRow,
     RoleRow,
     RoleSums,
@@ -35,19 +34,20 @@ from evaljudge.judges.roles.findings import (
     roles,
     shard_sums,
 )
-from evaljudge.judges.roles.view import Ballot, shown_evidence, shown_polled
+from evaljudge.judges.roles.view import TEMPLATE, Ballot, shown_evidence, shown_polled
 from evaljudge.judges.shared.counting import LONGEST_KIND, MOST_KINDS, OTHERS, Sizes, add, sizes
 from evaljudge.model.asks import Failed
 from evaljudge.prompts import load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
 from evaljudge.report import agreement_markdown, agreement_text, page
-from evaljudge.report.page import MOST_SHOWN
-from evaljudge.sections import Section, View
+from evaljudge.report.page import text_html
+from evaljudge.report.texts import Evidence, PageText
+from evaljudge.sections import Bars, Section, View
 from evaljudge.text import one_line
 
 TEXT = "The river rose and fell."
-ABSOLUTE, BOTH, QUOTED, TEXTS, UNEQUAL = (
-    NOTES[name] for name in ("absolute", "both", "quoted", "texts", "unequal")
+ABSOLUTE, BOTH, QUOTED, UNEQUAL = (
+    NOTES[name] for name in ("absolute", "both", "quoted", "unequal")
 )
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -123,7 +123,7 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements[tag] += 1
         self.attributes |= {name for name, _ in attrs}
-        if tag not in ("meta", "br"):
+        if tag not in ("meta", "link", "input", "br"):
             self._open.append((tag, []))
 
     def handle_data(self, data: str) -> None:
@@ -136,20 +136,12 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append(" ".join("".join(words).split()))
 
 
-def view_of(*texts: Polled, judge: str = "roles", candidates: int = 1) -> View:
-    shown = [shown_polled(text) for text in texts]
-    return View(f"Texts and their role-players: {judge}", TEMPLATE, shown, candidates)
-
-
-def viewed(findings: Findings, *texts: Polled, candidates: int = 1) -> str:
-    view = view_of(*texts, candidates=candidates)
-    return page(replace(findings, judged=JudgeFindings(views=[view])))
-
-
-def added(findings: Findings, text: Polled) -> int:
-    """The bytes that a text adds to the page, but for the view's own frame."""
-    once, twice = (len(viewed(findings, *[text] * times).encode()) for times in (1, 2))
-    return twice - once
+def viewed(findings: Findings, one: Polled) -> str:
+    """What the page shows when this text is opened."""
+    evidence = Evidence("roles", "*", view=View(TEMPLATE, shown_polled(one)))
+    candidate = Candidate(one.system, one.text)
+    text = PageText(Document(one.doc_id, "source"), candidate, [], evidence=[evidence])
+    return str(text_html(findings, text))
 
 
 # one text on the page
@@ -231,15 +223,13 @@ def test_what_was_not_asked_is_said() -> None:
 
 def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) -> None:
     reader = Reader(viewed(findings, polled_text(**SAMPLE)))
-    assert "Texts and their role-players: roles" in reader.words["h2"]
     assert "Whom each role chose" in reader.words["caption"]
     cells = reader.words["td"]
     assert "the reference (confidence 0.700; p 0.710) why It is clear." in cells
     assert "no vote: no choice in “I like both”" in cells
     assert "the candidate (confidence 0.800) why It is clear." in cells
-    assert reader.elements["details"] == reader.elements["summary"] == 9
+    assert reader.elements["details"] == reader.elements["summary"] == 9 + 1  # the source
     assert "Critic What Critic want." in reader.words["th"]
-    assert "1 of 1 candidates are shown." in reader.words["p"]
     assert {
         *("A flood. Nobody was hurt.", TEXT, "Reference (written by the model)"),
         "Fixed: of 5 roles, 2 chose the candidate, 2 the reference; 1 gave no vote.",
@@ -253,7 +243,7 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
 
 def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
     text = viewed(findings, polled_text("one\r\n\ntwo", **SAMPLE))
-    assert '<p class="text" dir="auto">one\n\ntwo</p>' in text
+    assert '<p class="text plain-text" dir="auto">one\n\ntwo</p>' in text
 
 
 def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
@@ -261,16 +251,6 @@ def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
     text = viewed(findings, one)
     assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
     assert "Whom each role chose" not in text and "<strong>Reference" not in text
-
-
-def test_the_page_says_how_many_are_not_shown(findings: Findings) -> None:
-    text = viewed(findings, polled_text(**SAMPLE), candidates=1600)
-    assert "1 of 1,600 candidates are shown; how many is set by “view”" in text
-    assert "more would make the page too large" not in text
-
-
-def test_nothing_is_added_without_a_view(findings: Findings) -> None:
-    assert "<article" not in page(findings) and "role-players" not in page(findings)
 
 
 def hostile_text() -> Polled:
@@ -311,20 +291,7 @@ def test_hostile_texts_stay_texts(findings: Findings) -> None:
 
 def test_a_reason_is_bounded_and_a_page_too(findings: Findings) -> None:
     endless = polled_text(roles=[role("Public", fixed=vote("candidate", 0.5, "word " * 9999))])
-    assert len(viewed(findings, endless)) - len(viewed(findings)) < 6000
-
-
-def test_the_page_is_full_when_its_bytes_are(findings: Findings) -> None:
-    """Those of all judges of the kind together."""
-    large = polled_text("x" * (MOST_SHOWN // 2 - 20_000), **SAMPLE)
-    assert 2 * added(findings, large) < MOST_SHOWN < 3 * added(findings, large)
-    views = [view_of(*[large] * 3, judge=judge, candidates=6) for judge in ("alone", "roles")]
-    text = page(replace(findings, judged=JudgeFindings(views=views)))
-    first, second = text.split("Texts and their role-players: ")[1:]
-    for part, shown in ((first, 2), (second, 0)):
-        assert part.count("<article") == shown
-        assert f"{shown} of 6 candidates are shown; how many is set by “view”" in part
-        assert "more would make the page too large" in part
+    assert len(viewed(findings, endless)) < 6000
 
 
 # counts
@@ -471,46 +438,38 @@ def test_votes_are_those_that_the_judge_scores() -> None:
 
 
 def found_in(
-    shown: Sequence[int], judge: str = "roles", agreement: Sequence[Agreement] = ()
+    shards: int, judge: str = "roles", agreement: Sequence[Agreement] = ()
 ) -> JudgeFindings:
     """Of shards with two candidates of one document, all with the same evidence."""
     (one,) = make_judges(
         {judge: {"judge": "roles", "exact": True, "plain": True}}, load_task("summary")
     )
     collector = one.collecting(CollectorOptions())()
-    for number, most in enumerate(shown):
+    for number in range(shards):
         doc_id = f"d{number}"
         candidates = tuple(Candidate(system, f"{TEXT} {system}") for system in "AB")
         mine = [replace(verdict(doc_id, s, **SAMPLE), judge=judge) for s in "AB"]
         cases = [Case(Document(doc_id, "source"), candidates)]
-        collector.see(SeenShard(cases, mine, shown=most))
+        collector.see(SeenShard(cases, mine))
     nobody = Rated(np.array([], int), np.array([], int), {}, {}, {})
     return collector.findings(Found(nobody, {}, agreement))
 
 
 def test_a_run_is_read_by_shards() -> None:
-    told = found_in([3, 1, 0])
-    (row,), (view,) = told.files["roles"], told.views
+    (row,) = found_in(3).files["roles"]
     assert (row.judge, row.candidates, row.documents, row.both) == ("roles", 6, 3, 24)
-    assert [(one.doc_id, one.system) for one in view.texts] == [
-        *(("d0", "A"), ("d0", "B")), ("d1", "A"),
-    ]  # fmt: skip
-    assert [one.text[-1] for one in view.texts] == ["A", "B", "A"]
-    assert view.candidates == 6
-    assert replace(view.texts[0], text=TEXT, doc_id="d1") == shown_polled(polled_text(**SAMPLE))
 
 
 def test_a_judge_of_another_name_tells_of_its_own_scorers() -> None:
     of = [agreed("sample", 0.2, 0.1, 0.3, scorer=scorer) for scorer in ("roles", "alone")]
-    told = found_in([0, 0, 0], "alone", of)
+    told = found_in(3, "alone", of)
     assert [row.judge for row in told.files["roles"]] == ["alone"]
-    assert told.views == []
     (section,) = told.sections
     assert section.tables[-1].rows == [["alone", "fluency", "0.200 [0.100, 0.300]", "100"]]
 
 
 def test_rows_are_plain_enough_for_json() -> None:
-    (row,) = found_in([30] * 3).files["roles"]
+    (row,) = found_in(3).files["roles"]
     told = json.loads(json.dumps(asdict(row)))
     assert told["votes"][0] | {"confidence": None} == {
         **{"order": "fixed", "candidate": 12, "reference": 12, "failed": 6, "confidence": None}
@@ -531,8 +490,8 @@ def agreed(
     return Agreement(*found, scorer=scorer, axis=axis)
 
 
-def section(*agreement: Agreement, row: RoleRow | None = None, with_texts: bool = False) -> Section:
-    return roles(row or role_row("roles", sums()), agreement, with_texts)
+def section(*agreement: Agreement, row: RoleRow | None = None) -> Section:
+    return roles(row or role_row("roles", sums()), agreement)
 
 
 def told(findings: Findings, section: Section) -> Findings:
@@ -575,8 +534,18 @@ def test_the_most_frequent_reasons_and_the_rest() -> None:
     ]
 
 
+def test_votes_that_go_by_the_place_are_drawn() -> None:
+    (picture,) = section().pictures
+    assert isinstance(picture, Bars)
+    (row,) = picture.rows
+    assert (row.name, row.value, row.figure) == ("roles", 0.5, "50.0% of 8")
+    assert (row.low, row.high) == pytest.approx((0.2152, 0.7848), abs=1e-4)
+
+
 def test_a_run_of_nothing_divides_by_nothing() -> None:
-    (only,) = section(row=role_row("roles", RoleSums())).tables
+    nothing = section(row=role_row("roles", RoleSums()))
+    (only,) = nothing.tables
+    assert list(nothing.pictures) == []
     assert only.rows == [["roles", "0", "0", "0", "–", "–", "–", "–", "–", "–"]]
     silent = role_row("r", shard_sums([verdict(roles=[role("a", fixed=vote("!x"))])]))
     votes = section(row=silent).tables[1]
@@ -631,7 +600,7 @@ def test_the_absolute_pearson_correlation() -> None:
         agreed("sample", 0.7, 0.6, 0.8, scorer="roles2"),
         agreed("sample", 0.7, 0.6, 0.8, scorer="synthetic"),
     ]
-    (of_judge,) = found_in([0], agreement=found).sections
+    (of_judge,) = found_in(1, agreement=found).sections
     table = of_judge.tables[-1]
     assert table.heads[2:] == ["|Pearson| sample", "|Pearson| system", "|Pearson| summary", "n"]
     assert table.rows == [
@@ -651,12 +620,12 @@ def test_the_absolute_pearson_correlation() -> None:
 @pytest.mark.usefixtures("hundred_columns")
 def test_all_three_outputs_have_the_section(findings: Findings) -> None:
     low = agreed("sample", -0.21, -0.3, 0.1)
-    found, with_texts = (told(findings, section(low, with_texts=shows)) for shows in (False, True))
+    found = told(findings, section(low))
     for text in (agreement_markdown(found), agreement_text(found), page(found)):
-        assert text.count(ROLES) == 1
+        linked = f"<bdi>{ROLES}</bdi>"  # by the section's picture, on the page
+        assert text.replace(linked, "").count(ROLES) == 1
         assert "0.210 [0.000, 0.300] negative" in text and "55.5%" in text
     assert ROLES not in agreement_markdown(findings) + agreement_text(findings) + page(findings)
-    assert [TEXTS in agreement_markdown(one) for one in (found, with_texts)] == [False, True]
     assert max(map(len, agreement_text(found).splitlines())) <= 100
     assert viewed(findings, polled_text(**SAMPLE)) == viewed(findings, polled_text(**SAMPLE))
 

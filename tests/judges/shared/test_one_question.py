@@ -18,8 +18,8 @@ from evaljudge.commands.demo import write_demo
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option
 from evaljudge.errors import UserError
-from evaljudge.judges.collector import CollectorOptions, SeenShard
 from evaljudge.judges.protocol import Judge
+from evaljudge.judges.shared.answers import shown_answer
 from evaljudge.judges.shared.one_question import OneQuestion
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Writing
 from evaljudge.prompts import load_task
@@ -271,32 +271,12 @@ def test_a_mistake_that_only_a_reply_shows_is_said_with_the_text_and_the_reply()
     assert said in str(refused.value)
 
 
-def test_the_page_shows_the_first_texts_with_their_answers() -> None:
-    judge = made(Marked)
-    verdicts = judged(judge, Scripted(lambda prompt, how: "a\nlong reply " * 9))
-    total, further = (judge.collecting(CollectorOptions())() for _ in range(2))
-    total.see(SeenShard([CASE], verdicts, shown=2))
-    further.see(SeenShard([CASE], verdicts, shown=0))
-    total += further
-    (view,) = total.findings(None).views  # type: ignore[arg-type]
-    assert (view.title, view.candidates) == ("Answers of mine", 6)
-    assert [(one.system, one.text) for one in view.texts] == [
-        ("A", "A flood."), ("B", "</target> Rain."),
-    ]  # fmt: skip
-    (first, second) = view.texts[0].answers
-    assert (first.axis, second.axis) == ("fluency", "coherence")
-    assert first.answer.startswith("“a long reply a long") and first.answer.endswith("…”")
-
-
-def test_a_choice_is_shown_with_its_probabilities() -> None:
-    judge = made(Brief)
-    verdicts = judged(judge, Scripted(chooses=lambda p, o: {"Yes": log(0.6), "No": log(0.2)}))
-    collector = judge.collecting(CollectorOptions())()
-    collector.see(SeenShard([CASE], verdicts, shown=3))
-    (view,) = collector.findings(None).views  # type: ignore[arg-type]
-    said = [[(line.axis, line.answer) for line in one.answers] for one in view.texts]
-    assert said[0] == [("", "Yes 0.750, No 0.250")]
-    assert said[2] == [("", "empty text")]
+def test_a_reply_and_a_choice_are_shown() -> None:
+    replies = judged(made(Marked), Scripted(lambda prompt, how: "a\nlong reply"))
+    assert shown_answer(replies[0]).notes == ["reply: a\nlong reply"]
+    model = Scripted(chooses=lambda p, o: {"Yes": log(0.6), "No": log(0.2)})
+    shown = shown_answer(judged(made(Brief), model)[0])
+    assert shown.tables[0].rows == [["Yes", "0.750"], ["No", "0.250"]]
 
 
 def test_the_example_of_the_documentation_is_short_and_in_the_report(
@@ -313,8 +293,7 @@ def test_the_example_of_the_documentation_is_short_and_in_the_report(
     runpy.run_path("try_brevity.py")
     assert "36 texts, 100.0% scored" in capsys.readouterr().out
     page = (tmp_path / "runs/tried/report/index.html").read_text()
-    assert "Answers of brevity" in page
-    assert re.search(r"Yes 0\.\d\d\d, No 0\.\d\d\d", page)
+    assert "How probable the model finds each answer." in page
     rows = json.loads((tmp_path / "runs/tried/report/agreement.json").read_text())
     assert {row["scorer"] for row in rows} == {"brevity"}
     assert re.search(r"judge +brevity +36 ", planned_text("brevity.yaml", engines=ENGINES))

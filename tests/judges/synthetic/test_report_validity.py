@@ -11,9 +11,10 @@ from markdown_it import MarkdownIt
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.judges.collector import JudgeFindings
-from evaljudge.judges.synthetic.section import VALIDITY, validity, validity_warnings
+from evaljudge.judges.synthetic.section import MOST_FLIPPED, VALIDITY, validity, validity_warnings
 from evaljudge.judges.synthetic.validity import ValidityRow
 from evaljudge.report import agreement_markdown, agreement_text, page
+from evaljudge.sections import Bars
 
 SOUND = ValidityRow(
     judge="synthetic",
@@ -65,6 +66,23 @@ def test_rows_of_figures() -> None:
     assert references == [[*named, "100", "12.0%", "3.2%", "0.441 (98)", "0.467 (86)"]]
     assert placing == [[*named, "8,000", "0.83", "25.5%", "98.7%", "1,600", "5.0%", "10.0%"]]
     assert leanings == [[*named, "500", "9.0%", "-0.123 [-0.200, 0.000]", "1,099", "–", "–", "0"]]
+
+
+def test_flips_are_drawn_beside_the_share_that_is_warned_of() -> None:
+    other = replace(SOUND, axis="relevance", exchanged=4, flipped=4, rated_length_documents=40)
+    flips, lengths = validity([SOUND, other, EMPTY]).pictures
+    assert isinstance(flips, Bars) and isinstance(lengths, Bars)
+    few, all_flip = flips.rows
+    assert (few.name, few.value, few.other) == ("synthetic · fluency", 0.09, MOST_FLIPPED)
+    assert few.figure == "9.0% of 500"
+    assert (few.low, few.high) == pytest.approx((0.0680, 0.1183), abs=1e-4)
+    assert (all_flip.value, all_flip.high) == (1.0, 1.0)
+    # where people rated, the agreement with length held fixed is drawn in its place
+    (row,) = lengths.rows
+    assert (row.name, row.value, row.low, row.high) == (
+        "synthetic · fluency", SOUND.length, SOUND.length_low, SOUND.length_high,
+    )  # fmt: skip
+    assert list(validity([EMPTY]).pictures) == []
 
 
 def test_what_cannot_be_told_has_no_figure() -> None:

@@ -1,0 +1,96 @@
+"""Which texts a report shows: the most telling ones, and not the first of the corpus.
+
+A third are those where the judge and people disagree most, a third those about which the judge is
+most undecided, and the others are spread evenly over the scores, from the lowest to the highest.
+Where nobody rated, or no scorer says how undecided it is, the others have that share, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+import numpy as np
+from scipy.stats import rankdata
+
+from evaljudge.agreement.rated import Floats, Key
+from evaljudge.analysis.tables import Tables
+from evaljudge.records import ANY_AXIS
+
+Text = tuple[str, str]
+"""Its document and its system."""
+
+
+def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list[Text]:
+    """The most telling first; `headlines`: the scorers and axes that count."""
+    names = [(one.doc_id, one.system) for one in tables.kept]
+    scores = {key: np.array(tables.columns[key].kept) for key in headlines}
+    doubts = {key: np.array(tables.columns[key].doubts) for key in headlines}
+    lists = [
+        _falling(_disagreement(tables, scores)),
+        _falling(_most(doubts.values(), len(names))),
+        _spread(scores, len(names)),
+    ]
+    chosen = dict[int, None]()
+    while len(chosen) < min(wanted, len(names)):
+        for candidates in lists:
+            new = (at for at in candidates if at not in chosen)
+            chosen |= dict.fromkeys(islice(new, 1))
+    return [names[at] for at in islice(chosen, wanted)]
+
+
+def _disagreement(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:
+    """How far a text's place among the scores is from its place among the ratings: the most of all
+    scorers and axes; NaN where nobody rated it."""
+    apart, rated = [], tables.ratings()
+    for (_, axis), values in scores.items():
+        for name, ratings in rated.items():
+            if axis in (name, ANY_AXIS):
+                known = np.isfinite(values) & np.isfinite(ratings)
+                found = np.full(len(values), np.nan)
+                places = (rankdata(values[known]), rankdata(ratings[known]))
+                found[known] = np.abs(places[0] - places[1]) / max(known.sum(), 1)
+                apart.append(found)
+    return _most(apart, len(tables.kept))
+
+
+def _most(columns: Iterable[Floats], texts: int) -> Floats:
+    each = [column for column in columns if len(column) == texts]
+    found: Floats = np.fmax.reduce([np.full(texts, np.nan), *each])
+    return found
+
+
+def _falling(values: Floats) -> Iterator[int]:
+    """The places of the highest values first; those without a value are left out."""
+    for at in np.argsort(-values, kind="stable"):
+        if np.isfinite(values[at]):
+            yield int(at)
+
+
+def _spread(scores: Mapping[Key, Floats], texts: int) -> Iterator[int]:
+    """Over the mean place of each text: the ends, the middle, the quarters, and so on. Texts
+    without any score come first, since they have to be explained."""
+    places = [_places(values) for values in scores.values()]
+    mean = np.mean(places, axis=0) if places else np.zeros(texts)
+    unscored = [at for at in range(texts) if not any(np.isfinite(v[at]) for v in scores.values())]
+    yield from unscored[: max(texts // 50, 5)] if scores else ()
+    order = np.argsort(mean, kind="stable")
+    yield from (int(order[at]) for at in _halving(texts))
+    yield from range(texts)
+
+
+def _places(values: Floats) -> Floats:
+    ranks: Floats = rankdata(np.where(np.isfinite(values), values, np.nanmin([*values, 0.0])))
+    return ranks
+
+
+def _halving(size: int) -> Iterator[int]:
+    """0, the last, the middle, the quarters: each number once."""
+    seen, parts = set[int](), 1
+    while len(seen) < size and parts <= 2 * size:
+        for part in range(parts + 1):
+            at = round(part * (size - 1) / parts)
+            if at not in seen:
+                seen.add(at)
+                yield at
+        parts *= 2

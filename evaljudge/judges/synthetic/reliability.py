@@ -1,0 +1,222 @@
+"""Whether a probability means what it says: how often people agree with a comparison, by how sure
+the judge was of it.
+
+A text rated 4 was compared with the references of level 3 and 4, and one rated 2 with that of 3:
+
+    p(Better) + ½ p(Similar)    .92    .55    .18
+    people: above the level     1      ½      0
+
+The first goes into the bin of .9 to 1, the second into that of .5 to .6, and so on. Where the
+probabilities are reliable, a bin's mean of the one row is its mean of the other. Only asked
+comparisons count, not inferred ones, and only axes where every rating lies within the range of the
+levels, since elsewhere a rating of 3 is not a text of level 3.
+
+Comparisons of one document are alike, so intervals are over documents: a bin's share with its
+sandwich variance over documents, from sums of a document's counts, which add up over shards. That
+variance says how many independent comparisons would be as uncertain; of so many, the interval is
+Wilson's with Student's t. Where a bin's comparisons all come out alike, each document counts as
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped, unused-ignore]
+
+from evaljudge.judges.collector import SeenShard
+from evaljudge.judges.shared.counting import Summed, wilson
+from evaljudge.judges.synthetic.evidence import read_levels
+from evaljudge.records import Verdict
+from evaljudge.sections import Point, Points, Section, Table
+from evaljudge.sections.figures import bracketed, correlation, count
+
+BINS = 10
+TITLE = "Reliability of probabilities"
+ABOUT = (
+    "Every comparison of a rated text with the reference of a level is a forecast: p(Better) + "
+    "½ p(Similar) that people rate the text above the level (½ where they rate it equal). It is "
+    "taken that people's scale is that of the levels; an axis with a rating outside their range "
+    "is left out."
+)
+NOTE = (
+    "Predicted, observed: the means over all comparisons. Calibration error: how far they are "
+    "apart in ten bins of the prediction, the mean over comparisons. Near 0 is good; with few "
+    "comparisons it is above 0 by chance alone. The bins, with intervals over documents, are in "
+    "reliability.json; the interval of a bin whose comparisons all come out alike counts each "
+    "document as one comparison. References that miss their level count as errors, too."
+)
+READING = (
+    "A point is a tenth of the predictions' range: their mean (across), and how often people "
+    "rated the texts above the reference's level (up), with a 95% interval over documents. On the "
+    "dashed line, probabilities mean what they say; a judge whose points rise less steeply is too "
+    "sure. Larger points are of more comparisons."
+)
+EXACT = 1e-12
+Floats = NDArray[np.float64]
+
+
+def _zeros() -> Floats:
+    return np.zeros(BINS)
+
+
+@dataclass
+class ReliabilitySums(Summed):
+    """Of one axis; each array has a number for each bin. `beyond`: comparisons of texts that are
+    rated outside the range of the levels."""
+
+    beyond: int = 0
+    all_documents: int = 0
+    predicted: Floats = field(default_factory=_zeros)
+    observed: Floats = field(default_factory=_zeros)
+    n: Floats = field(default_factory=_zeros)
+    documents: Floats = field(default_factory=_zeros)
+    squares: Floats = field(default_factory=_zeros)  # over documents: n²
+    products: Floats = field(default_factory=_zeros)  # n · observed
+    observed_squares: Floats = field(default_factory=_zeros)
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    at_least: float
+    n: int
+    documents: int
+    predicted: float
+    observed: float
+    low: float | None  # None with a single document
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityRow:
+    """One judge on one axis; bins without a comparison are left out."""
+
+    judge: str
+    axis: str
+    comparisons: int
+    documents: int
+    predicted: float
+    observed: float
+    calibration_error: float
+    bins: Sequence[ReliabilityBin]
+
+
+def reliability_sums(shard: SeenShard) -> dict[str, ReliabilitySums]:
+    """By axis, of the rated texts of one shard."""
+    ratings = {
+        (case.document.doc_id, one.system, axis): rating
+        for case in shard.cases
+        for one in case.candidates
+        for axis, rating in one.ratings.items()
+    }
+    rated = [
+        (one, ratings[key])
+        for one in shard.verdicts
+        if one.status == "ok" and (key := (one.doc_id, one.system, one.axis)) in ratings
+    ]
+    axes = dict.fromkeys(one.axis for one, _ in rated)
+    return {axis: _of_axis([one for one in rated if one[0].axis == axis]) for axis in axes}
+
+
+def _of_axis(texts: Sequence[tuple[Verdict, float]]) -> ReliabilitySums:
+    names = {doc_id: at for at, doc_id in enumerate(dict.fromkeys(v.doc_id for v, _ in texts))}
+    compared = [
+        (level, rating, names[one.doc_id])
+        for one, rating in texts
+        for level in one.evidence["levels"]
+    ]
+    levels = [level for level, _, _ in compared]
+    p, _ = read_levels(levels)
+    is_asked = np.array(["inferred" not in level for level in levels])
+    of_level, ratings, documents = np.array(
+        [(level["rating"], rating, document) for level, rating, document in compared]
+    ).T
+    is_beyond = (ratings < of_level.min()) | (ratings > of_level.max())
+    predicted = p[:, 0] + p[:, 2] / 2
+    above = (np.sign(ratings - of_level) + 1) / 2
+    bins = np.minimum(predicted * BINS, BINS - 1).astype(int)
+    places = documents.astype(int) * BINS + bins
+
+    def by_bin(amounts: Floats) -> Floats:
+        sums: Floats = np.zeros(len(names) * BINS)
+        np.add.at(sums, places[is_asked], amounts[is_asked])
+        return sums.reshape(len(names), BINS)  # documents × bins
+
+    n, observed = by_bin(np.ones(len(levels))), by_bin(above)
+    return ReliabilitySums(
+        beyond=int(is_beyond.sum()),
+        all_documents=len(names),
+        predicted=by_bin(predicted).sum(axis=0),
+        observed=observed.sum(axis=0),
+        n=n.sum(axis=0),
+        documents=(n > 0).sum(axis=0).astype(float),
+        squares=(n**2).sum(axis=0),
+        products=(n * observed).sum(axis=0),
+        observed_squares=(observed**2).sum(axis=0),
+    )
+
+
+def reliability_rows(judge: str, sums: Mapping[str, ReliabilitySums]) -> list[ReliabilityRow]:
+    return [_row(judge, axis, own) for axis, own in sums.items() if not own.beyond]
+
+
+def _row(judge: str, axis: str, sums: ReliabilitySums) -> ReliabilityRow:
+    n = float(sums.n.sum())
+    return ReliabilityRow(
+        judge=judge,
+        axis=axis,
+        comparisons=int(n),
+        documents=sums.all_documents,
+        predicted=float(sums.predicted.sum() / n),
+        observed=float(sums.observed.sum() / n),
+        calibration_error=float(np.abs(sums.predicted - sums.observed).sum() / n),
+        bins=[_bin(sums, at) for at in np.flatnonzero(sums.n).tolist()],
+    )
+
+
+def _bin(sums: ReliabilitySums, at: int) -> ReliabilityBin:
+    n, documents = float(sums.n[at]), int(sums.documents[at])
+    share = float(sums.observed[at]) / n
+    low, high = _interval(sums, at, share) if documents > 1 else (None, None)
+    predicted = float(sums.predicted[at]) / n
+    return ReliabilityBin(at / BINS, int(n), documents, predicted, share, low, high)
+
+
+def _interval(sums: ReliabilitySums, at: int, share: float) -> tuple[float, float]:
+    n, documents = float(sums.n[at]), int(sums.documents[at])
+    residuals = float(
+        sums.observed_squares[at] - 2 * share * sums.products[at] + share**2 * sums.squares[at]
+    )
+    variance = residuals / n**2 * documents / (documents - 1)
+    independent = min(n, share * (1 - share) / variance) if variance > EXACT else documents
+    return wilson(share, independent, float(special.stdtrit(documents - 1, 0.975)))
+
+
+def reliability(rows: Sequence[ReliabilityRow]) -> Section:
+    heads = ["comparisons", "documents", "predicted", "observed", "calibration error"]
+    cells = [
+        [
+            *(row.judge, row.axis, count(row.comparisons), count(row.documents)),
+            *map(correlation, (row.predicted, row.observed, row.calibration_error)),
+        ]
+        for row in rows
+    ]
+    table = Table("By judge and axis", ["judge", "axis", *heads], cells, "llrrrrr", lead=2)
+    return Section(TITLE, [ABOUT], [table], [NOTE], [_picture(row) for row in rows])
+
+
+def _picture(row: ReliabilityRow) -> Points:
+    points = [
+        Point(
+            *(one.predicted, one.observed, one.n, one.low, one.high),
+            f"predicted {correlation(one.predicted)}, "
+            f"observed {bracketed(one.observed, one.low, one.high)}, "
+            f"{count(one.n)} comparisons of {count(one.documents)} documents",
+        )
+        for one in row.bins
+    ]
+    title = f"{row.judge} on {row.axis}"
+    return Points("Reliability", title, READING, "predicted", "observed", points)

@@ -1,0 +1,120 @@
+"""The texts that the page holds: columns for its list, and each text with its evidence.
+
+    text_data(findings, texts)  ->  {"doc": ["d1"], "system": [0], "score": [[4.1], …], …}
+
+The page's script filters and sorts the columns. A text's body is HTML from a template, which
+escapes every word of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaljudge.analysis.findings import Findings
+from evaljudge.analysis.spreads import BINS
+from evaljudge.records import Candidate, Document, Score
+from evaljudge.sections import Section, View
+
+BEGINNING = 100
+"""Characters of a text in the list."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one judge says of a text on one axis: in its own form, or as a section."""
+
+    judge: str
+    axis: str
+    reason: str = ""
+    """Why it is unscored."""
+    view: View | None = None
+    section: Section | None = None
+
+
+@dataclass(frozen=True)
+class PageText:
+    """A candidate with all that is known of it."""
+
+    document: Document
+    candidate: Candidate
+    scores: Sequence[Score]
+    selected: frozenset[str] = frozenset()
+    """The selections that it is in."""
+    evidence: Sequence[Evidence] = ()
+
+
+def spread_data(findings: Findings) -> dict[str, Any]:
+    """What the page's script needs of all texts: for the threshold."""
+    spreads = [
+        {
+            "scorer": one.scorer,
+            "axis": one.axis,
+            "low": one.low,
+            "high": one.high,
+            "counts": one.counts,
+            "people": [
+                {"axis": met.axis, "ratings": met.ratings, "counts": met.counts}
+                for met in one.people
+            ],
+        }
+        for one in findings.spreads
+    ]
+    return {"bins": BINS, "spreads": spreads, "candidates": findings.candidates}
+
+
+def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
+    """The columns of the list; a page without texts has none."""
+    if not texts:
+        return {}
+    scales = [(row.scorer, row.axis) for row in findings.coverage]
+    systems = sorted({one.candidate.system for one in texts})
+    axes = sorted({axis for one in texts for axis in one.candidate.ratings})
+    selections = [one.name for one in findings.selections]
+    by_scale = [{(s.scorer, s.axis): s for s in one.scores} for one in texts]
+    reasons = sorted({s.reason for one in texts for s in one.scores if s.value is None})
+    return {
+        "scorers": [{"scorer": scorer, "axis": axis} for scorer, axis in scales],
+        "systems": systems,
+        "human": axes,
+        "reasons": reasons,
+        "selections": selections,
+        "texts": {
+            "doc": [one.document.doc_id for one in texts],
+            "system": [systems.index(one.candidate.system) for one in texts],
+            "begins": [one.candidate.text[:BEGINNING] for one in texts],
+            "score": [
+                [_rounded(found[scale].value if scale in found else None) for found in by_scale]
+                for scale in scales
+            ],
+            "reason": [
+                [_reason(found.get(scale), reasons) for found in by_scale] for scale in scales
+            ],
+            "doubt": [_rounded(_doubt(one.scores)) for one in texts],
+            "rating": [[one.candidate.ratings.get(axis) for one in texts] for axis in axes],
+            "selected": [[int(name in one.selected) for one in texts] for name in selections],
+        },
+    }
+
+
+def _reason(score: Score | None, reasons: Sequence[str]) -> int:
+    return reasons.index(score.reason) if score and score.value is None else -1
+
+
+def _doubt(scores: Sequence[Score]) -> float | None:
+    """The most of all scorers and axes."""
+    known = [score.doubt for score in scores if score.doubt is not None]
+    return max(known, default=None)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
+
+
+def by_scorer(scores: Sequence[Score]) -> Mapping[str, Mapping[str, Score]]:
+    """A table's rows: each scorer's scores by axis."""
+    found: dict[str, dict[str, Score]] = {}
+    for score in scores:
+        found.setdefault(score.scorer, {})[score.axis] = score
+    return found

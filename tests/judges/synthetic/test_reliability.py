@@ -1,0 +1,177 @@
+"""Probabilities beside people's ratings: the same by loops over a drawn world, and over shards."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaljudge.judges.collector import SeenShard
+from evaljudge.judges.shared.counting import add_by_key, wilson
+from evaljudge.judges.synthetic.reliability import (
+    ReliabilityRow,
+    ReliabilitySums,
+    reliability,
+    reliability_rows,
+    reliability_sums,
+)
+from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.sections import Points
+
+SYSTEMS = "ABC"
+Drawn = tuple[str, float, float]
+"""The document, what was predicted, and what people said."""
+
+
+def world(
+    documents: int, seed: int = 5, inferred: float = 0.0
+) -> tuple[list[SeenShard], list[Drawn]]:
+    """A shard for each document, and the comparisons that count, with no array anywhere."""
+    draw, shards, expected = Random(seed), [], []
+    for number in range(documents):
+        doc_id, candidates, verdicts = f"d{number}", [], []
+        for system in SYSTEMS:
+            rating = draw.randint(2, 10) / 2
+            is_rated = draw.random() < 0.9
+            candidates.append(Candidate(system, "text", {"fluency": rating} if is_rated else {}))
+            levels = []
+            for level in (1.0, 3.0, 5.0):
+                weights = [draw.random() ** 3 + 0.001 for _ in range(3)]
+                better, worse, similar = (weight / sum(weights) for weight in weights)
+                one = {"rating": level, "p": {"Better": better, "Worse": worse, "Similar": similar}}
+                if draw.random() < inferred and level != 3:
+                    one["inferred"] = [0.0, 1.0]
+                elif is_rated:
+                    said = 1.0 if rating > level else 0.5 if rating == level else 0.0
+                    expected.append((doc_id, better + similar / 2, said))
+                levels.append(one)
+            verdicts.append(Verdict(doc_id, system, "s", "fluency", {"levels": levels}))
+        case = Case(Document(doc_id, "source"), tuple(candidates))
+        shards.append(SeenShard([case], verdicts))
+    return shards, expected
+
+
+def row_of(shards: list[SeenShard]) -> ReliabilityRow:
+    total: dict[str, ReliabilitySums] = {}
+    for shard in shards:
+        add_by_key(total, reliability_sums(shard))
+    (row,) = reliability_rows("s", total)
+    return row
+
+
+def by_hand(expected: list[Drawn], at: int) -> tuple[int, int, float, float, float, float]:
+    """A bin from its comparisons: the interval by residuals of each document."""
+    mine = [one for one in expected if at / 10 <= one[1] < (at + 1) / 10]
+    share = np.mean([said for _, _, said in mine])
+    documents = sorted({doc_id for doc_id, _, _ in mine})
+    residuals = [sum(s - share for d, _, s in mine if d == doc_id) for doc_id in documents]
+    k, n = len(documents), len(mine)
+    variance = np.sum(np.square(residuals)) / n**2 * k / (k - 1)
+    independent = min(n, share * (1 - share) / variance)
+    t = stats.t.ppf(0.975, k - 1)
+    # the roots of (share - x)^2 = t^2 x (1 - x) / independent
+    squared = t**2 / independent
+    low, high = sorted(np.roots([1 + squared, -2 * share - squared, share**2]))
+    return n, k, float(np.mean([p for _, p, _ in mine])), float(share), float(low), float(high)
+
+
+@pytest.mark.parametrize("inferred", [0.0, 0.4])
+def test_bins_are_those_by_hand(inferred: float) -> None:
+    shards, expected = world(40, inferred=inferred)
+    row = row_of(shards)
+    assert row.comparisons == len(expected)
+    assert row.documents == len({doc_id for doc_id, _, _ in expected})
+    assert row.predicted == pytest.approx(np.mean([p for _, p, _ in expected]))
+    assert row.observed == pytest.approx(np.mean([said for _, _, said in expected]))
+    assert [one.at_least for one in row.bins] == [at / 10 for at in range(10)]
+    for at, one in enumerate(row.bins):
+        found = (one.n, one.documents, one.predicted, one.observed, one.low, one.high)
+        assert found == pytest.approx(by_hand(expected, at))
+    apart = sum(one.n * abs(one.predicted - one.observed) for one in row.bins)
+    assert row.calibration_error == pytest.approx(apart / len(expected))
+
+
+def test_shards_add_up() -> None:
+    shards, _ = world(12)
+    cases = [case for shard in shards for case in shard.cases]
+    verdicts = [one for shard in shards for one in shard.verdicts]
+    whole, parts = row_of([SeenShard(cases, verdicts)]), row_of(shards)
+    assert whole.bins[3].low == pytest.approx(parts.bins[3].low)
+    assert whole.calibration_error == pytest.approx(parts.calibration_error)
+    assert [one.n for one in whole.bins] == [one.n for one in parts.bins]
+
+
+def test_probabilities_that_mean_what_they_say_have_no_error_and_others_have() -> None:
+    """Of 300 texts rated 5 or 1, compared with a reference of level 3."""
+    draw = Random(1)
+
+    def error(power: float) -> float:
+        cases, verdicts = [], []
+        for number in range(300):
+            p = draw.random()
+            rating = 5.0 if draw.random() < p else 1.0
+            sure = p**power / (p**power + (1 - p) ** power)
+            levels = [
+                {"rating": 3.0, "p": {"Better": sure, "Worse": 1 - sure, "Similar": 0.0}},
+                *({"rating": r, "p": {"Better": r == 1.0, "Worse": r == 5.0, "Similar": 0.0},
+                   "inferred": [0, 1]} for r in (1.0, 5.0)),
+            ]  # fmt: skip
+            candidate = Candidate("A", "text", {"fluency": rating})
+            cases.append(Case(Document(f"d{number}", "source"), (candidate,)))
+            verdicts.append(Verdict(f"d{number}", "A", "s", "fluency", {"levels": levels}))
+        return row_of([SeenShard(cases, verdicts)]).calibration_error
+
+    assert error(1) < 0.06
+    assert error(4) > 0.12
+
+
+def test_ratings_outside_the_levels_leave_their_axis_out() -> None:
+    (shard,), _ = world(1)
+    far = Candidate("A", "text", {"fluency": 7.0})
+    case = Case(shard.cases[0].document, (far, *shard.cases[0].candidates[1:]))
+    sums = reliability_sums(SeenShard([case], shard.verdicts))
+    assert sums["fluency"].beyond == 3
+    assert reliability_rows("s", sums) == []
+
+
+def test_a_single_document_and_certain_bins() -> None:
+    (shard,), _ = world(1)
+    assert {one.low for one in row_of([shard]).bins} == {None}
+    levels = [{"rating": r, "p": {"Better": 1, "Worse": 0, "Similar": 0}} for r in (1.0, 3.0, 5.0)]
+    candidates = tuple(Candidate(system, "text", {"fluency": 5.0}) for system in SYSTEMS)
+    cases = [Case(Document(f"d{n}", "source"), candidates) for n in range(4)]
+    verdicts = [Verdict(f"d{n}", system, "s", "fluency", {"levels": levels[:2]})
+                for n in range(4) for system in SYSTEMS]  # fmt: skip
+    beyond = reliability_sums(SeenShard(cases, verdicts))
+    assert beyond["fluency"].beyond == 24
+    verdicts = [Verdict(one.doc_id, one.system, "s", "fluency", {"levels": [
+        *levels[:2], levels[2] | {"inferred": [0, 1]}]}) for one in verdicts]  # fmt: skip
+    (bin_,) = row_of([SeenShard(cases, verdicts)]).bins
+    t = stats.t.ppf(0.975, 3)
+    assert (bin_.observed, bin_.high) == (1.0, 1.0)
+    assert bin_.low == pytest.approx(4 / (4 + t**2))  # four documents, not 24 comparisons
+
+
+def test_without_ratings_there_is_nothing() -> None:
+    shards, _ = world(3)
+    cases = [Case(one.document, (Candidate("A", "text"),)) for s in shards for one in s.cases]
+    assert reliability_sums(SeenShard(cases, [v for s in shards for v in s.verdicts])) == {}
+    assert reliability([]).tables[0].rows == []
+
+
+def test_a_picture_of_each_axis() -> None:
+    row = row_of(world(40)[0])
+    section = reliability([row])
+    (picture,) = section.pictures
+    assert isinstance(picture, Points)
+    assert picture.title == "s on fluency"
+    assert [point.n for point in picture.points] == [one.n for one in row.bins]
+    assert section.tables[0].rows[0][-1] == f"{row.calibration_error:.3f}"
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 7), (3, 11), (450, 500), (9, 9)])
+def test_wilson_is_that_of_scipy(hits: int, n: int) -> None:
+    true = stats.binomtest(hits, n).proportion_ci(0.95, "wilson")
+    assert wilson(hits / n, n) == pytest.approx((true.low, true.high), abs=1e-4)
