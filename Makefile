@@ -1,5 +1,6 @@
 # Everything is set up from nothing in .venv, once; a second call installs nothing.
 #   make demo      the whole journey on a small corpus
+#   make pictures  those of the docs anew, from the demo's run
 #   make check     while working: linters, types, and the tests of one process; a few minutes
 #   make test      every test but the long; make test TESTS=tests/judges for some of them
 #   make test-all  the long ones too                 make lint    the linters and types alone
@@ -21,11 +22,15 @@ unexport PYTHONDONTWRITEBYTECODE
 
 SLOWEST := --durations=20 --durations-min=1
 
-.PHONY: demo check test test-all test-some-long lint format lock sbom clean
+.PHONY: demo pictures check test test-all test-some-long lint format lock sbom clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
 	@$(BIN)/evaljudge demo --out runs/demo
+
+# From the demo's run, in a Chromium: look at them before they are committed.
+pictures: $(READY)
+	@$(BIN)/python docs/make_pictures.py runs/demo/run docs/pictures
 
 check: lint
 	@$(BIN)/pytest $(SLOWEST) -m unit $(TESTS)

@@ -30,7 +30,7 @@ COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Begin": [starting.init],
     "Judge a corpus": [judging.demo, judging.prompts, judging.plan, judging.smoke, judging.run,
                        judging.prepare, judging.judge, judging.report, judging.study],
-    "Look at a run": [looking.show, looking.check, looking.diff, looking.references],
+    "Look at a run": [looking.view, looking.show, looking.check, looking.diff, looking.references],
     "Compare with people": [people.label, people.agree, people.calibrate],
     "About the installation": [listing.list, looking.sbom],
 }  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -65,6 +67,39 @@ def show(
 
     found = show_text(ShowOptions(run, doc, system, judge, axis, full, briefs))
     print(found.json if as_json else found.text, end="", flush=True)
+
+
+def view(
+    run: RunFolder,
+    beside: Annotated[str | None, typer.Option(
+        metavar="OTHER", help="Another run: its scores stand beside this one's, on the texts that "
+        "both have. Largest differences come first.")] = None,
+    label: Annotated[str | None, typer.Option(
+        metavar="SHEET", help="Rate the texts of this sheet (.jsonl, from `evaljudge label`) "
+        "without seeing systems and scores. The ratings are saved into the sheet.")] = None,
+    rater: Annotated[str, typer.Option(
+        help="The name of the person who rates, with --label.")] = "",
+    port: Annotated[int, typer.Option(
+        min=0, max=65535, help="The port on this machine; without it, one that is free.")] = 0,
+) -> None:  # fmt: skip
+    """Open all texts of a run in the browser: scores, evidence, thresholds, or a sheet to rate.
+
+    The page is served on this machine only, until Ctrl-C. Open the whole link that is printed:
+    its token keeps other pages and other users out. No model is asked.
+
+    Example: evaljudge view runs/demo
+    """
+    from evaljudge.commands.view import ViewOptions, viewing
+
+    with viewing(ViewOptions(run, beside, label, rater, port)) as link:
+        print(f"page       {link}", flush=True)
+        print("           Open the whole link in a browser. Ctrl-C ends it.", flush=True)
+        until_interrupted()
+
+
+def until_interrupted() -> None:
+    with suppress(KeyboardInterrupt):
+        threading.Event().wait()
 
 
 def diff(

@@ -1,0 +1,72 @@
+"""The pictures of the documentation, taken from a run's page in a real browser.
+
+    make demo pictures        docs/pictures/*.png anew, from the demo's run
+    python docs/make_pictures.py runs/demo/run docs/pictures
+
+It needs Debian's `chromium`, or another Chromium on the path.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from evaljudge.commands.view import ViewOptions, viewing
+
+SIZE, PHONE = {"width": 1200, "height": 900}, {"width": 375, "height": 760}
+
+
+def make_pictures(run: str, folder: Path) -> None:
+    """Each picture by its name: what is looked at, and how."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with viewing(ViewOptions(run)) as link, sync_playwright() as playwright:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+
+        def save(page: Any, name: str) -> None:
+            page.screenshot(path=str(folder / f"{name}.png"))
+
+        with opened(browser, link) as page:
+            save(page, "answer")
+            page.select_option("#sort", "disagreement")
+            show(page, "#texts")
+            save(page, "texts")
+            page.locator("#list tbody a").first.click()
+            page.wait_for_selector("dialog[open] .judged")
+            page.locator(".judged").first.scroll_into_view_if_needed()
+            save(page, "text")
+            page.click("#close")
+            show(page, "#thresholds")
+            save(page, "threshold")
+            show(page, "#pictures")
+            save(page, "pictures")
+        with opened(browser, link, color_scheme="dark") as page:
+            save(page, "dark")
+        with opened(browser, link, viewport=PHONE) as page:
+            save(page, "phone")
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Any, link: str, **options: Any) -> Iterator[Any]:
+    context = browser.new_context(**{"viewport": SIZE, "reduced_motion": "reduce"} | options)
+    page = context.new_page()
+    page.goto(link)
+    page.wait_for_selector("#list tbody tr")
+    yield page
+    context.close()
+
+
+def show(page: Any, part: str) -> None:
+    page.wait_for_timeout(300)  # until the list holds what was asked
+    page.locator(part).evaluate("element => element.scrollIntoView()")
+
+
+if __name__ == "__main__":
+    make_pictures(sys.argv[1], Path(sys.argv[2]))

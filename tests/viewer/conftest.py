@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.analysis.two_runs import scored_run
+from evaljudge.viewer.site import RunSite
+from tests.viewer.pages import make_run, served
+
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+    return make_run(tmp_path_factory.mktemp("view"), "run")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(params=["alone", "served"])
+def link(request: pytest.FixtureRequest, outcome: evaljudge.Outcome) -> Iterator[str]:
+    if request.param == "alone":
+        yield (Path(outcome.out) / "report" / "index.html").as_uri()
+    else:
+        with served(RunSite(scored_run(outcome.out), outcome.findings).site) as found:
+            yield found

@@ -1,0 +1,85 @@
+"""Runs to look at, pages of them in a browser, and the server."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import evaljudge
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.viewer.server import Site, serving
+
+DOCUMENTS, SYSTEMS = 40, "ABC"
+
+
+def write_corpus(file: Path, more: str = "") -> str:
+    chance = random.Random(3)
+    rows = [
+        {"doc_id": f"d{n}{more}", "source": f"The river of town {n} rose.{more}", "candidates": [
+            {"system": f"{system}{more}", "text": f"{system} on {n}: the river rose.{more}",
+             "ratings": {"fluency": chance.randint(1, 5)} if n < 30 else {}}
+            for system in SYSTEMS]}
+        for n in range(DOCUMENTS)
+    ]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return str(file)
+
+
+def make_run(folder: Path, name: str, more: str = "", **changes: Any) -> evaljudge.Outcome:
+    config = {
+        "corpus": write_corpus(folder / f"{name}.jsonl", more), "out": str(folder / name),
+        "model": "m", "axes": ["fluency"], "metrics": ["words"], "view": 60,
+        "judges": {"synthetic": {}, "geval": {"samples": 4}, "direct": {"steps": False},
+                   "entities": {}, "roles": {}},
+        "workers": {"executor": "local"}, "coverage_floor": 0,
+        "select": [{"name": "good", "all": [
+            {"scorer": "synthetic.ordinal", "axis": "fluency", "top_fraction": 0.25}]}],
+        "agreement": {"resamples": 20, "permutations": 20}, **changes,
+    }  # fmt: skip
+    return evaljudge.run(config, engines=ScriptedEngines())
+
+
+@contextmanager
+def opened(browser: Any, link: str, watch: str = "", **options: Any) -> Iterator[Any]:
+    """A page, which must not have an error and must ask nobody but its own server. `watch`: a
+    script that runs before the page's own."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, **options)
+    page, wrong = context.new_page(), []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+    own = link.split("?")[0].rsplit("/", 1)[0]
+    page.on("request", lambda asked: asked.url.startswith(own) or wrong.append(asked.url))
+    page.add_init_script(watch)
+    page.goto(link)
+    yield page
+    context.close()
+    assert wrong == []
+
+
+@contextmanager
+def served(site: Site) -> Iterator[str]:
+    server = serving(site)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/?token={site.token}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def choose(page: Any, control: str, label: str) -> None:
+    page.select_option(control, label=label)
+    settle(page)
+
+
+def settle(page: Any) -> None:
+    """The list shows what was asked last: the page marks it while it is not."""
+    page.wait_for_timeout(200)  # until a search has begun
+    page.wait_for_selector("#list[aria-busy=false]")

@@ -1,0 +1,147 @@
+"""The pages for people who see them otherwise, use the keyboard, or print them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.report.study import study_page
+from evaljudge.sections import Section, Table
+from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.site import LabelSite
+from tests.viewer.pages import opened, served, settle
+
+pytestmark = pytest.mark.browser
+
+
+def violations(page: Any, within: str = "html") -> list[str]:
+    """Of all rules of axe-core, the advice on good practice too."""
+    import axe_core_python
+
+    page.evaluate(Path(axe_core_python.__file__).with_name("axe.min.js").read_text())
+    found = page.evaluate("(within) => axe.run(within)", within)["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+
+@contextmanager
+def labelling(folder: Path) -> Iterator[str]:
+    rows = [{"label": f"l{n}", "source": "S", "context": "C", "text": f"Text {n}",
+             "fluency": None, "relevance": None, "rater": None} for n in range(3)]  # fmt: skip
+    file = folder / "sheet.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    site = LabelSite(LabelSheet.open(str(file), "anna"), {"fluency": "how it reads"})
+    with served(site.site) as link:
+        yield link
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+def test_axe_finds_nothing_on_a_runs_page(link: str, browser: Any, scheme: str) -> None:
+    with opened(browser, link, bypass_csp=True, color_scheme=scheme) as page:
+        page.wait_for_selector("#list tbody tr")
+        assert violations(page) == []
+        page.locator("#list tbody a").first.click()
+        page.wait_for_selector("dialog[open] .judged")
+        assert violations(page, "#text") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+def test_axe_finds_nothing_on_the_other_pages(tmp_path: Path, browser: Any, scheme: str) -> None:
+    table = Table("All methods", ["method", "fluency"], [["ours", "0.4"], ["theirs", "0.3"]], "lr")
+    study = tmp_path / "study.html"
+    study.write_text(study_page([Section("Methods", ["About."], [table], ["A note."])], ["Lead."]))
+    with labelling(tmp_path) as label_link:
+        for link in (label_link, study.as_uri()):
+            with opened(browser, link, bypass_csp=True, color_scheme=scheme) as page:
+                assert violations(page) == []
+
+
+def focused(page: Any) -> str:
+    """The element that has the focus, by its id or its words."""
+    found: str = page.evaluate(
+        "document.activeElement.id || document.activeElement.textContent.trim()"
+    )
+    return found
+
+
+def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        page.focus("#sort")
+        page.keyboard.press("l")  # lowest score first
+        settle(page)
+        page.keyboard.press("Tab")  # to the list, which can be scrolled
+        page.keyboard.press("Tab")
+        first = page.locator("#list tbody a").first
+        name = first.text_content()
+        assert focused(page) == name
+        page.keyboard.press("Enter")
+        page.wait_for_selector("dialog[open] .judged")
+        assert page.evaluate("document.activeElement.closest('dialog') !== null")
+        for _ in range(60):  # the focus does not leave the dialog
+            page.keyboard.press("Tab")
+            away = "document.activeElement.matches('main :not(dialog, dialog *)')"
+            assert not page.evaluate(away)
+        title = page.text_content("#text-name")
+        for key, is_same in (("j", False), ("k", True)):
+            page.keyboard.press(key)
+            page.wait_for_function(
+                "([t, is]) => (document.querySelector('#text-name').textContent === t) === is",
+                arg=[title, is_same],
+            )
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog:not([open])", state="attached")
+        assert focused(page) == name
+        page.focus("#more")
+        page.keyboard.press("Enter")
+        page.locator("#list tbody tr").nth(50).wait_for()
+        page.wait_for_selector("#list tbody a:focus")
+        assert focused(page) == page.locator("#list tbody th").nth(50).text_content()
+
+
+def test_a_table_and_the_threshold_are_moved_by_the_keyboard(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        table = page.locator("table", has_text="Scored candidates").first
+        table.locator("thead button").first.focus()
+        for order in ("ascending", "descending"):
+            page.keyboard.press("Enter")
+            assert table.locator("thead th").first.get_attribute("aria-sort") == order
+        page.focus("#threshold-at")
+        before = page.text_content("#threshold-value")
+        page.keyboard.press("ArrowLeft")
+        after = page.text_content("#threshold-value")
+        assert float(after) < float(before)
+        assert page.get_attribute("#threshold-at", "aria-valuetext") == after
+        page.keyboard.press("End")
+        assert float(page.text_content("#threshold-value")) > float(before)
+        page.wait_for_selector("#borderline li")
+
+
+def test_on_paper_tables_and_pictures_are_whole_and_controls_are_not(
+    link: str, browser: Any
+) -> None:
+    with opened(browser, link, color_scheme="dark") as page:
+        page.wait_for_selector("#list tbody tr")
+        page.emulate_media(media="print")
+        shown = page.locator("button:not(th button), input, select, nav").evaluate_all(
+            "all => all.filter((one) => one.checkVisibility()).map((one) => one.outerHTML)"
+        )
+        assert shown == []
+        cut = page.locator(".scroll").evaluate_all(
+            "all => all.filter((one) => getComputedStyle(one).overflowX !== 'visible')"
+            ".map((one) => one.ariaLabel)"
+        )
+        assert cut == []
+        heads = page.locator("table", has_text="Scored candidates").first.locator("thead th")
+        assert heads.first.inner_text() == "scorer"
+        pictures = page.locator("main svg")
+        assert pictures.count() > 2
+        assert all(box.bounding_box()["height"] > 20 for box in pictures.all())
+        colours = "(({ color, backgroundColor }) => [color, backgroundColor])"
+        drawn = page.evaluate(f"{colours}(getComputedStyle(document.body))")
+        assert drawn == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]

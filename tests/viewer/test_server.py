@@ -1,0 +1,261 @@
+"""The server: who is answered, with what headers, and that nothing else is read or written."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import numpy as np
+import pytest
+
+import evaljudge
+from evaljudge.analysis.two_runs import scored_run
+from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.server import MOST_POSTED, Site, serving
+from evaljudge.viewer.site import MOST_ROWS, LabelSite, RunSite
+from tests.viewer.pages import DOCUMENTS, SYSTEMS, make_run
+
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+SHEET = [{"label": "ab", "source": "S", "text": "T", "fluency": None, "rater": None},
+         {"label": "cd", "source": "S", "text": "U", "fluency": None, "rater": None}]  # fmt: skip
+
+
+class Asker:
+    """Sends requests as a browser does, or as one must not."""
+
+    def __init__(self, site: Site) -> None:
+        self.token = site.token
+        self._server = serving(site)
+        self.port = self._server.server_port
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def end(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, bytes]:
+        """`X_Y` in `headers`: the header `X-Y`."""
+        asked = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        asked.request(method, path, body, named)
+        return self.read(asked)
+
+    def read(self, asked: HTTPConnection) -> tuple[int, bytes]:
+        answer: HTTPResponse = asked.getresponse()
+        content = answer.read()
+        assert HEADERS.items() <= dict(answer.getheaders()).items()
+        assert b"Traceback" not in content and b"evaljudge/" not in content
+        if answer.status != 200:
+            assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        asked.close()
+        return answer.status, content
+
+    def get(self, path: str, **given: str) -> tuple[int, bytes]:
+        return self.send("GET", f"{path}?{urlencode(given | {'token': self.token})}")
+
+    def rate(self, body: bytes, token: str | None = None) -> tuple[int, bytes]:
+        return self.send("POST", "/rate", body, X_Evaljudge_Token=token or self.token)
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+    return make_run(tmp_path_factory.mktemp("served"), "run", judges={"geval": {}},
+                    select=[{"name": "good", "all": [
+                        {"scorer": "geval", "axis": "fluency", "at_least": 3}]}])  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(run_folder: evaljudge.Outcome) -> Iterator[Asker]:
+    asker = Asker(RunSite(scored_run(run_folder.out), run_folder.findings).site)
+    yield asker
+    asker.end()
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Iterator[Asker]:
+    file = tmp_path / "sheet.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in SHEET))
+    asker = Asker(LabelSite(LabelSheet.open(str(file), "anna"), {}).site)
+    yield asker
+    asker.end()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_the_page_and_its_columns_are_given(run: Asker) -> None:
+    status, content = run.get("/")
+    assert status == 200 and content.startswith(b"<!doctype html>")
+    names = json.loads(run.get("/names")[1])
+    assert len(names) == DOCUMENTS * len(SYSTEMS)
+    assert len(np.frombuffer(run.get("/column", name="score:0")[1], np.float32)) == len(names)
+    assert json.loads(run.get("/begins", rows="0,2")[1])[1].startswith("C on 0")
+    assert b"A on 0: the river rose." in run.get("/text", row="0")[1]
+    found = np.frombuffer(run.get("/search", words="D7 river")[1], np.uint8)
+    assert {names[row] for row in np.flatnonzero(found)} == {"d7"}
+
+
+@pytest.mark.parametrize("path", ["/", "/names", "/column", "/begins", "/text", "/search", "/x"])
+@pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token=%00%ff"])
+def test_without_the_token_nothing_is_given(run: Asker, path: str, query: str) -> None:
+    assert run.send("GET", path + query) == (403, b"open the whole link that was printed")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "", "[::1]"])
+def test_a_name_of_another_site_is_not_answered(run: Asker, host: str) -> None:
+    """As after a change of that name's address, by which its pages would reach this server."""
+    status, said = run.send("GET", f"/?token={run.token}", Host=host.format(port=run.port))
+    assert (status, said) == (403, b"this server answers on this machine only")
+    assert run.send("GET", f"/?token={run.token}", Host=f"localhost:{run.port}")[0] == 200
+
+
+@pytest.mark.parametrize("path", [
+    "/../../etc/passwd", "/..%2f..%2fetc/passwd", "//etc/passwd", "/names/../text", "/run.json",
+    "/report/index.html", "/names/", "/NAMES", "/\\..\\x", "/__proto__",
+])  # fmt: skip
+def test_no_path_leads_elsewhere(run: Asker, path: str) -> None:
+    assert run.send("GET", f"{path}?token={run.token}")[0] == 404
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "NONE"])
+def test_other_methods_are_refused(run: Asker, method: str) -> None:
+    status, _ = run.send(method, f"/?token={run.token}")
+    assert status == 501
+
+
+@pytest.mark.parametrize(("path", "given", "said"), [
+    ("/column", {"name": "secrets"}, "there is no column 'secrets'"),
+    ("/column", {"name": "score:99"}, "there is no column 'score:99'"),
+    ("/column", {"name": "score:-1"}, "there is no column 'score:-1'"),
+    ("/column", {"name": "score:x"}, "there is no column 'score:x'"),
+    ("/column", {"name": "__class__"}, "there is no column '__class__'"),
+    ("/column", {"name": "other:0"}, "there is no column 'other:0'"),
+    ("/column", {}, "the request has no `name`"),
+    ("/text", {"row": "120"}, "there is no row 120"),
+    ("/text", {"row": "-1"}, "there is no row -1"),
+    ("/text", {"row": "9" * 5000}, "there is no row 999"),
+    ("/text", {}, "the request has no `row`"),
+    ("/begins", {"rows": "1,120"}, "there is no row 120"),
+    ("/begins", {"rows": "0," * 10_000}, f"at most {MOST_ROWS} rows at a time"),
+    ("/search", {"words": " "}, "no word to look for"),
+])  # fmt: skip
+def test_what_is_not_there_is_refused_in_a_line(
+    run: Asker, path: str, given: dict[str, str], said: str
+) -> None:
+    status, answer = run.get(path, **given)
+    assert status == 400
+    assert answer.decode().startswith(said) and b"\n" not in answer and len(answer) < 2100
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    (b"nonsense\r\n\r\n", b"Bad request"), (b"GET / HTTP/9.9\r\n\r\n", b"Invalid HTTP version"),
+    (b"GET " + b"x" * 70_000, b"HTTP/1.1 414"), (b"GET http://[?token= HTTP/1.1\r\n\r\n", b"403"),
+])  # fmt: skip
+def test_what_is_no_request_is_refused(
+    run: Asker, line: bytes, said: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_connection(("127.0.0.1", run.port), timeout=10) as asked:
+        asked.sendall(line)
+        assert said in asked.recv(1000)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_browser_that_leaves_is_no_error(run: Asker, capfd: pytest.CaptureFixture[str]) -> None:
+    asked = socket.create_connection(("127.0.0.1", run.port))
+    asked.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, at once
+    asked.sendall(b"GET / HTTP/1.1\r\n")
+    asked.close()
+    assert run.get("/")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_looking_writes_nothing(run: Asker, run_folder: evaljudge.Outcome) -> None:
+    before = files(Path(run_folder.out).parent)
+    for path, given in (("/", {}), ("/text", {"row": "5"}), ("/search", {"words": "river"})):
+        assert run.get(path, **given)[0] == 200
+    assert run.send("POST", "/rate", b"{}", X_Evaljudge_Token=run.token)[0] == 404
+    assert files(Path(run_folder.out).parent) == before
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    made = make_run(tmp_path, "damaged", judges={"geval": {}}, select=[])
+    asker = Asker(RunSite(scored_run(made.out), made.findings).site)
+    for file in (Path(made.out) / "verdicts" / "geval").glob("*.parquet"):
+        file.write_bytes(b"x")
+    status, said = asker.get("/text", row="0")
+    asker.end()
+    assert status == 500 and b"verdicts/geval" in said
+
+
+def test_a_rating_is_kept_in_the_sheet_and_nowhere_else(sheet: Asker, tmp_path: Path) -> None:
+    status, answer = sheet.rate(json.dumps({"label": "cd", "ratings": {"fluency": 4}}).encode())
+    assert (status, json.loads(answer)) == (200, {"done": 1})
+    rows = [json.loads(line) for line in (tmp_path / "sheet.jsonl").read_text().splitlines()]
+    assert rows == [SHEET[0], SHEET[1] | {"fluency": 4, "rater": "anna"}]
+    assert [file.name for file in tmp_path.iterdir()] == ["sheet.jsonl"]
+
+
+def test_a_rating_without_the_token_is_refused(sheet: Asker, tmp_path: Path) -> None:
+    body, before = json.dumps({"label": "ab", "ratings": {"fluency": 4}}).encode(), files(tmp_path)
+    for path, headers in (
+        ("/rate", {}),
+        (f"/rate?token={sheet.token}", {}),
+        ("/rate", {"X_Evaljudge_Token": "wrong"}),
+        ("/rate", {"Cookie": f"token={sheet.token}"}),
+    ):
+        assert sheet.send("POST", path, body, **headers)[0] == 403
+    evil = {"X_Evaljudge_Token": sheet.token, "Host": "evil.example"}
+    assert sheet.send("POST", "/rate", body, **evil)[0] == 403
+    assert sheet.get("/rate")[0] == sheet.get("/names")[0] == 404
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("body", [
+    b"", b"{", b"[]", b"null", b"\xff", b'{"label": "zz", "ratings": {}}', b'{"label": "ab"}',
+    b'{"label": ["ab"], "ratings": {}}', b'{"label": "ab", "ratings": {"label": 4}}',
+    b'{"label": "ab", "ratings": {"text": "x"}}', b'{"label": "ab", "ratings": {"fluency": 9}}',
+    b'{"label": "ab", "ratings": {"fluency": "4"}}',
+    b'{"label": "ab", "ratings": {"fluency": NaN}}',
+    b'{"label": "ab", "ratings": {"fluency": true}}', b"[" * 50_000,
+    b'{"label": "ab", "ratings": {"fluency": 4, "rater": 1}}',
+])  # fmt: skip
+def test_a_rating_that_is_none_changes_nothing(sheet: Asker, tmp_path: Path, body: bytes) -> None:
+    before = files(tmp_path)
+    assert sheet.rate(body)[0] == 400
+    assert sheet.rate(b'{"label": "cd", "ratings": {"fluency": 2}}')[0] == 200
+    (row, _) = (tmp_path / "sheet.jsonl").read_text().splitlines()
+    assert [row] == [text.decode().splitlines()[0] for text in before.values()]
+
+
+@pytest.mark.parametrize(("length", "status"), [
+    (str(MOST_POSTED + 1), 413), ("9" * 30, 413), ("-1", 411), ("x", 411), (None, 411),
+])  # fmt: skip
+def test_what_is_too_large_is_not_read(sheet: Asker, length: str | None, status: int) -> None:
+    asked = HTTPConnection("127.0.0.1", sheet.port, timeout=10)
+    asked.putrequest("POST", "/rate")
+    asked.putheader("X-Evaljudge-Token", sheet.token)
+    if length is not None:
+        asked.putheader("Content-Length", length)
+    asked.endheaders()
+    assert sheet.read(asked)[0] == status
+
+
+def test_a_path_of_any_letters_is_answered(run: Asker) -> None:
+    assert run.get("/search", words="ünï\u2028\0")[0] == 200
+    assert run.send("GET", f"/column?name={quote('<script>')}&token={run.token}")[0] == 400

@@ -1,0 +1,206 @@
+"""The page in a real browser: list, filters, links, threshold, two runs, labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.analysis.two_runs import scored_run
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.viewer.index import RunIndex
+from evaljudge.viewer.labels import LabelSheet
+from evaljudge.viewer.site import LabelSite, RunSite
+from tests.viewer.pages import DOCUMENTS, SYSTEMS, choose, make_run, opened, served, settle
+
+pytestmark = pytest.mark.browser
+
+
+def rows(page: Any) -> int:
+    return int(page.text_content("#count").split(" of ")[0].replace(",", ""))
+
+
+def scores(page: Any) -> list[float]:
+    cells = page.locator("#list tbody tr td:nth-child(3)").all_text_contents()
+    return [float(cell) for cell in cells if cell != "unscored"]
+
+
+def test_texts_are_filtered_and_sorted(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        everything = rows(page)
+        assert everything == (60 if link.startswith("file") else DOCUMENTS * len(SYSTEMS))
+        choose(page, "#by-scorer", "synthetic.ordinal · fluency")
+        choose(page, "#sort", "highest score first")
+        assert scores(page) == sorted(scores(page), reverse=True)
+        choose(page, "#sort", "lowest score first")
+        assert scores(page) == sorted(scores(page))
+        choose(page, "#by-system", "B")
+        of_b = rows(page)
+        assert 0 < of_b < everything
+        assert {*page.locator("#list td:nth-child(2)").all_text_contents()} == {"B"}
+        page.fill("#by-low", "3")
+        settle(page)
+        assert all(score >= 3 for score in scores(page)) and rows(page) < of_b
+        page.fill("#by-low", "")
+        choose(page, "#by-system", "all")
+        choose(page, "#by-rated", "rated on the axis")
+        rated = rows(page)
+        choose(page, "#by-rated", "not rated")
+        assert rated + rows(page) == everything
+        choose(page, "#by-rated", "all")
+        choose(page, "#by-selected", "selected by good")
+        selected = rows(page)
+        choose(page, "#by-selected", "not selected by good")
+        assert selected > 0 and selected + rows(page) == everything
+
+
+def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        page.fill("#search", "nowhere")
+        settle(page)
+        worst = page.locator(".answer a").first
+        system = worst.inner_text().removeprefix("The worst texts of ")
+        worst.click()
+        settle(page)
+        assert page.input_value("#search") == ""
+        assert {*page.locator("#list td:nth-child(2)").all_text_contents()} == {system}
+        assert scores(page) == sorted(scores(page))
+        assert len(scores(page)) > 1
+
+
+def test_search_finds_words_of_texts(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        name = page.locator("#list tbody th").first.text_content()
+        page.fill("#search", f"{name} RIVER")
+        settle(page)
+        found = page.locator("#list tbody th").all_text_contents()
+        assert found and all(name in one for one in found)
+        page.fill("#search", "nowhere")
+        settle(page)
+        assert rows(page) == 0
+
+
+def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(
+    link: str, browser: Any
+) -> None:
+    with opened(browser, link) as page:
+        page.locator("#list tbody a").nth(1).click()
+        page.wait_for_selector("dialog[open] .judged")
+        name, address = page.text_content("#text-name"), page.url
+        heads = page.locator("#text-body .judged > h3").all_text_contents()
+        assert [head.split()[0] for head in heads] == [
+            "synthetic", "geval", "direct", "entities", "roles",
+        ]  # fmt: skip
+        assert page.locator("#text-body svg rect.better").count() == 5
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(
+            "name => document.querySelector('#text-name').textContent != name", arg=name
+        )
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog:not([open])", state="attached")
+        assert page.url.endswith("#texts")
+    with opened(browser, address) as page:
+        page.wait_for_selector("dialog[open]")
+        assert page.text_content("#text-name") == name
+        page.click("#close")
+
+
+def test_the_threshold_says_what_it_selects(
+    link: str, browser: Any, outcome: evaljudge.Outcome
+) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        choose(page, "#threshold-scorer", "synthetic.ordinal · fluency")
+        page.locator("#threshold-at").fill("40")
+        line = page.text_content("#threshold-line")
+        at_least = float(line.split("at_least: ")[1].rstrip("}]"))
+        selected = int(page.text_content("#threshold-selected").split(" of ")[0])
+        true = sum(
+            score.value is not None and score.value >= at_least
+            for shard in scored_run(outcome.out).scored
+            for score in scored_run(outcome.out).output.scores(shard)
+            if (score.scorer, score.axis) == ("synthetic.ordinal", "fluency")
+        )
+        assert selected == true > 0
+        assert "precision" in page.text_content("#threshold-precision")
+        assert page.locator("#borderline li").count() == 5
+
+
+def test_every_table_is_sorted_by_a_click(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        table = page.locator("table", has_text="Scored candidates").first
+        before = table.locator("tbody th").all_text_contents()
+        table.locator("thead button").first.click()
+        assert table.locator("tbody th").all_text_contents() == sorted(before)
+        table.locator("thead button").first.click()
+        assert table.locator("thead th").first.get_attribute("aria-sort") == "descending"
+        assert table.locator("tbody th").all_text_contents() == sorted(before, reverse=True)
+
+
+def test_a_phone_needs_no_scrolling_to_the_side(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.set_viewport_size({"width": 375, "height": 800})
+        page.wait_for_selector("#list tbody tr")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+
+
+def test_two_runs_side_by_side_show_flips(
+    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
+) -> None:
+    other = make_run(tmp_path, "next", judges={"synthetic": {"levels": 3}})
+    site = RunSite(scored_run(outcome.out), outcome.findings, scored_run(other.out))
+    with served(site.site) as link, opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        choose(page, "#by-scorer", "synthetic.ordinal · fluency")
+        cells = page.locator("#list tbody tr").all()
+        pairs = [row.locator("td").all_text_contents()[1:3] for row in cells[:20]]
+        apart = [abs(float(a) - float(b)) for a, b in pairs]
+        assert apart == pytest.approx(sorted(apart, reverse=True), abs=0.02) and apart[0] > 0
+        choose(page, "#by-selected", "good: only one of the two runs selects it")
+        mine, theirs = (
+            {json.loads(line)["doc_id"] + json.loads(line)["system"]
+             for line in (Path(one.out) / "selected" / "good.jsonl").read_text().splitlines()}
+            for one in (outcome, other)
+        )  # fmt: skip
+        assert rows(page) == len(mine ^ theirs) > 0
+
+
+def test_twenty_texts_are_rated_blind(
+    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
+) -> None:
+    from evaljudge.commands.label import LabelOptions, label
+
+    sheet = tmp_path / "sheet.jsonl"
+    label(LabelOptions(outcome.out, str(sheet), n=20))
+    site = LabelSite(LabelSheet.open(str(sheet), "anna"), {})
+    with served(site.site) as link, opened(browser, link) as page:
+        shown = page.text_content("#data") + page.inner_text("body")
+        assert "system" not in shown and "score" not in shown
+        for number in range(20):
+            page.keyboard.press(str(number % 5 + 1))
+            page.wait_for_function(
+                "n => document.querySelector('#progress').textContent.includes(`; ${n} are rated`)",
+                arg=number + 1,
+            )
+            page.keyboard.press("n")
+        page.wait_for_timeout(200)
+    found = [json.loads(line) for line in sheet.read_text().splitlines()]
+    assert [row["fluency"] for row in found] == [n % 5 + 1 for n in range(20)]
+    assert {row["rater"] for row in found} == {"anna"}
+    given = {"corpus": str(Path(outcome.out).with_suffix(".jsonl")), "ratings": [str(sheet)]}
+    config = {**given, "out": outcome.out, "model": "m", "axes": ["fluency"], "metrics": ["words"],
+              "judges": {"synthetic": {}, "geval": {"samples": 4}, "direct": {"steps": False},
+                         "entities": {}, "roles": {}},
+              "workers": {"executor": "local"}, "coverage_floor": 0}  # fmt: skip
+    again = evaljudge.make_report(config, engines=ScriptedEngines())
+    assert again.findings.labelled
+    index = RunIndex(scored_run(outcome.out))
+    given = {text: one.ratings["fluency"] for text, one in index.further.items()}
+    shown = dict(zip(index.texts, index.ratings["fluency"].tolist(), strict=True))
+    assert len(given) == 20 and given.items() <= shown.items()
