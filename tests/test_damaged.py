@@ -262,6 +262,9 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, na
             assert not bench.score_files()[1].exists()
         else:
             assert bench.results() == bench.unharmed, damage
+            if name == BRIEFS[0] and damage not in ("gone", "foreign"):
+                page = (bench.out / "report/index.html").read_text()
+                assert "briefs/geval/00001-" in page, damage
             is_remade = name in MEASURED and damage != "foreign"
             is_lost_marker = name.startswith("commits/") and damage == "gone"
             told = [line for line in bench.warnings.lines if "set aside in damaged/" in line]

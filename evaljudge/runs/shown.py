@@ -8,8 +8,10 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from evaljudge.analysis.ratings import ByText, with_ratings
+from evaljudge.errors import Damaged
 from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.answers import shown_answer, shown_section
@@ -76,13 +78,24 @@ class _ShardEvidence:
                 if (verdict.doc_id, verdict.system) in self._verdicts:
                     self._verdicts[verdict.doc_id, verdict.system].append((kind, verdict))
         self._briefs: dict[tuple[str, str], list[Brief]] = {}
+        self._unread: dict[str, str] = {}
+        """Of kinds whose briefs are damaged: scores do not need them, and the page says so."""
         for kind in dict.fromkeys(judges.values()):
-            for brief in output.own_briefs(kind, shard):
+            try:
+                briefs = output.own_briefs(kind, shard)
+            except Damaged as error:
+                self._unread[kind] = str(error)
+                continue
+            for brief in briefs:
                 if brief.doc_id in documents:
                     self._briefs.setdefault((kind, brief.doc_id), []).append(brief)
 
     def of(self, candidate: Candidate, text: Text) -> Iterator[Evidence]:
         for kind, verdict in self._verdicts[text]:
+            if kind in self._unread:
+                section = replace(shown_answer(verdict), about=[self._unread[kind]])
+                yield Evidence(verdict.judge, verdict.axis, verdict.reason, section=section)
+                continue
             briefs = self._briefs.get((kind, verdict.doc_id), ())
             yield evidence_of(kind, JudgedCandidate(candidate, verdict, briefs))
 
