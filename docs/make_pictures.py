@@ -13,21 +13,39 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import sync_playwright
+from replies_by_hand import run_by_hand
 
 from evaljudge.commands.view import ViewOptions, viewing
 
+TALL = {"width": 1200, "height": 1800}
 SIZE, PHONE = {"width": 1200, "height": 900}, {"width": 375, "height": 760}
 
 
 def make_pictures(run: str, folder: Path) -> None:
-    """Each picture by its name: what is looked at, and how."""
     folder.mkdir(parents=True, exist_ok=True)
-    with viewing(ViewOptions(run)) as link, sync_playwright() as playwright:
+    with sync_playwright() as playwright, TemporaryDirectory() as temporary:
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        of_the_demo(browser, run, folder)
+        of_other_judges(browser, run_by_hand(Path(temporary)), folder)
+        browser.close()
+
+
+def of_other_judges(browser: Any, run: str, folder: Path) -> None:
+    with viewing(ViewOptions(run)) as link, opened(browser, link, viewport=TALL) as page:
+        page.locator("#list tbody a").first.click()
+        for judge in ("entities", "roles"):
+            part = page.locator(".judged > h3", has_text=judge).locator("..")
+            part.screenshot(path=str(folder / f"{judge}.png"))
+
+
+def of_the_demo(browser: Any, run: str, folder: Path) -> None:
+    """Each picture by its name: what is looked at, and how."""
+    with viewing(ViewOptions(run)) as link:
 
         def save(page: Any, name: str) -> None:
             page.screenshot(path=str(folder / f"{name}.png"))
@@ -50,7 +68,6 @@ def make_pictures(run: str, folder: Path) -> None:
             save(page, "dark")
         with opened(browser, link, viewport=PHONE) as page:
             save(page, "phone")
-        browser.close()
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,11 +19,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from playwright.sync_api import sync_playwright
 from scipy.stats import spearmanr
 
 import evaljudge
 from evaljudge.bundled.world import AXES
 from evaljudge.bundled.world.corpus import SYSTEMS
+from evaljudge.commands.view import ViewOptions, viewing
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict
@@ -165,6 +169,41 @@ def test_its_references_rise_in_truth(demo: tuple[Path, str]) -> None:
     }
     assert set(rises) == set(AXES)
     assert rises["fluency"] >= 60
+
+
+def test_the_page_leads_from_the_best_system_to_its_worst_text_and_the_reason(
+    demo: tuple[Path, str],
+) -> None:
+    run, chromium = str(demo[0] / "run"), shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    with viewing(ViewOptions(run)) as link, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(link)
+        page.wait_for_selector("#list tbody tr")
+        answer = page.locator(".answer", has=page.locator("h3", has_text="relevance"))
+        said = answer.locator("p").first.inner_text()
+        best = said.split(" is ")[0]
+        assert re.fullmatch(r"\w+ is (best|first), .*\.", said)
+        answer.get_by_role("link").click()
+        page.wait_for_function(
+            "best => [...document.querySelectorAll('#list td:nth-child(2)')]"
+            ".every((cell) => cell.textContent === best)", arg=best,
+        )  # fmt: skip
+        page.locator("#list tbody a").first.click()
+        page.wait_for_selector("dialog[open] .judged")
+        name = page.text_content("#text-name") or ""
+        assert page.locator("#text-body rect.better").count() == 5 * len(AXES)
+        browser.close()
+    scores = evaljudge.open_run(run).scores().to_pylist()
+    key = (best, "synthetic", "relevance")
+    mine = {
+        row["doc_id"]: row["value"]
+        for row in scores
+        if (row["system"], row["scorer"], row["axis"]) == key
+    }
+    assert name.endswith(f" · {best}") and mine[name.split(" · ")[0]] == min(mine.values())
 
 
 def test_it_says_what_it_is_where_things_are_and_what_was_saved(demo: tuple[Path, str]) -> None:
