@@ -120,7 +120,7 @@ class Ended:
 
     def known(self, name: str) -> list[str]:
         """Of each row all but its words and numbers."""
-        unlike = ("tokens", "content", "evidence", "value")
+        unlike = ("tokens", "content", "evidence", "value", "doubt")
         rows = ({k: v for k, v in row.items() if k not in unlike} for row in self.rows[name])
         return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
@@ -128,7 +128,7 @@ class Ended:
         return [(r["doc_id"], r["axis"], r["part"], r["content"]) for r in self.rows["briefs"]]
 
     def numbers(self, without: set[str]) -> dict[str, float]:
-        """Each comparison's probabilities, and each score."""
+        """Each comparison's probabilities, and each score with its doubt."""
         found = {}
         for row in self.rows["scores"] + self.rows["verdicts"]:
             name = "/".join(row.get(k, "") for k in ("doc_id", "system", "axis", "scorer"))
@@ -139,6 +139,7 @@ class Ended:
                         found[f"{name}/{level['rating']}/{answer}"] = p
             elif row["doc_id"] not in without:
                 found[name] = row["value"]
+                found[f"{name}/doubt"] = row["doubt"]
         return found
 
 

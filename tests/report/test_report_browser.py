@@ -55,8 +55,9 @@ def test_a_hostile_corpus_stays_text(
 ) -> None:
     ordinary = opened(with_statistics, tmp_path)
     dom = opened(hostile_with_statistics, tmp_path)
-    assert elements(dom) <= elements(ordinary)
-    assert not {"script", "img", "iframe", "svg"} & elements(dom)
+    assert elements(dom) <= elements(ordinary) | {"input"}  # long tables have a filter
+    assert not {"img", "iframe"} & elements(dom)
+    assert dom.count("<script") == ordinary.count("<script") == 2  # the page's own, and its data
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in dom
     assert dom.count("<h2>") == 7 + 3
     assert dom.count("<table>") == 14 + 1 + 10 + 2 + 1
