@@ -1,14 +1,17 @@
 """Which texts a report shows: the most telling ones, and not the first of the corpus.
 
-A third are those where the judge and people disagree most, a third those about which the judge is
-most undecided, and the others are spread evenly over the scores, from the lowest to the highest.
-Where nobody rated, or no scorer says how undecided it is, the others have that share, too.
+In turn: a text where the judge and people disagree most, one about which the judge is most
+undecided, one of the lowest of an axis' best system (to which the page's first screen leads), and
+one of those that are spread evenly over the scores, from the lowest to the highest. Where nobody
+rated, or no scorer says how undecided it is, the others have that share, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
+from math import isfinite
+from statistics import fmean
 
 import numpy as np
 from scipy.stats import rankdata
@@ -17,6 +20,8 @@ from evaljudge.agreement.rated import Floats, Key
 from evaljudge.analysis.tables import Tables
 from evaljudge.records import ANY_AXIS
 
+WORST = 3
+"""Of a system's lowest texts."""
 Text = tuple[str, str]
 """Its document and its system."""
 
@@ -29,6 +34,7 @@ def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list
     lists = [
         _falling(_disagreement(tables, scores)),
         _falling(_most(doubts.values(), len(names))),
+        _worst_of_the_best(scores, [one.system for one in tables.kept]),
         _spread(scores, len(names)),
     ]
     chosen = dict[int, None]()
@@ -65,6 +71,22 @@ def _falling(values: Floats) -> Iterator[int]:
     for at in np.argsort(-values, kind="stable"):
         if np.isfinite(values[at]):
             yield int(at)
+
+
+def _worst_of_the_best(scores: Mapping[Key, Floats], systems: Sequence[str]) -> Iterator[int]:
+    """Of the system with the highest mean on each axis."""
+    each = []
+    for values in scores.values():
+        known: dict[str, list[float]] = {}
+        for system, value in zip(systems, values.tolist(), strict=True):
+            if isfinite(value):
+                known.setdefault(system, []).append(value)
+        if known:
+            best = max(known, key=lambda system: fmean(known[system]))
+            is_its = np.array([system == best for system in systems])
+            each.append(islice(_falling(np.where(is_its, -values, np.nan)), WORST))
+    for same_rank in zip_longest(*each):
+        yield from (at for at in same_rank if at is not None)
 
 
 def _spread(scores: Mapping[Key, Floats], texts: int) -> Iterator[int]:

@@ -55,7 +55,7 @@ function makeSortable(table) {
       sortRows(table, column, ascending);
     });
   });
-  if (body.rows.length > 8) {
+  if (body.rows.length > 8 && !table.closest("dialog")) {
     const input = make("input", undefined, "filter");
     input.type = "search";
     input.placeholder = "Filter rows";
@@ -72,6 +72,21 @@ function makeSortable(table) {
 }
 
 document.querySelectorAll("main table:not(.list)").forEach(makeSortable);
+
+// ---- sections of tables, which are folded
+
+const folded = () => document.querySelectorAll("main > section > details");
+
+function unfold() {
+  const target = location.hash.length > 1 && !location.hash.includes("?") && $(location.hash.slice(1));
+  const within = target && (target.closest("details") || target.querySelector("details"));
+  if (within) within.open = true;
+}
+
+if ($("unfold")) $("unfold").addEventListener("click", () => folded().forEach((one) => { one.open = true; }));
+addEventListener("beforeprint", () => folded().forEach((one) => { one.open = true; }));
+addEventListener("hashchange", unfold);
+unfold();
 
 // ---- where the texts come from: the page itself, or `evaljudge view`
 
@@ -107,7 +122,7 @@ const embedded = {
   async begins(rows) { return rows.map((row) => data.texts.begins[row]); },
   async body(row) { return $(`text-${row}`).content.cloneNode(true); },
   async search(words) {
-    this.words ??= data.texts.doc.map((doc, row) => `${doc} ${$(`text-${row}`).content.textContent}`.toLowerCase());
+    this.words ??= data.texts.doc.map((doc, row) => `${doc} ${data.systems[data.texts.system[row]]} ${$(`text-${row}`).content.querySelector(".plain-text").textContent}`.toLowerCase());
     const found = new Uint8Array(this.words.length);
     this.words.forEach((text, row) => { found[row] = words.every((word) => text.includes(word)); });
     return found;
@@ -183,7 +198,7 @@ async function chosen() {
   const given = (id) => $(id).value;
   const scorer = Number(given("by-scorer"));
   const [scores, reasons, ratings, doubts] = await Promise.all([source.column(`score:${scorer}`),
-    source.column(`reason:${scorer}`), ratingColumn(scorer), source.column("doubt")]);
+    source.column(`reason:${scorer}`), ratingColumn(scorer), source.column(`doubt:${scorer}`)]);
   const tests = [];
   if (list.found) tests.push((row) => list.found[row]);
   if (given("by-system")) {
@@ -326,6 +341,9 @@ async function openText() {
   $("text-name").textContent = row < 0 ? "This text is not on the page: `evaljudge view` shows all texts of the run."
     : harmless(`${list.names[row]} · ${systemOf(row)}`);
   $("text-body").querySelectorAll("table").forEach(makeSortable);
+  const first = $("text-body").querySelector(".judged");
+  const axis = data.scorers[list.scorer].axis;
+  if (first) first.before(...[...$("text-body").querySelectorAll(".judged")].filter((one) => one.dataset.axis === axis));
   const at = list.order.indexOf(row);
   for (const [id, other] of [["previous", at - 1], ["next", at + 1]]) {
     const target = at < 0 ? undefined : list.order[other];
@@ -403,7 +421,8 @@ const threshold = {
     const digits = 6;
     const printed = Number(this.value.toPrecision(digits)) <= this.value ? this.value.toPrecision(digits)
       : String(this.value);
-    $("threshold-line").textContent = `select: [{name: chosen, all: [{scorer: ${quoted(one.scorer)}, axis: ${quoted(one.axis)}, at_least: ${printed}}]}]`;
+    $("threshold-line").textContent = `- {name: chosen, all: [{scorer: ${quoted(one.scorer)}, axis: ${quoted(one.axis)}, at_least: ${printed}}]}`;
+    $("threshold-copy").textContent = "Copy";
     if (list.systems) this.borderline();
   },
 
@@ -450,7 +469,7 @@ async function beginTexts() {
     ...data.reasons.map((reason, at) => [`reason:${at}`, `unscored: ${reason}`])]);
   fill($("by-selected"), [["", "all"], ...data.selections.flatMap((name, at) => [
     [`+${at}`, `selected by ${name}`], [`-${at}`, `not selected by ${name}`],
-    ...(data.other ? [[`~${at}`, `${name}: only one of the two runs selects it`]] : [])])]);
+    ...((data.shared || []).includes(name) ? [[`~${at}`, `${name}: only one of the two runs selects it`]] : [])])]);
   for (const id of ["by-system", "by-scorer", "by-low", "by-high", "by-status", "by-rated", "by-selected", "sort"]) {
     $(id).addEventListener("input", refresh);
   }
@@ -482,6 +501,9 @@ async function beginTexts() {
     if (id && !$(id).disabled) $(id).click();
   });
   window.addEventListener("hashchange", () => { openText(); openList(); });
+  document.querySelectorAll('a[href^="#texts?"]').forEach((one) => one.addEventListener("click", () => {
+    if (location.hash === one.hash) openList();
+  }));
   await refresh();
   await openText();
   await openList();

@@ -72,6 +72,7 @@ def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any])
         heat=pictures.heat_maps(findings),
         texts=bodies,
         levels=levels.levels(findings),
+        is_open="",
         sections=shown,
         drawn=pictures.of_sections(shown),
         words=levels,
@@ -119,7 +120,8 @@ def text_html(findings: Findings, one: PageText) -> Markup:
 
     axes = list(dict.fromkeys([*(s.axis for s in one.scores), *one.candidate.ratings]))
     body = environment().get_template("text.html.j2").module.body
-    made: Markup = body(one, axes, by_scorer(one.scores), figures, _view_html)
+    signatures = {score.scorer: score.signature for score in one.scores if score.signature}
+    made: Markup = body(one, axes, by_scorer(one.scores), signatures, figures, _view_html)
     return made
 
 

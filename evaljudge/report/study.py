@@ -83,7 +83,9 @@ def study_text(sections: Sequence[Section], lead: Sequence[str]) -> str:
 def study_page(sections: Sequence[Section], lead: Sequence[str]) -> str:
     study = environment().get_template("study.html.j2")
     shown = [_shown(section, PLACES, one_line) for section in sections]
-    made: str = study.render(title=TITLE, lead=lead, sections=shown, data=NO_DATA, **frame())
+    made: str = study.render(
+        title=TITLE, lead=lead, sections=shown, data=NO_DATA, is_open=" open", **frame()
+    )
     return made
 
 

@@ -91,7 +91,10 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
             "reason": [
                 [_reason(found.get(scale), reasons) for found in by_scale] for scale in scales
             ],
-            "doubt": [_rounded(_doubt(one.scores)) for one in texts],
+            "doubt": [
+                [_rounded(found[scale].doubt if scale in found else None) for found in by_scale]
+                for scale in scales
+            ],
             "rating": [[one.candidate.ratings.get(axis) for one in texts] for axis in axes],
             "selected": [[int(name in one.selected) for one in texts] for name in selections],
         },
@@ -100,12 +103,6 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
 
 def _reason(score: Score | None, reasons: Sequence[str]) -> int:
     return reasons.index(score.reason) if score and score.value is None else -1
-
-
-def _doubt(scores: Sequence[Score]) -> float | None:
-    """The most of all scorers and axes."""
-    known = [score.doubt for score in scores if score.doubt is not None]
-    return max(known, default=None)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -38,7 +38,8 @@ class _Part:
     texts: Sequence[Text]
     scores: Mapping[Key, Numbers]
     reasons: Mapping[Key, Mapping[int, str]]
-    doubt: Numbers
+    doubts: Mapping[Key, Numbers]
+    """Of scorers that say how undecided they were."""
     ratings: Mapping[str, Numbers]
 
 
@@ -65,7 +66,8 @@ class RunIndex:
             if text in self.further:
                 for axis, rating in self.further[text].ratings.items():
                     self.ratings[axis][row] = rating
-        self.doubt = self._joined(parts, [part.doubt for part in parts])
+        self.doubts = {key: self._joined(parts, [p.doubts.get(key) for p in parts])
+                       for key in self.scales}  # fmt: skip
         self._coded = {key: self._codes_of(parts, key) for key in self.scales}
 
     def _read(self, shard: Shard) -> _Part:
@@ -88,20 +90,22 @@ class RunIndex:
         missing = np.flatnonzero(~np.isfinite(values))
         reasons = dict(zip(missing.tolist(), scores["reason"].take(pa.array(missing)).to_pylist(),
                            strict=True))  # fmt: skip
-        size, found, unscored = len(names), {}, {}
+        undecided = scores["doubt"].to_numpy().astype(np.float32)
+        size, found, unscored, doubts = len(names), {}, {}, {}
         for number, name in enumerate(coded.dictionary.to_pylist()):
             scorer, axis = name.split("\0")
             rows = np.flatnonzero(codes == number)
             column = np.full(size, np.nan, np.float32)
             column[places[rows]] = values[rows]
             found[scorer, axis] = column
+            if np.isfinite(undecided[rows]).any():
+                doubts[scorer, axis] = np.full(size, np.nan, np.float32)
+                doubts[scorer, axis][places[rows]] = undecided[rows]
             unscored[scorer, axis] = {
                 int(places[row]): reasons[row] for row in rows.tolist() if row in reasons
             }
-        doubt = np.full(size, np.nan, np.float32)
-        np.fmax.at(doubt, places, scores["doubt"].to_numpy().astype(np.float32))
         texts = list(zip(doc_ids.to_pylist(), systems.to_pylist(), strict=True))
-        return _Part(texts, found, unscored, doubt, _ratings(candidates.field("ratings")))
+        return _Part(texts, found, unscored, doubts, _ratings(candidates.field("ratings")))
 
     def _joined(self, parts: Sequence[_Part], columns: Sequence[Numbers | None]) -> Numbers:
         """One column of all shards; NaN where a shard has none."""
@@ -123,7 +127,7 @@ class RunIndex:
     # what is asked of it
 
     def column(self, name: str) -> bytes:
-        """`score:3`, `reason:3`, `rating:0`, `doubt`, `system`, `selected:1`."""
+        """`score:3`, `reason:3`, `doubt:3`, `rating:0`, `system`, `selected:1`."""
         kind, _, given = name.partition(":")
         number = int(given or 0)
         column: NDArray[Any]
@@ -137,7 +141,7 @@ class RunIndex:
             case "reason":
                 column = self._coded[self.scales[number]]
             case "doubt":
-                column = self.doubt
+                column = self.doubts[self.scales[number]]
             case "system":
                 column = self._system_codes
             case "selected":
@@ -177,6 +181,15 @@ class RunIndex:
                 row = json.loads(line)
                 yield row["doc_id"], row["system"]
 
+    def beside(self, text: Text) -> tuple[RunIndex, int] | None:
+        """The run that is compared and the text's row in it, if there is one."""
+        return None
+
+    @property
+    def shared_rules(self) -> list[str]:
+        """Of a run that is compared: the selections that the other has, too."""
+        return []
+
     def shard_of(self, row: int) -> Shard:
         return self.run.scored[bisect_right(self._starts, row) - 1]
 
@@ -189,6 +202,14 @@ class TwoRunsIndex(RunIndex):
         self._other = other
         rows = (other.row_of.get(text, -1) for text in self.texts)
         self._rows = np.fromiter(rows, np.intp, len(self.texts))
+
+    def beside(self, text: Text) -> tuple[RunIndex, int] | None:
+        row = self._other.row_of.get(text)
+        return None if row is None else (self._other, row)
+
+    @property
+    def shared_rules(self) -> list[str]:
+        return [name for name in self.selections if name in self._other.selections]
 
     def column(self, name: str) -> bytes:
         """Also `other:3`, the other run's scores on this scale, and `flipped:1`: whether only one

@@ -44,12 +44,12 @@ function group(axis, one) {
 }
 
 async function rate(axis, one, value) {
-  one.ratings[axis.name] = value;
   const answer = await fetch("rate", {
     method: "POST",
     headers: { "X-Evaljudge-Token": data.token, "Content-Type": "application/json" },
     body: JSON.stringify({ label: one.label, ratings: { [axis.name]: value } }),
   }).catch(() => null);
+  if (answer !== null && answer.ok) one.ratings[axis.name] = value;
   $("problem").textContent = answer === null ? "The server does not answer: start `evaljudge view` again, and rate this text once more."
     : answer.ok ? "" : await answer.text();
   progress();
@@ -66,13 +66,20 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "n") show(at + 1);
   if (event.key === "p") show(at - 1);
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (step) {  // else the browser would take another rating of the axis
+    event.preventDefault();
+    show(at + step);
+  }
   const value = Number(event.key);
-  if (!data.values.includes(value)) return;
-  const focused = document.activeElement.closest("fieldset") || $("ratings").querySelector("fieldset");
+  const focused = document.activeElement.closest("fieldset");
+  if (!focused || !data.values.includes(value)) return;
   const input = [...focused.querySelectorAll("input")].find((one) => Number(one.value) === value);
   input.checked = true;
   input.dispatchEvent(new Event("change"));
-  (focused.nextElementSibling || focused).querySelector("input").focus({ preventScroll: true });
+  const next = focused.nextElementSibling;
+  if (next) next.querySelector("input").focus({ preventScroll: true });
+  else $("next").focus({ preventScroll: true });
 });
 
 show(Math.max(data.texts.findIndex((one) => !isDone(one)), 0));

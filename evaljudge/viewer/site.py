@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.two_runs import ScoredRun
@@ -17,6 +18,7 @@ from evaljudge.report.page import environment, file_text, page, parts, text_html
 from evaljudge.report.texts import BEGINNING, spread_data
 from evaljudge.runs.shown import shown_in
 from evaljudge.storage import Shard
+from evaljudge.text import one_line
 from evaljudge.viewer.index import RunIndex, TwoRunsIndex
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import BYTES, HTML, TEXT, Given, Refused, Response, Site, as_json
@@ -58,7 +60,7 @@ class RunSite:
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,
-            **({"other": self._other.out} if self._other else {}),
+            **({"other": self._other.out, "shared": index.shared_rules} if self._other else {}),
         }
 
     def names(self, given: Given) -> Response:
@@ -96,7 +98,18 @@ class RunSite:
         shard = index.shard_of(row)
         (shown,) = shown_in(index.run.output, shard, [text], selected, index.further)
         # Not as HTML: a page of its own, without the content policy, it must never be.
-        return Response(text_html(self.findings, shown).encode(), TEXT)
+        html = text_html(self.findings, shown) + self._beside(text)
+        return Response(html.encode(), TEXT)
+
+    def _beside(self, text: tuple[str, str]) -> Markup:
+        """The same text in the run that is compared."""
+        found = self.index.beside(text)
+        if found is None:
+            return Markup()
+        other, row = found
+        (shown,) = shown_in(other.run.output, other.shard_of(row), [text], {}, other.further)
+        head = Markup("<h3>{}</h3>").format(f"In {one_line(other.run.out)}")
+        return head + text_html(self.findings, shown)
 
     def search(self, given: Given) -> Response:
         import pyarrow.compute as pc

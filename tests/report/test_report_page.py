@@ -26,7 +26,7 @@ POLICY = re.compile(
 )
 ELEMENTS = {
     *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2"),
-    *("nav", "strong", "script", "link"),
+    *("nav", "strong", "script", "link", "details", "summary", "button"),
     *("p", "dl", "dt", "dd", "div", "table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("ul", "li", "a", "bdi", "small", "code"),
 }

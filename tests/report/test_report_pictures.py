@@ -74,7 +74,7 @@ def test_the_page_draws_them_with_words_and_links_to_their_tables(findings: Find
     assert "How to read it." in text and "On the line is good." in text
     links = set(re.findall(r'href="#(section-\d+)"', text))
     assert len(links) == 1
-    assert f'<section id="{links.pop()}">\n<h2>A judge&#39;s own</h2>' in text
+    assert f'<section id="{links.pop()}">\n<details><summary><h2>A judge&#39;s own</h2>' in text
 
 
 def test_each_sentence_stands_before_its_own_pictures(findings: Findings) -> None:
