@@ -41,8 +41,8 @@ LOSING = """
 """
 DRAWING = """
     bar = os.dup(2)
-    begun()
     try:
+        begun()
         time.sleep(600)
     finally:
         os.write(bar, b"frame")
