@@ -46,22 +46,29 @@ def test_changes_of_a_period_are_told_together() -> None:
 
 
 class Slow(Scripted):
-    """Documents are answered one after the other. Where the file is called `died`, one of them
-    kills the engine, once; afterwards each takes as long as the others.
+    """Documents are answered one after the other; from the eighth on each waits until the driver
+    has heard of those before, however busy the machine is. Where the file is called `died`, one of
+    them kills the engine, once; afterwards each takes as long as the others.
     """
 
     def __init__(self, died: str, seconds: float) -> None:
         super().__init__()
         self._died, self._seconds = Path(died), seconds
+        self._told = self._died.with_name("told")
 
     async def choose(self, prompts: Any, options: Any, samples: int = 0) -> Any:
         place = int(prompts[0].text.partition("number ")[2].partition(".")[0])
         has_died = self._died.exists()
         await asyncio.sleep(self._seconds * (1 if has_died else place))
+        while not has_died and place >= 8 and self._heard() <= CASES + (8 if place >= 12 else 0):
+            await asyncio.sleep(0.02)
         if FATAL in prompts[0].text and not has_died and self._died.name == "died":
             self._died.touch()
             raise EngineDead("it was too much")
         return await super().choose(prompts, options, samples)
+
+    def _heard(self) -> int:
+        return int(self._told.read_text() or 0) if self._told.exists() else 0
 
 
 class SlowEngines(ScriptedEngines):
@@ -73,10 +80,11 @@ class SlowEngines(ScriptedEngines):
 
 
 class Noting(Watcher):
-    """What it hears while a model is asked: each phase, and how far the run is."""
+    """What it hears while a model is asked: each phase, and how far the run is, which it tells."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Path) -> None:
         self.heard: list[Any] = []
+        self._told = told
 
     def entering(self, phase: str) -> None:
         self.heard.append(phase)
@@ -88,6 +96,7 @@ class Noting(Watcher):
     def in_hand(self, counts: InHand) -> None:
         self.tally.count(counts)
         self.heard.append(self.tally.steps_done)
+        self._told.write_text(str(self.tally.steps_done))
 
     def receipt(self, receipt: Any) -> None:
         self.tally.add(receipt)
@@ -112,7 +121,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[A
             "axes": ["fluency"], "model": "scripted", "judges": {"geval": {}},
             "workers": {"executor": executor},
         }  # fmt: skip
-        watcher = Noting()
+        watcher = Noting(died.with_name("told"))
         engines = SlowEngines(died, 0.25 if executor == "ray" else 0.03)
         evaljudge.run(config, watcher=watcher, engines=engines)
         assert watcher.tally.steps_done == 2 * CASES
