@@ -125,7 +125,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "execution/test_local.py",
         "test_casework.py",
     ),
-    "runs/stages.py": ("test_journey.py", "execution/test_local.py"),
+    "runs/stages.py": ("test_journey.py", "test_panels.py", "execution/test_local.py"),
     "runs/binding.py": ("test_journey.py", "test_cli.py"),
     "analysis/selection.py": ("report/test_report_selecting.py", "report/test_report_highest.py"),
 }
@@ -198,9 +198,6 @@ EXPLAINED: dict[str, str] = {
         "seconds in a receipt are rounded for people's eyes",
     "execution/shards.py ShardWork._commit: off by one: 3 -> 4 (2)":
         "seconds in a receipt are rounded for people's eyes",
-    "runs/stages.py _pools: condition dropped: not job.judges or job.model is None or job.writer "
-    "is None -> not job.judges":
-        "a configuration with judges has a model and a writer, or is refused before",
 }  # fmt: skip
 """By mutant: why it is no fault."""
 

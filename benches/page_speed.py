@@ -57,12 +57,12 @@ MOVED = """(value) => new Promise((done) => {
   requestAnimationFrame(() => setTimeout(() => done((performance.now() - begun) / 1000)));
 })"""
 STEPS = [
-    ("filter: a system", "by-system", "3"),
+    ("filter: a system", "by-system", "system 3"),
     ("filter: scores from", "by-low", "3"),
     ("filter: scores to", "by-high", "4"),
     ("filter: off", "by-system", ""),
     ("filter: rated", "by-rated", "yes"),
-    ("filter: selected", "by-selected", "+0"),
+    ("filter: selected", "by-selected", "yes:best"),
     ("sort: disagreement", "sort", "disagreement"),
     ("all texts: off", "by-selected", ""),
     ("all texts: off", "by-rated", ""),

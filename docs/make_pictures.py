@@ -8,6 +8,7 @@ It needs Debian's `chromium`, or another Chromium on the path.
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,9 +20,11 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 from replies_by_hand import run_by_hand
 
+from evaljudge.analysis.two_runs import scored_run
 from evaljudge.commands.view import ViewOptions, viewing
 
 TALL = {"width": 1200, "height": 1800}
+LOW = {"width": 1200, "height": 560}
 SIZE, PHONE = {"width": 1200, "height": 900}, {"width": 375, "height": 760}
 
 
@@ -32,6 +35,7 @@ def make_pictures(run: str, folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         of_the_demo(browser, run, folder)
         of_other_judges(browser, run_by_hand(Path(temporary)), folder)
+        of_rating(browser, run, Path(temporary) / "sheet.jsonl", folder)
         browser.close()
 
 
@@ -41,6 +45,25 @@ def of_other_judges(browser: Any, run: str, folder: Path) -> None:
         for judge in ("entities", "roles"):
             part = page.locator(".judged > h3", has_text=judge).locator("..")
             part.screenshot(path=str(folder / f"{judge}.png"))
+
+
+def of_rating(browser: Any, run: str, sheet: Path, folder: Path) -> None:
+    """A sheet by hand: one of `evaljudge label` would leave its key in the run."""
+    read = scored_run(run)
+    axes = dict.fromkeys(read.about["fingerprint"]["task"]["axes"])
+    rows = [
+        {"label": case.document.doc_id, "source": case.document.source,
+         "text": case.candidates[0].text, **axes, "rater": None}
+        for case in read.output.cases(read.scored[0])
+    ]  # fmt: skip
+    sheet.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with viewing(ViewOptions(run, label=str(sheet), rater="anna")) as link:
+        page = browser.new_page(viewport=LOW)
+        page.goto(link)
+        page.keyboard.press("3")
+        page.keyboard.press("?")
+        page.locator("#progress").hover()
+        page.screenshot(path=str(folder / "rating.png"))
 
 
 def of_the_demo(browser: Any, run: str, folder: Path) -> None:

@@ -234,14 +234,40 @@ class Selection(Settings):
         return name
 
 
+Rule = Literal["mean", "median", "majority", "agreement"]
+
+
+class CombineConfig(Settings):
+    """A scorer made of several: see analysis/combining.py."""
+
+    short_form = "a list of scorers"
+
+    of: Annotated[list[str], Field(min_length=2)] = Field(description="the scorers to combine")
+    by: Rule = "mean"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _list_is_of(cls, given: Any) -> Any:
+        return {"of": given} if isinstance(given, list) else given
+
+    @field_validator("of")
+    @classmethod
+    def _each_once(cls, names: list[str]) -> list[str]:
+        if twice := _repeated(names):
+            raise ValueError(f"{twice!r} is named twice")
+        return names
+
+
 class StudyConfig(Settings):
-    """A grid: every judge of it on every pair of a model and a writer."""
+    """A grid: every judge of it on every pair of a model and a writer, with each pack."""
 
     judges: Annotated[list[Any], Field(min_length=1)] = Field(
         description="a list of judges, each with its settings: [{synthetic: {levels: 5}}, direct]"
     )
     models: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
     writers: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
+    prompts: Annotated[list[PathName | None], Field(min_length=1)] | None = None
+    """Packs of prompts, each a trial of every method; null: the task's own."""
 
 
 class Config(Settings):
@@ -257,6 +283,10 @@ class Config(Settings):
     metrics: dict[str, dict[str, Any]] = {}
     mixes: dict[str, str] = {}
     """Further scorers, by name: `0.2*direct + chrf`."""
+    combine: dict[str, CombineConfig] = {}
+    """Further scorers, by name, each a jury of others."""
+    families: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
+    """For a judge, the systems that come from its model's family."""
     workers: WorkersConfig = WorkersConfig()
     calibrate: list[str] = []
     select: list[Selection] = []
@@ -295,6 +325,12 @@ class Config(Settings):
 
     def _of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
         return {name: own for name, own in self.judges.items() if kind_of(name, own) == kind}
+
+    def model_of(self, judge: str) -> ModelConfig | None:
+        """The model that a judge names for itself, if it names one."""
+        given = self.judges[judge].get("model")
+        where = f"judges.{judge}.model"
+        return None if given is None else read_settings(ModelConfig, given, where)
 
     @classmethod
     def known_keys(cls) -> list[str]:
@@ -367,11 +403,16 @@ class Config(Settings):
         if self.study is not None:
             if "judges" in self.model_fields_set:
                 raise ValueError("judges: a study names its own, under study.judges")
-            if self.mixes:
-                raise ValueError("mixes: a study has none; name them in the configuration of a run")
+            for key in ("mixes", "combine", "families"):
+                if getattr(self, key):
+                    raise ValueError(f"{key}: a study has none; name them in the configuration of "
+                                     "a run")  # fmt: skip
+            if any("model" in own for own in _settings_of(self.study.judges)):
+                raise ValueError("study.judges: judges of a study have no `model` of their own: "
+                                 "name it under study.models")  # fmt: skip
             if self.model is None and self.study.models is None:
                 raise ValueError("model: a study needs one, or study.models")
-        elif self.judges and self.model is None:
+        elif self.model is None and any(own.get("model") is None for own in self.judges.values()):
             raise ValueError("model: judges need one (a hub name, a path or a URI)")
         return self
 
@@ -388,6 +429,12 @@ class Config(Settings):
             except ValueError as error:
                 raise ValueError(f"{key}: {error}") from None
         return self
+
+
+def _settings_of(judges: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Of the judges of a study, those settings that are mappings."""
+    given = [own for one in judges if isinstance(one, Mapping) for own in one.values()]
+    return [own for own in given if isinstance(own, Mapping)]
 
 
 def _repeated(names: Sequence[str]) -> str | None:

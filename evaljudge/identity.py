@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import evaljudge
@@ -25,13 +26,17 @@ def fingerprint(
     writer: Identity | None,
     engine: str,
     seed: int,
+    own_models: Mapping[str, Identity] = MappingProxyType({}),
 ) -> Fingerprint:
-    """Everything that changes an ask, and only that."""
-    asking = {judge.name: {"version": judge.version} | _asking(judge) for judge in judges}
+    """Everything that changes an ask, and only that. `own_models`: of judges that do not have the
+    model for all."""
+    asked = {judge.name: asking(judge) for judge in judges}
+    for name, identity in own_models.items():
+        asked[name] |= {"model": identity.as_fingerprint()}
     made = {
         "corpus": corpus,
         "task": task,
-        "judges": asking,
+        "judges": asked,
         "model": model.as_fingerprint() if model else None,
         "writer": writer.as_fingerprint() if writer else None,
         "engine": engine,
@@ -93,6 +98,11 @@ def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str
         f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "
         f"evaljudge {evaljudge.__version__}"
     )
+
+
+def asking(judge: Judge) -> dict[str, Any]:
+    """What of a judge changes an ask."""
+    return {"version": judge.version} | _asking(judge)
 
 
 def _asking(judge: Judge) -> dict[str, Any]:

@@ -26,8 +26,8 @@ from evaljudge.commands.check import Checked, check_run
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
+from evaljudge.runs.job import BOTH
 from evaljudge.runs.pipeline import Watcher
-from evaljudge.runs.planning import BOTH
 from evaljudge.storage import Output, Place, claimed
 from evaljudge.storage.disk import disk_error
 
@@ -351,7 +351,7 @@ def test_briefs_of_a_finished_run_are_written_again_once_removed(whole: Bench) -
     damaged = bench.find(BRIEFS[0])
     damaged.write_bytes(b"")
     (problem,) = bench.check().problems
-    assert problem.endswith(": remove it, and `evaljudge run` writes it again")
+    assert problem.endswith(": remove it, and `evaljudge run CONFIG` writes it again")
     damaged.unlink()
     bench.run()
     assert bench.check().problems == []
@@ -472,7 +472,7 @@ def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[s
     assert ended.value.code == 2
     problem, *rest = capsys.readouterr().out.splitlines()
     assert problem.startswith(f"{bench.out}/commits/judge/00002.json: is not as it was written")
-    assert problem.endswith(": `evaljudge run` sets it aside and does its shard again")
+    assert problem.endswith(": `evaljudge run CONFIG` sets it aside and does its shard again")
     ignored, shards, files = rest
     assert ignored == "ignored    1 file that is not evaljudge's: README"
     assert shards == "shards     3: 3 prepared, 2 judged, 3 measured"

@@ -164,18 +164,18 @@ KEYS = [
     ("Seed: 1", "unknown key 'Seed': did you mean 'seed'?"),
     (
         "levels: 5",
-        "unknown key 'levels': known: agreement, axes, bad_rows, briefs, calibrate, corpus, "
-        "coverage_floor, entity_labels, judges, layout, metrics, mixes, model, out, outliers, "
-        "prompts, ratings, seed, select, study, task, view, workers, writer",
+        "unknown key 'levels': known: agreement, axes, bad_rows, briefs, calibrate, combine, "
+        "corpus, coverage_floor, entity_labels, families, judges, layout, metrics, mixes, model, "
+        "out, outliers, prompts, ratings, seed, select, study, task, view, workers, writer",
     ),
     ("resamples: 5", "unknown key 'resamples': did you mean 'agreement.resamples'?"),
     ("columns: {a: source}", "unknown key 'columns': did you mean 'corpus.columns'?"),
     ("format: summeval", "unknown key 'format': did you mean 'corpus.format'?"),
     (
         "bananas: 3",
-        "unknown key 'bananas': known: agreement, axes, bad_rows, briefs, calibrate, corpus, "
-        "coverage_floor, entity_labels, judges, layout, metrics, mixes, model, out, outliers, "
-        "prompts, ratings, seed, select, study, task, view, workers, writer",
+        "unknown key 'bananas': known: agreement, axes, bad_rows, briefs, calibrate, combine, "
+        "corpus, coverage_floor, entity_labels, families, judges, layout, metrics, mixes, model, "
+        "out, outliers, prompts, ratings, seed, select, study, task, view, workers, writer",
     ),
     ("seed: x", "seed: should be a whole number (got 'x')"),
     ("seed: 1.5", "seed: should be a whole number (got 1.5)"),

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -30,6 +31,7 @@ JUDGES: dict[str, Any] = {
     "entities": {},
     "roles": {"clustering": False},
     "geval": {"samples": 3},
+    "pairs": {},
     "direct": {},
 }
 CASES, SYSTEMS = 5, 6
@@ -179,7 +181,7 @@ def test_a_damaged_shard_is_left_out_with_a_warning(copy: Path, done: Outcome) -
     (copy / "scores/00001.parquet").write_bytes(b"")
     (copy / "verdicts/direct/00000.parquet").unlink()
     opened = open_run(str(copy))
-    said = r"1 shard is left out of this table: scores/00001.parquet is empty; `evaljudge report`"
+    said = r"1 shard is left out of this table: scores/00001.parquet is empty; `evaljudge report C"
     with pytest.warns(UserWarning, match=said):
         scores = opened.scores()
     lost = pq.read_table(Path(done.out, "scores/00001.parquet")).num_rows
@@ -236,7 +238,7 @@ def test_a_report_that_is_damaged_or_older(copy: Path) -> None:
     with pytest.raises(Damaged, match=r"agreement.json: is not as the last report wrote it"):
         open_run(str(copy))
     (copy / "report/agreement.json").unlink()
-    with pytest.raises(Damaged, match=r"agreement.json: is gone: `evaljudge report`"):
+    with pytest.raises(Damaged, match=r"agreement.json: is gone: `evaljudge report CONFIG`"):
         open_run(str(copy))
     output = Output(str(copy))
     run = output.run() or {}
@@ -279,8 +281,10 @@ def test_the_documented_columns_of_scores(done: Outcome) -> None:
     assert documented("Scores") == columns_of(done.scores().schema)
 
 
-@pytest.mark.parametrize("judge", JUDGES)
-@pytest.mark.parametrize("table", ["Verdicts", "Briefs"])
+@pytest.mark.parametrize(
+    ("table", "judge"),
+    [two for two in product(["Verdicts", "Briefs"], JUDGES) if two != ("Briefs", "pairs")],
+)
 def test_the_documented_columns_of_judges(done: Outcome, table: str, judge: str) -> None:
     found = done.verdicts(judge) if table == "Verdicts" else done.briefs(judge)
     common = documented(table)

@@ -10,7 +10,9 @@ from evaljudge.config import load_config
 from evaljudge.corpora import FORMATS
 from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.metrics import embeddings
 from evaljudge.runs.job import make_job
+from evaljudge.studies.study import study_runs
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ROOT / "jobs" / "configs" / "papers"
@@ -20,8 +22,11 @@ AXES = {
     "direct-scoring-hanna": ["coherence", "surprise", "complexity"],
     "direct-scoring-newsroom": ["coherence", "fluency", "informativeness", "relevance"],
     "role-players-summeval": ["coherence", "consistency", "fluency", "relevance"],
+    "role-players-cnn2022": ["coherence", "consistency", "fluency", "relevance"],
     "entities-summeval": ["coherence", "consistency", "fluency", "relevance"],
-    "importance-summeval": ["coherence", "consistency", "fluency", "relevance"],
+    "importance-summeval": ["relevance"],
+    "importance-arxiv": ["relevance"],
+    "importance-govreport": ["relevance"],
 }
 
 
@@ -30,14 +35,26 @@ def of_the_hub(_: VllmEngines, source: ModelSource) -> Identity:
     return Identity(source.source, "commit", {}, {})
 
 
+STUDIES = {"direct-scoring-ablations", "direct-scoring-models", "role-players-ablations"}
+
+
 def test_all_are_here() -> None:
-    assert {file.stem for file in PAPERS.glob("*.yaml")} == {*AXES, "newsroom-task"}
+    assert {file.stem for file in PAPERS.glob("*.yaml")} == {*AXES, *STUDIES, "newsroom-task"}
 
 
 @pytest.mark.parametrize(("name", "axes"), AXES.items())
 def test_each_is_accepted(name: str, axes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # as their paths are
     monkeypatch.setattr(VllmEngines, "identify", of_the_hub)
+    monkeypatch.setattr(embeddings, "local_folder", lambda source: Path("commit"))
     job = make_job(load_config(PAPERS / f"{name}.yaml"), ScriptedEngines())
     assert job.corpus.format in FORMATS
     assert {axis.name for axis in job.task.axes} == set(axes)
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_each_study_is_accepted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VllmEngines, "identify", of_the_hub)
+    for one in study_runs(load_config(PAPERS / f"{name}.yaml")):
+        job = make_job(one.config, ScriptedEngines())
+        assert job.corpus.format in FORMATS

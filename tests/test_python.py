@@ -53,7 +53,7 @@ def test_only_the_interface_is_listed() -> None:
     assert dir(evaljudge) == sorted(evaljudge.__all__)
     assert evaljudge.__all__ == sorted(evaljudge.__all__)
     assert all(getattr(evaljudge, name) is not None for name in evaljudge.__all__)
-    assert {*PROBES, "position", "injection"} == set(dir(evaljudge.probe))
+    assert {*PROBES, "position", "injection", "settings"} == set(dir(evaljudge.probe))
     with pytest.raises(AttributeError, match="has no attribute 'agre'"):
         evaljudge.agre  # noqa: B018
 

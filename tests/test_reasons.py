@@ -117,19 +117,21 @@ def test_a_plan_foresees_what_depends_on_no_reply(config: dict[str, Any]) -> Non
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("judge", ["direct", "likelihood"])
 def test_a_plan_knows_the_context_that_the_engine_has(
-    config: dict[str, Any], tiny: Any, tmp_path: Path
+    config: dict[str, Any], tiny: Any, judge: str
 ) -> None:
     """What is foreseen is what the engine then says, of the same texts."""
     rows = Path(config["corpus"]).read_text().replace("rain rain rain rain rain ", "rain " * 1500)
     Path(config["corpus"]).write_text(rows)
     config |= {"model": {"source": str(tiny(context=1024))}, "metrics": []}
-    config["judges"] = {"direct": {"steps": False}}  # steps are known when they are written
+    steps = {"steps": False} if judge == "direct" else {}  # known when they are written
+    config["judges"] = {judge: steps}
     assert VllmEngines().context(ModelSource(config["model"]["source"])) == 1024
     foreseen = [t for t in planned_text(config).splitlines() if "prompt too long" in t]
     (found,) = evaljudge.run(config).findings.coverage
     (said,) = [group for group in grouped(found.reasons) if group.kind == "prompt too long"]
-    assert foreseen == [f"foreseen   direct: {said}"]
+    assert foreseen == [f"foreseen   {judge}: {said}"]
     assert said.times == 4
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from evaljudge.analysis.tables import Tables
-from evaljudge.analysis.telling import telling_texts
+from evaljudge.analysis.telling import disagreement, disagreements, telling_texts
 from evaljudge.records import Candidate, Case, Document, Score
 
 KEY = ("s", "fluency")
@@ -41,6 +42,27 @@ def test_disagreement_with_people_is_shown() -> None:
     ratings[7], ratings[50] = 59.5, -1.0
     found = telling_texts(tables([float(n) for n in range(60)], ratings), [KEY], 12)
     assert {"d7", "d50"} <= names(found)
+
+
+def test_disagreement_is_the_distance_between_two_places() -> None:
+    scores, ratings = np.array([1, 9, 3, np.nan, 5]), np.array([4, 1, 2, 5, np.nan])
+    assert disagreement(scores, ratings) == pytest.approx([1, 1, 0, np.nan, np.nan], nan_ok=True)
+    tied = disagreement(np.array([2.0, 2.0, 7.0]), np.array([1.0, 2.0, 3.0]))
+    assert tied == pytest.approx([0.25, 0.25, 0])
+
+
+def test_scores_that_are_nearly_equal_share_their_place() -> None:
+    scores = np.array([-6.0, 9.98, 9.99, 10.0])
+    assert disagreement(scores, np.array([1.0, 5.0, 5.0, 5.0])) == pytest.approx([0, 0, 0, 0])
+
+
+def test_disagreement_of_few_texts_is_ranked_among_all() -> None:
+    ratings: list[float | None] = [float(n) for n in range(60)]
+    ratings[50], ratings[8] = -1.0, None
+    made = tables([float(n) for n in range(60)], ratings)
+    (found,) = disagreements(made, [("d8", "A"), ("d50", "A"), ("d59", "A")])
+    assert (found.scorer, found.axis) == KEY
+    assert found.apart == [None, pytest.approx(49 / 58), 0.0]
 
 
 def test_doubt_is_shown() -> None:

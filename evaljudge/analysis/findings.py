@@ -9,15 +9,17 @@ Selected("good", {"name": "good", "all": […]}, considered=1600, selected=412, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaljudge.agreement import (
     Agreement,
     AxisPair,
     Ceiling,
+    Coefficient,
     LabelAgreement,
     LengthHeld,
+    Level,
     Standing,
 )
 from evaljudge.analysis.replacing import ReplacingRow
@@ -141,6 +143,61 @@ class TextInterval:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """`gain`: the agreement without the scorer, less that with all."""
+
+    combination: str
+    scorer: str
+    axis: str
+    level: Level
+    coefficient: Coefficient
+    with_all: float | None  # each None where undefined
+    without: float | None
+    gain: float | None
+    low: float | None
+    high: float | None
+    n: int  # documents (sample), systems (system) or texts (summary)
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePair:
+    one: str
+    other: str
+    axis: str
+    level: Level
+    coefficient: str
+    value: float | None  # None where undefined
+    low: float | None
+    high: float | None
+    n: int  # documents (sample), systems (system) or texts (summary)
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRow:
+    """How often texts of its family win; each None where nothing is known of it.
+
+    `excess` is the judge's share less that of the other judges, on pairs that all have scored;
+    `over_people` less people's, on pairs that people rated.
+    """
+
+    judge: str
+    axis: str
+    systems: Sequence[str]
+    share: float | None
+    others: float | None
+    excess: float | None
+    low: float | None
+    high: float | None
+    people: float | None
+    over_people: float | None
+    people_low: float | None
+    people_high: float | None
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Selected:
     """What one selection came to; `thresholds`: what each top_fraction or precision came to."""
 
@@ -151,6 +208,16 @@ class Selected:
     unscored: int
     thresholds: Sequence[Mapping[str, Any]] = ()
     undecided: int = 0  # of the selected: texts about which the judge was undecided
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How far the scores are from people's ratings on the texts that the page shows: of each text
+    the distance between its places among all scores and among all ratings of the run."""
+
+    scorer: str
+    axis: str
+    apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -187,9 +254,18 @@ class Findings:
     without_outliers: Sequence[WithoutOutliers] = ()
     labelled: Sequence[LabelledMean] = ()
     intervals: Sequence[TextInterval] = ()
+    jury: Sequence[LeftOut] = ()
+    among_judges: Sequence[JudgePair] = ()
+    families: Sequence[FamilyRow] = ()
     spreads: Sequence[Spread] = ()
     telling: Sequence[tuple[str, str]] = ()
     """Document and system of the texts that the page shows."""
+    disagreements: Sequence[Disagreement] = ()
+    """Of these texts."""
+    within_documents: Sequence[str] = ()
+    """The scorers whose scores are ranks within a document."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """What the values of each scorer mean, in a sentence, where that is known."""
     resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     def __repr__(self) -> str:
@@ -212,9 +288,13 @@ class Findings:
     @property
     def expected(self) -> int:
         """How many scores should be there: of a text that is its own reference, none."""
+        return sum(row.expected for row in self.coverage) - self.not_expected
+
+    @property
+    def not_expected(self) -> int:
+        """How many scores are absent because the text is the reference itself."""
         reasons = (reason for row in self.coverage for reason in row.reasons.items())
-        itself = sum(times for reason, times in reasons if means_selfsame(reason))
-        return sum(row.expected for row in self.coverage) - itself
+        return sum(times for reason, times in reasons if means_selfsame(reason))
 
     @property
     def floor_passed(self) -> bool:

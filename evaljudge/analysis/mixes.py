@@ -124,13 +124,16 @@ def mixed_scores(
     for name, mix in mixes.items():
         signature = mix.signature(name)
         for (doc_id, system), axis in product(candidates, axes[name]):
-            value, reason = _mixed(mix, known, (doc_id, system), axis)
-            yield Score(doc_id, system, name, axis, value, reason, signature)
+            value, reason = mixed(mix, known, (doc_id, system), axis)
+            score = Score(doc_id, system, name, axis, value, reason, signature)
+            known[doc_id, system, name, axis] = score  # a later one may be made of it
+            yield score
 
 
-def _mixed(
+def mixed(
     mix: Mix, known: Mapping[tuple[str, str, str, str], Score], at: tuple[str, str], axis: str
 ) -> tuple[float | None, str]:
+    """One candidate's value, or why it has none; `at`: its document and system."""
     values = []
     for part, _ in mix.parts:
         score = known.get((*at, part, axis)) or known.get((*at, part, ANY_AXIS))

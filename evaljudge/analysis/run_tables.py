@@ -93,17 +93,17 @@ class RunTables:
         def read(shard: Shard) -> pa.Table:
             return self._detailed(f"verdicts/{judge}/{shard.file}", EVIDENCE, schema, details)
 
-        return self._each(read, self._committed("judge"))
+        return self._each(read, self._committed("judge", self.output.of_judge(judge)))
 
     def briefs(self, judge: str, columns: Sequence[str] | None) -> Iterator[pa.Table]:
         schema, kind = _chosen(self.brief_schema(judge), columns), self._kind(judge)
-        details = _brief_details(kind)
+        details, mine = _brief_details(kind), self.output.of_judge(judge)
 
         def read(shard: Shard) -> pa.Table:
-            file = f"briefs/{kind}/{self.output.brief_file(shard)}"
+            file = f"briefs/{kind}/{mine.brief_file(shard)}"
             return self._detailed(file, CONTENT, schema, details)
 
-        return self._each(read, self._committed("prepare"))
+        return self._each(read, self._committed("prepare", mine))
 
     def _kind(self, judge: str) -> str:
         if judge not in self.judges:
@@ -115,8 +115,8 @@ class RunTables:
         """Then a file that is gone is damage."""
         return (self.output.run() or {}).get("state") == "done"
 
-    def _committed(self, stage: Stage) -> list[Shard]:
-        there = self.output.committed(stage)
+    def _committed(self, stage: Stage, output: Output) -> list[Shard]:
+        there = output.committed(stage)
         return [s for s in self.output.shards() if self._is_done or s.number in there]
 
     def _each(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self
 
 from evaljudge.analysis.addressing import Addressing
@@ -23,8 +24,8 @@ from evaljudge.identity import short
 from evaljudge.judges.checked import check_scores, own_code
 from evaljudge.judges.collector import Collector, SeenShard
 from evaljudge.judges.protocol import Fitted, Judge
-from evaljudge.records import Score, Verdict
-from evaljudge.storage import Output, Shard
+from evaljudge.records import Brief, Score, Verdict
+from evaljudge.storage import Output, Panel, Shard
 
 FILE = "report/fitted.json"
 HASH = 12
@@ -68,6 +69,8 @@ class Scoring:
     """By judge, of those whose arithmetic needed the whole run."""
     ratings: ByText = field(default_factory=dict)
     """Further ratings, besides those of the corpus."""
+    panels: Mapping[str, Panel] = field(default_factory=dict)
+    """Of each judge, where judges have several models."""
 
     def nothing(self) -> Scored:
         """What no shard at all leaves, to add to."""
@@ -98,7 +101,7 @@ class Scoring:
                 verdicts,
                 checks,
                 mine,
-                lambda kind=judge.kind: output.own_briefs(kind, shard),  # type: ignore[misc]
+                partial(self._briefs_of, judge, output, shard),
             )
             with own_code(judge, "see"):
                 scored.collected[judge.name].see(seen)
@@ -113,6 +116,9 @@ class Scoring:
             if self.judges:
                 scored.addressing.see(case)
         return scored
+
+    def _briefs_of(self, judge: Judge, output: Output, shard: Shard) -> list[Brief]:
+        return output.of(self.panels.get(judge.name, Panel())).own_briefs(judge.kind, shard)
 
 
 def fit(scoring: Scoring, output: Output, shards: Sequence[Shard]) -> Scoring:

@@ -102,6 +102,12 @@ def _value(scores: Mapping[Key, Floats], scale: Key, row: int) -> float | None:
     return value if np.isfinite(value) else None
 
 
+def selection_rule(run: ScoredRun, name: str) -> Row:
+    """As the last report wrote it."""
+    rule: Row = _about(run, name)["rule"]
+    return rule
+
+
 def _about(run: ScoredRun, name: str) -> dict[str, Any]:
     """The rule and its counts."""
     with _proven(run, f"selected/{name}.json") as lines:

@@ -12,16 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from math import isfinite
 from statistics import fmean
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from evaljudge.agreement.rated import Floats, Key
+from evaljudge.analysis.findings import Disagreement
 from evaljudge.analysis.tables import Tables
 from evaljudge.records import ANY_AXIS
 
+STEPS = 100
+"""Of the range of scores: two in one step count as the same where they are compared with people."""
 WORST = 3
 """Of a system's lowest texts."""
+Numbers = NDArray[np.floating[Any]]
 Text = tuple[str, str]
 """Its document and its system."""
 
@@ -32,7 +38,7 @@ def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list
     scores = {key: np.array(tables.columns[key].kept) for key in headlines}
     doubts = {key: np.array(tables.columns[key].doubts) for key in headlines}
     lists = [
-        _falling(_disagreement(tables, scores)),
+        _falling(_most_apart(tables, scores)),
         _falling(_most(doubts.values(), len(names))),
         _worst_of_the_best(scores, [one.system for one in tables.kept]),
         _spread(scores, len(names)),
@@ -45,18 +51,46 @@ def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list
     return [names[at] for at in islice(chosen, wanted)]
 
 
-def _disagreement(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:
-    """How far a text's place among the scores is from its place among the ratings: the most of all
-    scorers and axes; NaN where nobody rated it."""
-    apart, rated = [], tables.ratings()
-    for (_, axis), values in scores.items():
-        for name, ratings in rated.items():
-            if axis in (name, ANY_AXIS):
-                known = np.isfinite(values) & np.isfinite(ratings)
-                found = np.full(len(values), np.nan)
-                places = (rankdata(values[known]), rankdata(ratings[known]))
-                found[known] = np.abs(places[0] - places[1]) / max(known.sum(), 1)
-                apart.append(found)
+def disagreements(tables: Tables, texts: Sequence[Text]) -> list[Disagreement]:
+    """Of these texts, for each scorer and axis that people rated."""
+    places = {(one.doc_id, one.system): at for at, one in enumerate(tables.kept)}
+    rows, rated = [places[text] for text in texts], tables.ratings()
+    found = []
+    for (scorer, axis), column in tables.columns.items():
+        if axis in rated:
+            apart = disagreement(np.array(column.kept), rated[axis])[rows].tolist()
+            found.append(Disagreement(scorer, axis, [x if isfinite(x) else None for x in apart]))
+    return found
+
+
+def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
+    """How far the place of each text among the scores is from its place among the ratings, from 0
+    to 1; NaN where it has no score or no rating. Scores that are nearly equal share their place:
+    a judge that is always certain gives 9.98 and 10.00 where people give the same 5."""
+    known = np.isfinite(scores) & np.isfinite(ratings)
+    found = np.full(len(scores), np.nan)
+    places = [rankdata(values) for values in (_in_steps(scores[known]), ratings[known])]
+    found[known] = np.abs(places[0] - places[1]) / max(known.sum() - 1, 1)
+    return found
+
+
+def _in_steps(values: Numbers) -> Floats:
+    """Rounded to a part of their range; first to float32, as the page has them."""
+    values = values.astype(np.float32).astype(np.float64)
+    low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
+    steps: Floats = np.round((values - low) / ((high - low) or 1.0) * STEPS)
+    return steps
+
+
+def _most_apart(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:
+    """The most disagreement of all scorers and axes; NaN where nobody rated the text."""
+    rated = tables.ratings()
+    apart = [
+        disagreement(values, ratings)
+        for (_, axis), values in scores.items()
+        for name, ratings in rated.items()
+        if axis in (name, ANY_AXIS)
+    ]
     return _most(apart, len(tables.kept))
 
 

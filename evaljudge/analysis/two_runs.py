@@ -75,7 +75,7 @@ def scored_run(out: str) -> ScoredRun:
     is_done = about.get("state") == "done"  # then a file that is gone is damage, which reading says
     scored = [shard for shard in shards if is_done or shard.file in there]
     if not scored:
-        raise UserError(f"{out}: nothing is scored yet: `evaljudge report` writes the scores")
+        raise UserError(f"{out}: nothing is scored yet: `evaljudge report CONFIG` writes them")
     if at_work:
         warnings.append(f"{out}: at work is {at_work}: what it writes meanwhile may be missed")
     if len(scored) < len(shards):

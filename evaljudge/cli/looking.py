@@ -87,7 +87,7 @@ def view(
     The page is served on this machine only, until Ctrl-C. Open the whole link that is printed:
     its token keeps other pages and other users out. No model is asked.
 
-    Example: evaljudge view runs/demo
+    Example: evaljudge view runs/demo/run
     """
     from evaljudge.commands.view import ViewOptions, viewing
 

@@ -1,6 +1,6 @@
 """`evaljudge check`: whether every file of a run is as it was written.
 
-runs/first/verdicts/synthetic/00003.parquet: is empty: `evaljudge run` sets it aside and does …
+runs/first/verdicts/synthetic/00003.parquet: is empty: `evaljudge run CONFIG` sets it aside …
 ignored    2 files that are not evaljudge's: cases/README, notes.txt
 shards     20: 20 prepared, 20 judged, 0 measured
 files      163 proven whole, 1 damaged

@@ -167,6 +167,7 @@ class _Check:
         study, config = self._config.study, self._config
         given = [config.model, config.writer, *((study.models or []) if study else [])]
         given += (study.writers or []) if study else []
+        given += map(config.model_of, config.judges)
         for model in given:
             if isinstance(model, ModelConfig):
                 self._engines.identify(model.as_source())
@@ -184,7 +185,7 @@ class _Check:
     def _workers(self, job: Job) -> None:
         """On Ray: whether it answers, and has what each engine needs."""
         name = executor_name(job.config.workers)
-        sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
+        sizes = [source.gpus_per_engine for source in job.sources]
         with self._found.looking_at("workers"), job.executor.check(sizes):
             kind = "in this process" if name == "local" else "on Ray"
             self._found.add("ok", "workers", f"{name}: the work is done {kind}")
@@ -227,7 +228,8 @@ class _Check:
             said = f"those of {counted(len(cases), 'document', 'documents')} (the first, and those "
             said += "with the longest texts) can be made"
             if longest := self._engines.longest:
-                room = job.engines.context(job.model) if job.model else None
+                rooms = map(job.engines.context, job.sources)
+                room = min((room for room in rooms if room), default=None)
                 said += f"; the longest has {longest:,} tokens" + (f" of {room:,}" if room else "")
             self._found.add("ok", "prompts", said)
 

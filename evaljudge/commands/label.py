@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import inf, isfinite
+from shlex import quote
 from typing import Any, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ from evaljudge.analysis.labelling import (
     sized,
 )
 from evaljudge.analysis.ratings import beginning
-from evaljudge.corpora.sheets import LABEL, RATER, ending_of, sheet
+from evaljudge.corpora.sheets import JSONL, LABEL, RATER, ending_of, sheet
 from evaljudge.decisions.sampling import Codes, draw, inclusion
 from evaljudge.errors import UserError, unknown
 from evaljudge.records import ANY_AXIS, Candidate, Document
@@ -80,10 +81,16 @@ class WrittenSheet:
             f"sheet      {self.wanted.to}: {self.drawn:,} of {self.texts:,} texts, of "
             f"{self.documents:,} documents ({by}); to be rated: {', '.join(self.axes)}\n"
             f"key        {self.key}: who wrote what; keep it from raters\n"
-            "next       1. people fill in the columns of axes and `rater`, in one file or in "
-            "copies; a part is enough\n"
+            f"next       1. {self._how_to_rate}; a part is enough\n"
             f"           2. evaljudge report CONFIG --set 'ratings=[{self.wanted.to}]'\n"
         )
+
+    @property
+    def _how_to_rate(self) -> str:
+        if ending_of(self.wanted.to) == JSONL:
+            out, to = quote(self.wanted.out), quote(self.wanted.to)
+            return f"people rate on a page: evaljudge view {out} --label {to} --rater NAME"
+        return "people fill in the columns of axes and `rater`, in one file or in copies"
 
 
 def label(wanted: LabelOptions) -> WrittenSheet:

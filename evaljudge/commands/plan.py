@@ -101,8 +101,7 @@ def _lines(
         yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
     yield FURTHER
     yield from _by_layout(job, first, engines)
-    sources = [source for source in (job.writer, job.model) if source]
-    said = dict.fromkeys(map(job.engines.caution, sources))
+    said = dict.fromkeys(map(job.engines.caution, job.sources))
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)
@@ -150,8 +149,7 @@ def _by_layout(job: Job, planned: Plan, engines: Engines | None) -> Iterator[str
 
 
 def _hours(plans: Sequence[Plan], job: Job, throughput: float) -> str:
-    assert job.model is not None, "make_plan refused it"
-    gpus = max(1, job.model.gpus_per_engine)
+    gpus = max(1, job.sources[-1].gpus_per_engine)
     least, most = (seconds / 3600 * gpus for seconds in _seconds(plans, throughput))
     return (
         f"At {throughput:,.0f} tokens a second: {least:,.3g} GPU-hours with a perfect prefix "
@@ -160,9 +158,8 @@ def _hours(plans: Sequence[Plan], job: Job, throughput: float) -> str:
 
 
 def _money(plans: Sequence[Plan], job: Job, throughput: float) -> str:
-    assert job.model is not None, "make_plan refused it"
     given = job.config.workers.gpus
-    gpus = job.model.gpus_per_engine if given == "auto" else given
+    gpus = job.sources[-1].gpus_per_engine if given == "auto" else given
     least, most = (job.price.of(s, s * gpus) for s in _seconds(plans, throughput))
     return (
         f"An estimate of the cost, at {job.price}: from {job.price.money(least)} with a perfect "

@@ -10,9 +10,8 @@ the model's tokenizer is on this machine, its chat template stands around the wo
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Any
 
@@ -23,22 +22,19 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.gauge import text_around
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError, unknown
+from evaljudge.execution.local import complete
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge
-from evaljudge.model import ModelAround
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
-from evaljudge.model.imagining import MARK, Imagining, imagined
+from evaljudge.model.imagining import MARK, imagined
 from evaljudge.model.remembering import Remembering
 from evaljudge.records import Brief, Case, Document
 from evaljudge.report.screen import WIDEST_PROSE, wrapped
-from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.asked import PLACEHOLDER, SAID, RecordedAsk, Recording
+from evaljudge.runs.job import Job, make_job, one_of
 from evaljudge.runs.references import given_references
-from evaljudge.storage import Stage
 from evaljudge.studies.study import study_runs
 from evaljudge.text import counted, harmless, one_line
 
-SAID = "PLACEHOLDER FOR A REPLY"
-PLACEHOLDER = f"{SAID} {MARK}"
 OF_STAGE = {"prepare": "about the document alone", "judge": "about a text"}
 NOT_HERE = (
     "The tokenizer of {} is not on this machine, so its chat template is not shown: the words of "
@@ -58,65 +54,25 @@ class PromptsOptions:
     axis: str | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class QuestionKind:
-    """One kind of question: the first of it, and how often it is asked."""
+    """One kind of question: one template, asked in one way."""
 
-    stage: Stage
-    how: str
-    first: Prompt
-    reply: str = ""
-    """The reply that is given to the model, where only its probability is asked for."""
-    times: int = 0
-    asked: list[Prompt] = field(default_factory=list)
-    """Those whose replies are placeholders."""
+    questions: Sequence[RecordedAsk]
+
+    @property
+    def first(self) -> RecordedAsk:
+        return self.questions[0]
+
+    @property
+    def template(self) -> str:
+        return self.first.prompt.template
 
     def is_shown_in(self, other: QuestionKind) -> bool:
         """Whether the other's first prompt holds a placeholder for one of these replies."""
-        marks = (imagined(prompt, [PLACEHOLDER])[-len(MARK) :] for prompt in self.asked)
-        return any(mark in other.first.text for mark in marks)
-
-
-class Recording(ModelAround):
-    """Writes down what it is asked, in order; its replies are placeholders."""
-
-    def __init__(self) -> None:
-        super().__init__(Imagining(lambda _: Spent(0, 0, 0), [PLACEHOLDER]))
-        self.stage: Stage = "prepare"
-        self.kinds: dict[tuple[str, str, str], QuestionKind] = {}
-
-    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
-        for prompt in prompts:
-            self._note(prompt, _writing(how)).asked.append(prompt)
-        return await super().write(prompts, how)
-
-    async def choose(
-        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
-    ) -> list[Chosen | Failed]:
-        how = f"The probability of each answer is read: {', '.join(options.names)}."
-        for prompt in prompts:
-            self._note(prompt, how)
-        return await super().choose(prompts, options, samples)
-
-    async def weigh(
-        self, prompts: Sequence[Prompt], texts: Sequence[str]
-    ) -> list[Weighed | Failed]:
-        for prompt, text in zip(prompts, texts, strict=True):
-            self._note(prompt, "The probability of a reply that was written is read.", text)
-        return await super().weigh(prompts, texts)
-
-    def _note(self, prompt: Prompt, how: str, reply: str = "") -> QuestionKind:
-        key = (self.stage, prompt.template, how)
-        kind = self.kinds.setdefault(key, QuestionKind(self.stage, how, prompt, reply))
-        kind.times += 1
-        return kind
-
-
-def _writing(how: Writing) -> str:
-    form = ", as JSON of a given schema" if how.schema else ", in a given form" if how.regex else ""
-    warm = f", at temperature {how.temperature:g}" if how.temperature else ""
-    times = f", {how.n} times" if how.n > 1 else ""
-    return f"The model writes up to {how.max_tokens:,} tokens{form}{warm}{times}."
+        asked = (one.prompt for one in self.questions if one.is_writing)
+        marks = (imagined(prompt, [PLACEHOLDER])[-len(MARK) :] for prompt in asked)
+        return any(mark in other.first.prompt.text for mark in marks)
 
 
 def prompts_text(
@@ -127,7 +83,7 @@ def prompts_text(
         refuse_empty(corpus, job.config.corpus_name, "ask about")
         case = _case(corpus, wanted)
         known = list(_given(job, case.document))
-    kinds = {judge.name: asyncio.run(_asked(judge, case, known)) for judge in _judges(job, wanted)}
+    kinds = {judge.name: complete(_asked(judge, case, known)) for judge in _judges(job, wanted)}
     blocks = [_head(job, case), *(b for j in job.judges if j.name in kinds
                                   for b in _of_judge(job, j, kinds[j.name]))]  # fmt: skip
     return "\n\n".join(blocks) + "\n"
@@ -140,7 +96,8 @@ def _job(config: Config, wanted: PromptsOptions) -> Job:
     """The first run of a study; without what no model is asked about."""
     if config.study is not None:
         config = study_runs(config)[0].config
-    unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "select": [], "calibrate": []}
+    unasked: dict[str, Any] = {"metrics": {}, "mixes": {}, "combine": {}, "select": []}
+    unasked |= {"calibrate": []}
     if not config.judges:
         raise UserError("the configuration names no judge, so no model is asked anything")
     job = make_job(config.model_copy(update=unasked), ScriptedEngines())
@@ -174,10 +131,10 @@ def _case(corpus: Corpus, wanted: PromptsOptions) -> Case:
 
 def _given(job: Job, document: Document) -> Iterator[Brief]:
     """What files of references hold in place of what would be written."""
-    if job.references and job.writer_is:
+    if job.references:
         with given_references(job.references, job.judges) as given:
             for kind in given.kinds:
-                yield from given.briefs(kind, document, job.writer_is).values()
+                yield from given.briefs(kind, document, one_of(job.writer_is)).values()
 
 
 async def _asked(judge: Judge, case: Case, known: Sequence[Brief]) -> list[QuestionKind]:
@@ -187,7 +144,10 @@ async def _asked(judge: Judge, case: Case, known: Sequence[Brief]) -> list[Quest
     briefs = [*mine, *await briefs_of(judge, case.document, mine, model)]
     recording.stage = "judge"
     await verdicts_of(judge, case, briefs, model)
-    return list(recording.kinds.values())
+    by_kind: dict[tuple[str, str, str], list[RecordedAsk]] = {}
+    for one in recording.questions:
+        by_kind.setdefault(one.kind, []).append(one)
+    return [QuestionKind(questions) for questions in by_kind.values()]
 
 
 # words
@@ -205,13 +165,12 @@ def _head(job: Job, case: Case) -> str:
 
 
 def _models(job: Job) -> Iterator[tuple[str, ModelSource]]:
-    if job.writer and not job.one_model:
-        yield "writer", job.writer
-    if job.model:
-        yield "model", job.model
+    for one in job.passes:
+        yield "model" if "judge" in one.stages else "writer", one.source
 
 
 def _of_judge(job: Job, judge: Judge, kinds: Sequence[QuestionKind]) -> Iterator[str]:
+    job = job.panel_of(judge.name)
     for number, kind in enumerate(kinds, 1):
         yield _block(job, f"{judge.name} {number} of {len(kinds)}", kind, kinds)
     if judge.estimated:
@@ -219,15 +178,16 @@ def _of_judge(job: Job, judge: Judge, kinds: Sequence[QuestionKind]) -> Iterator
 
 
 def _block(job: Job, name: str, kind: QuestionKind, kinds: Sequence[QuestionKind]) -> str:
-    head = f"── {one_line(name)}: prompt {one_line(kind.first.template or 'without a name')} "
-    times = "once" if kind.times == 1 else f"{kind.times:,} times; this is the first"
+    first, times = kind.first, len(kind.questions)
+    head = f"── {one_line(name)}: prompt {one_line(kind.template or 'without a name')} "
+    said = "once" if times == 1 else f"{times:,} times; this is the first"
     about = [f"{head}{'─' * max(0, WIDEST_PROSE - len(head))}",
-             wrapped(f"Asked {OF_STAGE[kind.stage]}, {times}. {kind.how}")]  # fmt: skip
-    if others := [one.first.template for one in kinds if one.is_shown_in(kind)]:
+             wrapped(f"Asked {OF_STAGE[first.stage]}, {said}. {first.how}")]  # fmt: skip
+    if others := [one.template for one in kinds if one.is_shown_in(kind)]:
         names = " and ".join(map(one_line, dict.fromkeys(others)))
         about.append(wrapped(f"{SAID} stands for what the model will have written to {names}."))
-    source = job.writer if kind.stage == "prepare" else job.model
-    before, after = (text_around(source) if source else None) or ("", "")
-    words = harmless(before + kind.first.text + after)
-    reply = f"\n\nThe reply: {harmless(kind.reply)}" if kind.reply else ""
+    source = one_of(job.writer if first.stage == "prepare" else job.model)
+    before, after = text_around(source) or ("", "")
+    words = harmless(before + first.prompt.text + after)
+    reply = f"\n\nThe reply: {harmless(first.reply)}" if first.reply else ""
     return "\n".join(about) + f"\n\n{words}{reply}"

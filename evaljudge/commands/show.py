@@ -190,7 +190,7 @@ class ShownDocument:
             return "\n".join(filter(None, (head, _wrapped(reason), said)))
         kind = self.kinds[verdict.judge]
         show = plugin(kind).show if kind in kinds() else None
-        judged = JudgedCandidate(candidate, verdict, self.briefs.get(kind, ()))
+        judged = JudgedCandidate(candidate, verdict, self.briefs.get(verdict.judge, ()))
         section = shown_section(show, judged)
         return f"{head}\n{_section(section, self._most_lines)}"
 
@@ -206,11 +206,10 @@ def show_text(wanted: ShowOptions) -> ShownDocument:
         systems = [candidate.system for candidate in case.candidates]
         raise UserError(f"--system: {unknown('system', wanted.system, systems)}")
     scores, verdicts = _scores(output, shard, wanted), _verdicts(output, shard, wanted, judges)
-    with_evidence = dict.fromkeys(judges.values() if wanted.system else ())
-    briefs = {
-        kind: [one for one in output.own_briefs(kind, shard) if one.doc_id == wanted.doc_id]
-        for kind in with_evidence
-    }
+    briefs = dict[str, list[Brief]]()
+    for name, kind in judges.items() if wanted.system else ():
+        written = output.of_judge(name).own_briefs(kind, shard)
+        briefs[name] = [brief for brief in written if brief.doc_id == wanted.doc_id]
     return ShownDocument(wanted, case, judges, scores, verdicts, briefs)
 
 

@@ -101,7 +101,8 @@ class OneCase:
 
 
 def _about(job: Job) -> str:
-    model = f"model {job.model_is}, " if job.model_is else ""
+    models = dict.fromkeys(str(panel.model_is) for panel in job.panels)
+    model = f"model {', '.join(models)}, " if models else ""
     judges = counted(len(job.judges), "judge", "judges")
     return f"{model}{judges}, {counted(len(job.metrics), 'metric', 'metrics')}"
 
@@ -158,14 +159,24 @@ def _run_one(
         "briefs": None,
         "workers": config.workers.model_copy(update=single),
     }
-    sources = tuple(s for s in ((job.model,) if job.one_model else (job.writer, job.model)) if s)
+    sources = tuple(job.sources)
     engines = SmokeEngines(job.engines, sources, place.at(NOTES))
-    watcher = SmokeWatcher(steps, config, place, sources)
+    watcher = SmokeWatcher(steps, config, place, _roles(job))
     steps.begin("executor")
     with job.executor.check([source.gpus_per_engine for source in sources]):
         outcome = run(config.model_copy(update=changed), watcher=watcher, engines=engines)
     steps.end("")
     return outcome, steps.seconds
+
+
+def _roles(job: Job) -> list[str]:
+    """What each model is for: writing, or judging; of several that judge, for which judges."""
+    several = len(job.panels) > 1
+    return [
+        "writer" if "judge" not in one.stages
+        else ", ".join(judge.name for judge in one.job.judges) if several else "judge"
+        for one in job.passes
+    ]  # fmt: skip
 
 
 def _said(
@@ -192,7 +203,7 @@ def _estimate(job: Job, one: OneCase, seconds: Mapping[str, float]) -> str:
     asking = one.documents * seconds["briefs"] + one.texts * verdicts / len(one.case.candidates)
     most, loading = job.config.workers.max, sum(seconds.get(name, 0) for name in OPENING)
     gpus = job.config.workers.gpus
-    sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
+    sizes = [source.gpus_per_engine for source in job.sources]
     each = max(sizes) if gpus == "auto" else gpus
     money = job.price.money(job.price.of(asking, asking * each)) if job.price else ""
     return ESTIMATE.format(
@@ -248,15 +259,13 @@ class _Steps:
 class SmokeWatcher(Watcher):
     """Says which steps of the run are done, by its phases, its markers and the worker's notes."""
 
-    def __init__(
-        self, steps: _Steps, config: Config, place: Place, sources: Sequence[ModelSource]
-    ) -> None:
+    def __init__(self, steps: _Steps, config: Config, place: Place, roles: Sequence[str]) -> None:
         self._steps, self._notes = steps, Place(place.at(NOTES))
         self._output = Output(place.at("run"))
         self._executor = executor_name(config.workers)
         self._openings = [
-            (f"{number}-{note}.json", step, f" ({role})" if len(sources) > 1 else "")
-            for number, role in zip(range(len(sources)), ("writer", "judge"), strict=False)
+            (f"{number}-{note}.json", step, f" ({role})" if len(roles) > 1 else "")
+            for number, role in enumerate(roles)
             for step, note in OPENING.items()
         ]
         self._seen, self._looking = set[str](), threading.Lock()
@@ -310,10 +319,11 @@ class SmokeWatcher(Watcher):
                     self._steps.done(step, note["seconds"], f"{note['about']}{role}")
                     self._steps.begin(self._next())
             for stage in ("prepare", "judge"):
-                for receipt in () if stage in self._seen else self._output.receipts(stage):
-                    self._seen.add(stage)
-                    self._committed(receipt)
-                    self._steps.begin(self._next())
+                for number, receipt in enumerate(self._output.receipts(stage)):
+                    if (name := f"{stage} {number}") not in self._seen:
+                        self._seen |= {stage, name}
+                        self._committed(receipt)
+                        self._steps.begin(self._next())
 
     def _next(self) -> str:
         """What is waited for; a judge without briefs asks nothing before its verdicts."""

@@ -9,16 +9,15 @@ The server listens on this machine alone; the link has the token that it asks fo
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from evaljudge.analysis.two_runs import scored_run
 from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run
+from evaljudge.storage import to_write
 from evaljudge.viewer.labels import LabelSheet
-from evaljudge.viewer.server import Site, serving
+from evaljudge.viewer.server import Site, served
 from evaljudge.viewer.site import LabelSite, RunSite
 
 
@@ -34,37 +33,31 @@ class ViewOptions:
     """0: any that is free."""
 
 
-@contextmanager
-def viewing(options: ViewOptions) -> Iterator[str]:
+def viewing(options: ViewOptions) -> AbstractContextManager[str]:
     """The link of a page that is served until the block ends."""
-    site = made_site(options)
-    try:
-        server = serving(site, options.port)
-    except OSError as error:
-        raise UserError(
-            f"--port {options.port}: nothing can be served there ({error.strerror}): name another "
-            "port, or none"
-        ) from None
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/?token={site.token}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return served(made_site(options), options.port)
 
 
 def made_site(options: ViewOptions) -> Site:
-    if options.label is None:
-        if options.rater:
-            raise UserError("--rater is for a sheet of texts to rate: name it with --label")
-        other = scored_run(options.beside) if options.beside else None
-        return RunSite(scored_run(options.out), open_run(options.out).findings, other).site
+    if options.label is not None:
+        return _label_site(options, options.label)
+    if options.rater:
+        raise UserError("--rater is for a sheet of texts to rate: name it with --label")
+    other = scored_run(options.beside) if options.beside else None
+    return RunSite(scored_run(options.out), open_run(options.out).findings, other).site
+
+
+def _label_site(options: ViewOptions, sheet: str) -> Site:
     if options.beside:
         raise UserError("--label shows texts without systems and scores: leave --beside out")
+    place, name = to_write(sheet)
+    missing = list[str]()
+    if place.kind(name) == "NotFound":
+        missing.append(f"{sheet}: no such file: `evaljudge label` writes a sheet")
     if not options.rater:
-        raise UserError("--label: name the person who rates with --rater")
+        missing.append("--label: name the person who rates with --rater")
+    if missing:
+        raise UserError("; ".join(missing))
     axes = scored_run(options.out).about["fingerprint"]["task"]["axes"]
     described = {axis: words for axis, (words, *_) in axes.items()}
-    return LabelSite(LabelSheet.open(options.label, options.rater), described).site
+    return LabelSite(LabelSheet.open(sheet, options.rater), described).site

@@ -17,6 +17,7 @@ from functools import partial
 from itertools import islice
 
 from evaljudge.corpora.advice import CONFIGURATION, OPTIONS, Advice, named_columns
+from evaljudge.corpora.choices import read_choices, read_extremes
 from evaljudge.corpora.columns import ColumnNames, Unread
 from evaljudge.corpora.corpus import BadRows, Corpus, gather, notes_on, refuse_empty
 from evaljudge.corpora.files import read_generic
@@ -52,6 +53,7 @@ class KnownFormat:
 
 
 _ALIGNED = "SummEval's model_annotations.aligned file, and `sources` if it is not the paired one"
+_CHOICES = "cnn_human.json or bbc_human.json of Goyal et al., or JSON lines of that form"
 _LONG = "the annotations' file, and `sources`: rows with the documents"
 
 
@@ -107,6 +109,14 @@ FORMATS: dict[str, KnownFormat] = {
     ),
     "summeval-consistent": _summeval(
         partial(read_kept, consistent), "the one of each document on which the experts differ least"
+    ),
+    "choices": KnownFormat(
+        read_choices,
+        "Texts that annotators chose as the best or the worst.",
+        _CHOICES,
+    ),
+    "choices-extremes": KnownFormat(
+        read_extremes, "The texts that most annotators chose as the best or the worst.", _CHOICES
     ),
     "arxiv": KnownFormat(
         partial(read_longdocs, "arXiv"), "Summaries of papers, rated by people.", _LONG, True

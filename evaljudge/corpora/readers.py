@@ -49,7 +49,7 @@ from evaljudge.corpora.rows import (
     undotted,
 )
 from evaljudge.errors import UserError, first_line
-from evaljudge.text import is_encodable
+from evaljudge.text import is_encodable, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,6 +87,25 @@ def read_json(stream: IO[bytes], name: str) -> Rows:
     if head.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
         return _json_items(head.removeprefix(BOM_UTF8) + stream.read(), name)
     return read_jsonl(chain(io.BytesIO(head), stream), name)
+
+
+def read_json_object(stream: IO[bytes], name: str) -> Rows:
+    """The values of one object are the rows, each with its key as `doc_id`."""
+    content = stream.read().removeprefix(BOM_UTF8)
+    refuse_other_forms(name, content)
+    try:
+        found = _json(content, "one object of objects")
+        if not isinstance(found, dict):
+            raise RefusedError(f"not an object but {kind(found)}")
+    except RefusedError as refused:
+        yield BadRow(name, str(refused))
+    else:
+        for key, value in found.items():
+            yield row_of(f"{name}: {shown(key)}", _with_doc_id, key, value)
+
+
+def _with_doc_id(doc_id: str, value: Any) -> dict[str, Any]:
+    return {**_json_fields(value, AS_THEY_ARE), "doc_id": doc_id}
 
 
 def _json_items(content: bytes, name: str) -> Rows:

@@ -48,7 +48,7 @@ def layers(source: ModelSource) -> Layers:
 
 def lacking(source: ModelSource) -> str:
     """Which of a model's files are not on this machine, in words; empty where all are."""
-    folder = _folder(source)
+    folder = local_folder(source)
     if folder is None:
         return "all its files"
     names = {file.name for file in folder.iterdir() if file.exists()}  # in a cache they are links
@@ -64,8 +64,8 @@ def lacking(source: ModelSource) -> str:
     return ""
 
 
-def _folder(source: ModelSource) -> Path | None:
-    """Where its files lie on this machine."""
+def local_folder(source: ModelSource) -> Path | None:
+    """Where its files lie on this machine; None where they do not."""
     import huggingface_hub
 
     if "://" in source.path:
@@ -80,7 +80,7 @@ def _folder(source: ModelSource) -> Path | None:
 
 def _read(source: ModelSource) -> Mapping[str, Any]:
     """Of a model of several parts, what is said of its language model; empty if not at hand."""
-    if (folder := _folder(source)) is None:
+    if (folder := local_folder(source)) is None:
         return {}
     file = folder / "config.json"
     try:

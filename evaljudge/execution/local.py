@@ -99,7 +99,7 @@ class _Asking:
                 work = _open(self._assignment, self._deaths_within, self._watching)
             self._watching.in_hand({})
             try:
-                dead = _run(self._do_while_it_lives(work))
+                dead = complete(self._do_while_it_lives(work))
             except Ended:  # a step of the engine may take longer than this process has
                 raise
             except BaseException:
@@ -174,7 +174,7 @@ def _worker_name() -> str:
     return f"{os.uname().nodename}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
-def _run(work: Coroutine[Any, Any, R]) -> R:
+def complete(work: Coroutine[Any, Any, R]) -> R:
     """Run it in this thread, or in another where this one runs a notebook's event loop."""
     try:
         asyncio.get_running_loop()

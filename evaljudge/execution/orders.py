@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from evaljudge.engines import Engine, Engines, Identity, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
-from evaljudge.storage import Output, Shard, Stage
+from evaljudge.storage import Output, Panel, Shard, Stage
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,10 @@ class Assignment:
     seed: int
     session: str = ""
     """Of all work of one driver: deaths are counted within it, not over reruns."""
+    panel: Panel = Panel()
 
     def open_output(self) -> Output:
-        return Output(self.out, self.briefs, self.run)
+        return Output(self.out, self.briefs, self.run, self.panel)
 
     def open_engine(self) -> Engine:
         """The engine; one that cannot be loaded is a UserError, whatever a library raises."""

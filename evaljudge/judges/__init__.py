@@ -3,6 +3,7 @@
     judges: {synthetic: {levels: 5}}
     judges: {synthetic: {}, finer: {judge: synthetic, levels: 9}}      one judge twice
     judges: {brevity: {judge: "my_judges:Brevity"}}                    a class by its import path
+    judges: {geval: {model: Qwen/Qwen3-8B}}                            a judge with its own model
 
 plugins.py says where judges are looked for; plugin.py imports those that a path names. The name of
 a judge in a run is its scorer's name in every table, and the name of its verdicts' folder.
@@ -75,7 +76,7 @@ def _make(name: str, settings: Mapping[str, Any], task: Task) -> Judge:
                         f"`{HUMAN}`")  # fmt: skip
     if name in kinds() and kind != name:
         raise UserError(f"judges.{name}: a judge of this kind goes by the name; give another")
-    own = {key: value for key, value in settings.items() if key != "judge"}
+    own = {key: value for key, value in settings.items() if key not in ("judge", "model")}
     judge = plugin(kind).make(own, task, name)
     if judge.kind != kind:  # its folder may be a copy of another judge's
         raise UserError(f"judges.{name}: its class says `kind = {judge.kind!r}`, but its folder or "

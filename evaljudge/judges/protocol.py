@@ -59,6 +59,9 @@ class Judge(ABC):
     """Raised whenever the same settings and replies would give another score."""
     has_checks: bool = False
     """Whether it checks its own work: then `verdicts` gives checks, too."""
+    whole_documents: bool = False
+    """Whether it ranks the candidates of a document against each other. Then the report says where
+    its scores are used across documents, and `--extend` adds no candidates to judged documents."""
     options: Sequence[Options] = ()
     """Every set of options it will offer, so that an engine can refuse them at start-up."""
     encoders: Sequence[str] = ()
@@ -99,6 +102,12 @@ class Judge(ABC):
     @property
     def undecided(self) -> Mapping[str, float]:
         """For each scorer on the scale of ratings, the score of a judge that cannot decide."""
+        return {}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """By a scorer's suffix (the headline's is empty), what its values mean and their scale, in
+        one sentence, which the page shows beside them."""
         return {}
 
     @property

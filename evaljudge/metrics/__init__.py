@@ -55,6 +55,11 @@ METRICS = {
     "chrf": KnownMetric(
         "lexical:chrf", "sacrebleu's chrF: the sequences of letters in common, from 0 to 1."
     ),
+    "meteor": KnownMetric(
+        "meteor:meteor",
+        "The words that a text shares, also by stem and synonym, in how many chunks.",
+        "a reference, or `against: source`; for synonyms, a folder with WordNet (`synonyms`)",
+    ),
     "bertscore": KnownMetric(
         "bertscore:bertscore", "The cosine of every token to its nearest one.", _ENCODER
     ),
@@ -62,6 +67,23 @@ METRICS = {
         "mover:mover",
         "How far a text's tokens must move to become the other's.",
         f"{_ENCODER}, with POT in it",
+    ),
+    "bartscore": KnownMetric(
+        "bartscore:bartscore",
+        "How probable an encoder–decoder finds the text after the other, and the other after it.",
+        "a reference, or `against: source`; an encoder–decoder (`model`) on this machine, and the "
+        "extra `embeddings`",
+    ),
+    "estime": KnownMetric(
+        "estime:estime",
+        "How many words stand where the source would have others: fewer are better.",
+        "the source; a masked language model (`model`) on this machine, and the extra `embeddings`",
+    ),
+    "gruen2of4": KnownMetric(
+        "gruen:gruen",
+        "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
+        "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
+        "this machine, and the extra `embeddings`",
     ),
     "words": KnownMetric("length:words", "The number of words: a baseline.", "nothing else"),
     "compression": KnownMetric(

@@ -54,8 +54,8 @@ def bertscore(name: str, given: Mapping[str, Any]) -> Embeddings:
         name,
         settings,
         library,
+        (layer,),
         partial(matched, settings.part),
-        layer,
         {"like": like},
         [] if layer == own else [f"{name}: {_caution(settings, own)}"],
     )

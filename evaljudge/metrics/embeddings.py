@@ -10,16 +10,19 @@ load the same one. Every distinct text of one `measure` is encoded once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from evaljudge.engines import Identity, ModelSource, VllmEngines
+from evaljudge.engines.checkpoint import local_folder
 from evaljudge.errors import UserError
 from evaljudge.metrics.encoder import Embedded, TokenEncoder, opened
 from evaljudge.metrics.protocol import Unscored, Value
@@ -31,6 +34,7 @@ from evaljudge.metrics.references import (
     measured,
 )
 from evaljudge.records import Case
+from evaljudge.settings import Settings
 
 NO_TOKENS = Unscored("no tokens")
 """The encoder's vocabulary reads nothing in the text, as in control characters alone."""
@@ -40,34 +44,79 @@ _OPERATIONAL = frozenset({"model", "revision", "allow", "layer", "batch"})
 """Settings that the signature names in another way, or that change no number."""
 
 
-class EncoderSettings(ReferenceSettings):
+class ModelSettings(Settings):
+    """Of a metric that reads texts with a model of its own, which the user names."""
+
+    kind_of_model: ClassVar[str]
     model: Annotated[str, Field(validate_default=True)] = ""
     revision: str | None = None
     allow: Sequence[Literal["pickle"]] = ()
-    layer: int | None = None
-    batch: Annotated[int, Field(gt=0)] = 32
 
     @field_validator("model")
     @classmethod
     def _is_named(cls, model: str) -> str:
         if not model or "://" in model:
-            raise ValueError("name an encoder, by its hub name or its folder")
+            raise ValueError(f"name {cls.kind_of_model}, by its hub name or its folder")
         return model
 
 
-Likeness = Callable[[Embedded, Embedded], float]
+class LayerSettings(ModelSettings):
+    kind_of_model = "an encoder"
+    layer: int | None = None
+    batch: Annotated[int, Field(gt=0)] = 32
+
+
+class EncoderSettings(ReferenceSettings, LayerSettings):
+    """For metrics that compare with a reference or the source."""
+
+
+@dataclass(frozen=True)
+class OverEncoder:
+    """The part of a metric that finds its encoder and opens it."""
+
+    name: str
+    settings: LayerSettings
+    library: str
+    layers: tuple[int, ...]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
+        layer = self.layers[0] if len(self.layers) == 1 else list(self.layers)
+        return {**settings, "model": str(self._identity), "layer": layer, "library": self.library}
+
+    @cached_property
+    def _identity(self) -> Identity:
+        with naming_the_model(self.name):
+            return identified(self.settings)
+
+    def _source(self, commit: str | None) -> tuple[str, str | None]:
+        """What is opened, and which revision of it."""
+        return self.settings.model, commit
+
+    def _encoder(self) -> TokenEncoder:
+        identity = self._identity
+        with naming_the_model(self.name):
+            encoder = opened(*self._source(identity.commit), bool(identity.allow))
+        layers = encoder.layers
+        if outside := [layer for layer in self.layers if not -layers - 1 <= layer <= layers]:
+            raise UserError(
+                f"metrics.{self.name}.layer: the encoder has layers 0 (its input) to {layers}, or "
+                f"-{layers + 1} to -1 from its end; not {outside[0]}"
+            )
+        return encoder
+
+
+Likeness = Callable[[Embedded, Embedded], Value]
 """How similar a candidate's tokens are to those of one other text."""
 
 
 @dataclass(frozen=True)
-class Embeddings:
+class Embeddings(OverEncoder):
     """A metric that compares a text's token vectors with those of one other text at a time."""
 
-    name: str
     settings: EncoderSettings
-    library: str
     likeness: Likeness
-    layer: int = LAST
     made_by: Mapping[str, str] = field(default_factory=dict)
     """Further facts for the signature."""
     cautions: Sequence[str] = ()
@@ -75,13 +124,11 @@ class Embeddings:
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
-        made = {"model": str(self._identity), "layer": self.layer, "library": self.library}
-        return {**settings, **made, **self.made_by}
+        return {**super().facts, **self.made_by}
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
         texts = [text for case in cases for text in self._compared(case)]
-        known = self._encoder().embed(texts, self.layer, self.settings.batch)
+        known = self._encoder().embed(texts, self.layers, self.settings.batch)
         return measured(cases, self.settings.against, partial(self._comparing, known))
 
     def _compared(self, case: Case) -> Iterator[str]:
@@ -99,34 +146,41 @@ class Embeddings:
             return NO_TOKENS
         return NOTHING_TO_COMPARE if other is None else self.likeness(known[text], other)
 
-    @cached_property
-    def _identity(self) -> Identity:
-        with self._naming_the_model():
-            settings = self.settings
-            allow = tuple(settings.allow)
-            return VllmEngines().identify(
-                ModelSource(settings.model, settings.revision, allow=allow)
-            )
 
-    def _encoder(self) -> TokenEncoder:
-        commit = self._identity.commit
-        with self._naming_the_model():
-            encoder = opened(self.settings.model, commit, bool(self._identity.allow))
-        layers = encoder.layers
-        if not -layers - 1 <= self.layer <= layers:
-            raise UserError(
-                f"metrics.{self.name}.layer: the encoder has layers 0 (its input) to {layers}, or "
-                f"-{layers + 1} to -1 from its end; not {self.layer}"
-            )
-        return encoder
+@contextmanager
+def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
+    """An error names the setting."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"metrics.{metric}.{setting}: {error}") from None
 
-    @contextmanager
-    def _naming_the_model(self) -> Iterator[None]:
-        """An error names the setting."""
-        try:
-            yield
-        except UserError as error:
-            raise UserError(f"metrics.{self.name}.model: {error}") from None
+
+def identified(settings: ModelSettings) -> Identity:
+    source = ModelSource(settings.model, settings.revision, allow=tuple(settings.allow))
+    return VllmEngines().identify(source)
+
+
+def identified_here(settings: ModelSettings) -> Identity:
+    folder = folder_here(settings.model, settings.revision)
+    found = VllmEngines().identify(ModelSource(str(folder), allow=tuple(settings.allow)))
+    if os.path.isdir(settings.model):
+        return found
+    return replace(found, name=settings.model, commit=folder.name)
+
+
+def folder_here(model: str, revision: str | None) -> Path:
+    """The model's folder on this machine: the one named, or that in the hub's local cache."""
+    try:
+        folder = local_folder(ModelSource(model, revision))
+    except ValueError:  # no name that a hub could have
+        folder = None
+    if folder is None:
+        raise UserError(
+            f"{model} is not on this machine, and no metric downloads anything: name its folder, "
+            f"or have it there first (`hf download {model}`)"
+        )
+    return folder
 
 
 def libraries(where: str, *packages: str) -> str:

@@ -1,12 +1,12 @@
 """Any Hugging Face encoder: texts go in, a unit vector per token comes out.
 
-    opened("models/all-MiniLM-L6-v2", None).embed(["A flood."], layer=-1, batch=32)
-      ->  {"A flood.": Embedded(vectors=<5 x 384>, own=[F, T, T, T, F])}
+    opened("models/all-MiniLM-L6-v2", None).embed(["A flood."], layers=[-1], batch=32)
+      ->  {"A flood.": Embedded(vectors=<5 x 384>, own=[F, T, T, T, F], ids=[101, 1037, …])}
 
-`layer` counts the encoder's hidden states: 0 is its input embeddings, -1 the last layer. A long
-text is read in several windows, whose tokens follow each other. Apart from rounding, a text's
-vectors do not depend on the texts encoded with it. The encoder runs on the CPU: metrics share
-machines with engines, which take the GPUs' memory for themselves.
+Layers are the encoder's hidden states: 0 is its input embeddings, -1 the last layer. A long text is
+read in several windows, whose tokens follow each other. Apart from rounding, a text's vectors do
+not depend on the texts encoded with it. The encoder runs on the CPU: metrics share machines with
+engines, which take the GPUs' memory for themselves.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from string import punctuation
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import UserError, first_words
 
 Vectors = NDArray[np.float32]
+LATER_PIECE = "##"
 _POSITIONS = 512
 """The window of encoders that name no limit; attention takes the square of it."""
 
@@ -34,6 +36,9 @@ class Embedded:
 
     vectors: Vectors
     own: NDArray[np.bool_]
+    ids: NDArray[np.int64]
+    minor: NDArray[np.bool_]
+    """Which tokens are punctuation, or the later pieces of words."""
 
     @property
     def words(self) -> Vectors:
@@ -59,17 +64,21 @@ class Windows:
 
     def __init__(self, hf_tokenizer: Any, positions: int) -> None:
         self._tokeniser = Tokeniser(hf_tokenizer)
-        self._head, self._tail = _marks(hf_tokenizer)
-        self._room = positions - len(self._head) - len(self._tail)
+        self._head, self._tail = marks_around(hf_tokenizer)
+        self.room = positions - len(self._head) - len(self._tail)
+        """How many of a text's tokens a window holds."""
         self._lead = _lead(self._tokeniser)
 
     def of(self, text: str) -> list[Window]:
         """No window, if the vocabulary reads nothing in the text."""
-        ids = self._tokeniser.text(self._lead + text.strip())
-        starts = range(0, len(ids), self._room)
-        return [self._window(ids[start : start + self._room]) for start in starts]
+        ids = self.ids(text)
+        starts = range(0, len(ids), self.room)
+        return [self.around(ids[start : start + self.room]) for start in starts]
 
-    def _window(self, ids: Ids) -> Window:
+    def ids(self, text: str) -> Ids:
+        return self._tokeniser.text(self._lead + text.strip())
+
+    def around(self, ids: Ids) -> Window:
         before, after = len(self._head), len(self._tail)
         own = (False,) * before + (True,) * len(ids) + (False,) * after
         return Window(self._head + ids + self._tail, own)
@@ -84,46 +93,83 @@ def opened(source: str, revision: str | None, unpickles: bool = False) -> TokenE
 class TokenEncoder:
     def __init__(self, hf_tokenizer: Any, model: Any) -> None:
         self._model = model.float().eval()
-        self._windows = Windows(hf_tokenizer, _positions(hf_tokenizer, model))
+        self.windows = Windows(hf_tokenizer, positions(hf_tokenizer, model))
+        self.mask: int | None = hf_tokenizer.mask_token_id
+        self._minor = _minor(hf_tokenizer)
         self._pad = hf_tokenizer.pad_token_id or 0
 
     @property
     def layers(self) -> int:
         return int(self._model.config.num_hidden_layers)
 
-    def embed(self, texts: Collection[str], layer: int, batch: int) -> dict[str, Embedded]:
+    def embed(
+        self, texts: Collection[str], layers: Sequence[int], batch: int
+    ) -> dict[str, Embedded]:
         """Each distinct text once; a text without any token is left out."""
-        windows = [(text, w) for text in dict.fromkeys(texts) for w in self._windows.of(text)]
-        vectors = self._vectors([window.ids for _, window in windows], layer, batch)
+        windows = [(text, w) for text in dict.fromkeys(texts) for w in self.windows.of(text)]
+        states = self.states([window.ids for _, window in windows], layers, batch)
         found: dict[str, Embedded] = {}
-        for text, group in groupby(zip(windows, vectors, strict=True), lambda part: part[0][0]):
-            parts = [(states, window.own) for (_, window), states in group]
-            found[text] = Embedded(*map(np.concatenate, zip(*parts, strict=True)))
+        for text, group in groupby(zip(windows, states, strict=True), lambda part: part[0][0]):
+            parts = [(_pooled(of_layers), w.own, w.ids) for (_, w), of_layers in group]
+            vectors, own, ids = map(np.concatenate, zip(*parts, strict=True))
+            found[text] = Embedded(vectors, own, ids, np.isin(ids, self._minor))
         return found
 
-    def _vectors(self, windows: Sequence[Ids], layer: int, batch: int) -> list[Vectors]:
-        """Windows of similar length go together, so that there is little padding."""
+    def inputs(self, ids: Sequence[int]) -> Vectors:
+        """The vectors of these tokens before any context is read."""
+        table = self._model.get_input_embeddings().weight
+        return np.asarray(table.detach()[list(ids)].numpy())
+
+    def states(self, windows: Sequence[Ids], layers: Sequence[int], batch: int) -> list[Vectors]:
+        """Of each window, an array of layers x tokens x numbers, as the encoder gives them.
+
+        Windows of similar length go together, so that there is little padding.
+        """
         longest_first = sorted(range(len(windows)), key=lambda i: -len(windows[i]))
         found: dict[int, Vectors] = {}
         for start in range(0, len(windows), batch):
             chosen = longest_first[start : start + batch]
-            states = self._states([windows[i] for i in chosen], layer)
+            states = self._states([windows[i] for i in chosen], layers)
             found.update(zip(chosen, states, strict=True))
         return [found[i] for i in range(len(windows))]
 
-    def _states(self, windows: Sequence[Ids], layer: int) -> list[Vectors]:
+    def _states(self, windows: Sequence[Ids], layers: Sequence[int]) -> list[Vectors]:
         import torch
 
-        ids = torch.full((len(windows), max(map(len, windows))), self._pad)
-        mask = torch.zeros_like(ids)
-        for row, window in enumerate(windows):
-            ids[row, : len(window)] = torch.tensor(window)
-            mask[row, : len(window)] = 1
+        ids, mask = padded(windows, self._pad)
         given = {"input_ids": ids, "attention_mask": mask}
         with torch.inference_mode():
-            states = self._model(**given, output_hidden_states=True).hidden_states[layer]
-            units = torch.nn.functional.normalize(states, dim=-1).numpy()
-        return [units[row, : len(window)] for row, window in enumerate(windows)]
+            states = self._model(**given, output_hidden_states=True).hidden_states
+            found = torch.stack([states[layer] for layer in layers]).numpy()
+        return [found[:, row, : len(window)] for row, window in enumerate(windows)]
+
+
+def padded(texts: Sequence[Ids], pad: int = 0) -> tuple[Any, Any]:
+    """The texts as one table of ids, and a table with 1 where a token is a text's own."""
+    import torch
+
+    ids = torch.full((len(texts), max(map(len, texts))), pad)
+    mask = torch.zeros_like(ids)
+    for row, text in enumerate(texts):
+        ids[row, : len(text)] = torch.tensor(text)
+        mask[row, : len(text)] = 1
+    return ids, mask
+
+
+def _pooled(states: Vectors) -> Vectors:
+    """A unit vector for each token. Of several layers, which are made unit vectors first, it is the
+    smallest, the mean and the largest of each number: MoverScore's power means, side by side."""
+    units = _unit(states)
+    if len(units) == 1:
+        return np.asarray(units[0])
+    return _unit(np.concatenate([units.min(axis=0), units.mean(axis=0), units.max(axis=0)], axis=1))
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    from torch import from_numpy
+    from torch.nn.functional import normalize
+
+    return np.asarray(normalize(from_numpy(vectors), dim=-1).numpy())
 
 
 def _loaded(source: str, revision: str, unpickles: bool) -> tuple[Any, Any]:
@@ -138,7 +184,7 @@ def _loaded(source: str, revision: str, unpickles: bool) -> tuple[Any, Any]:
     return hf, model.get_encoder() if model.config.is_encoder_decoder else model
 
 
-def _positions(hf_tokenizer: Any, model: Any) -> int:
+def positions(hf_tokenizer: Any, model: Any) -> int:
     """How many tokens are read at once: the lower of the tokenizer's limit, which may be absent (a
     huge number), and the encoder's. RoBERTa's kind counts positions from after the padding's."""
     named = getattr(model.config, "max_position_embeddings", None) or _POSITIONS
@@ -147,8 +193,8 @@ def _positions(hf_tokenizer: Any, model: Any) -> int:
     return int(min(named - (0 if padding is None else padding + 1), hf_tokenizer.model_max_length))
 
 
-def _marks(hf_tokenizer: Any) -> tuple[Ids, Ids]:
-    """The tokens that the encoder was trained to see before and after a text."""
+def marks_around(hf_tokenizer: Any) -> tuple[Ids, Ids]:
+    """The tokens that the model was trained to see before and after a text."""
     read = hf_tokenizer("a", return_special_tokens_mask=True)
     ids, marks = tuple(read["input_ids"]), list(read["special_tokens_mask"])
     start = marks.index(0)
@@ -159,3 +205,15 @@ def _lead(tokeniser: Tokeniser) -> str:
     """A space, if words contain the space before them (GPT-2's kind): so does the first, then."""
     bare, spaced = tokeniser.text("a"), tokeniser.text(" a")
     return " " if bare != spaced and len(bare) == len(spaced) else ""
+
+
+def _minor(hf_tokenizer: Any) -> list[int]:
+    """The ids of punctuation and of the later pieces of words, by the vocabulary's spelling.
+
+    `##ing` is a later piece, and `Ġ,` or `▁,` a comma. Only BERT's kind marks later pieces.
+    """
+    return [
+        number
+        for token, number in hf_tokenizer.get_vocab().items()
+        if token.startswith(LATER_PIECE) or token.lstrip("Ġ▁") in set(punctuation)
+    ]

@@ -53,7 +53,7 @@ from evaljudge.metrics.tokens import (
     learn_bpe,
     of_model,
 )
-from evaljudge.records import Case
+from evaljudge.records import Case, Document
 from evaljudge.settings import Settings, read_settings
 
 SHORT_SOURCE = Unscored("source shorter than an n-gram")
@@ -92,6 +92,25 @@ class ImportanceSettings(Settings):
         return self
 
 
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The distinct n-grams of one case's source, and which of them each text has."""
+
+    lengths: Counts
+    """The tokens of each text; the first text is the source."""
+    times: Floats
+    """How often the source has each n-gram."""
+    frequencies: Counts
+    """How many documents have it."""
+    first: Counts
+    """Where it first comes, counted in n-grams of the source."""
+    members: Ids
+    """Its tokens."""
+    texts: Counts
+    """With `grams`: every pair of a text and an n-gram that it has."""
+    grams: Counts
+
+
 @dataclass(frozen=True)
 class Importance:
     """It can measure after it has learnt its tokenizer and counted the corpus."""
@@ -125,11 +144,13 @@ class Importance:
         except UserError as error:
             raise UserError(f"{self._where}.model: {error}") from None
 
-    def learnt(self, documents: Iterable[str]) -> Importance:
-        return replace(self, tokenizer=self._learnt(map(self._read, documents)))
+    def learnt(self, documents: Iterable[Document]) -> Importance:
+        sources = (self._read(document.source) for document in documents)
+        return replace(self, tokenizer=self._learnt(sources))
 
-    def counted(self, documents: Iterable[str]) -> Part:
-        parts = (self._tokens(texts) for texts in _some(documents))
+    def counted(self, documents: Iterable[Document]) -> Part:
+        sources = (document.source for document in documents)
+        parts = (self._tokens(texts) for texts in _some(sources))
         found = (Frequencies.of(self._grams(tokens), tokens) for tokens in parts)
         return Frequencies.added(found).as_part()
 
@@ -137,23 +158,29 @@ class Importance:
         return replace(self, corpus=Frequencies.added(map(Frequencies.from_part, counts)))
 
     def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        return [self.values(overlap) for overlap in self.overlaps(cases)]
+
+    def overlaps(self, cases: Sequence[Case]) -> Iterator[Overlap]:
+        """What the cases' texts share with their sources, for any weights of the n-grams."""
         texts = [[case.document.source, *(c.text for c in case.candidates)] for case in cases]
         tokens = self._tokens(list(chain(*texts)))
-        found, start, values = self._grams(tokens), 0, []
+        found, start = self._grams(tokens), 0
         for case in cases:
             end = start + 1 + len(case.candidates)
-            values.append(self._case(tokens, tokens.lengths[start:end], found.part(start, end)))
+            yield self._overlap(tokens, tokens.lengths[start:end], found.part(start, end))
             start = end
-        return values
 
-    def _case(self, tokens: TokenIds, lengths: Counts, found: Grams) -> list[Value]:
-        """The values of one case's candidates; its first text is the source."""
-        keys, weights = self._weights(tokens, int(lengths[0]), found.part(0, 1))
-        if lengths[0] and keys.size and weights.sum() > 0:
-            shares = _overlaps(keys, weights, found, lengths.size) / weights.sum()
+    def values(self, overlap: Overlap) -> list[Value]:
+        """The values of one case's candidates."""
+        lengths, weights = overlap.lengths, self._weights(overlap)
+        if lengths[0] and weights.size and weights.sum() > 0:
+            sums = np.bincount(overlap.texts, weights[overlap.grams], minlength=lengths.size)
+            shares = sums / weights.sum()
             values: list[Value] = list(map(float, shares * self._penalties(lengths)))
         else:
-            reason = NOTHING_WEIGHS if keys.size else SHORT_SOURCE if lengths[0] else EMPTY_SOURCE
+            reason = (
+                NOTHING_WEIGHS if weights.size else SHORT_SOURCE if lengths[0] else EMPTY_SOURCE
+            )
             values = [reason] * lengths.size
         return [v if n else EMPTY_TEXT for v, n in zip(values[1:], lengths[1:], strict=True)]
 
@@ -162,25 +189,43 @@ class Importance:
             return np.ones(lengths.size)
         return np.asarray(expit(10 - 20 * lengths / lengths[0]), np.float64)
 
-    def _weights(self, tokens: TokenIds, length: int, source: Grams) -> tuple[Ids, Floats]:
-        """A document's distinct n-grams, sorted by key, and what each weighs."""
-        keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
-        w = self._importances(keys, times.astype(np.float64), length)
-        if self.settings.refined and w.size:
-            members = tokens.ids[source.at[first][:, None] + np.arange(self.settings.n)]
-            w = novel(salient(w, first), first, members)
-        w = np.round(w, DIGITS)
-        ranks = w.size - np.searchsorted(np.sort(w), w)
-        return keys, WEIGHTS[self.settings.weight](w, ranks.astype(np.float64))
-
-    def _importances(self, keys: Ids, times: Floats, length: int) -> Floats:
+    def _overlap(self, tokens: TokenIds, lengths: Counts, found: Grams) -> Overlap:
         if self.corpus is None:
             raise ValueError("the corpus is to be counted before anything is measured")
-        documents, df = self.corpus.documents, self.corpus(keys)
+        source = found.part(0, 1)
+        keys, first, times = np.unique(source.keys, return_index=True, return_counts=True)
+        if not keys.size:
+            found = found.part(0, 0)
+        at = np.minimum(np.searchsorted(keys, found.keys), max(0, keys.size - 1))
+        shared = keys[at] == found.keys
+        once = np.unique(found.texts[shared] * keys.size + at[shared])
+        texts, grams_of_texts = np.divmod(once, max(1, keys.size))
+        return Overlap(
+            lengths=lengths,
+            times=times.astype(np.float64),
+            frequencies=self.corpus(keys),
+            first=first,
+            members=tokens.ids[source.at[first][:, None] + np.arange(self.settings.n)],
+            texts=texts,
+            grams=grams_of_texts,
+        )
+
+    def _weights(self, overlap: Overlap) -> Floats:
+        """What each distinct n-gram of the source weighs."""
+        w = self._importances(overlap)
+        if self.settings.refined and w.size:
+            w = novel(salient(w, overlap.first), overlap.first, overlap.members)
+        w = np.round(w, DIGITS)
+        ranks = w.size - np.searchsorted(np.sort(w), w)
+        return WEIGHTS[self.settings.weight](w, ranks.astype(np.float64))
+
+    def _importances(self, overlap: Overlap) -> Floats:
+        assert self.corpus is not None, "_overlap comes first"
+        documents, times, df = self.corpus.documents, overlap.times, overlap.frequencies
         if self.settings.by == "tf-idf":
             return np.asarray(times * np.log(documents / df))
         k, b, mean = self.settings.k, self.settings.b, self.corpus.tokens / max(1, documents)
-        sated = times / (times + k * (1 - b + b * length / mean))
+        sated = times / (times + k * (1 - b + b * overlap.lengths[0] / mean))
         return np.asarray(sated * np.log1p((documents - df + 0.5) / (df + 0.5)))
 
     def _tokens(self, texts: Sequence[str]) -> TokenIds:
@@ -198,7 +243,7 @@ class Importance:
             return text
         return " ".join(word for word in text.split() if word not in _stop_words())
 
-    def _learnt(self, documents: Iterable[str]) -> Tokenizer:
+    def _learnt(self, sources: Iterable[str]) -> Tokenizer:
         settings = self.settings
         match settings.tokenizer:
             case "words":
@@ -208,27 +253,18 @@ class Importance:
             case "model":
                 return of_model(str(settings.model), self._identity.commit, self._where)
             case "bpe":
-                return learn_bpe(documents, settings.vocabulary)
+                return learn_bpe(sources, settings.vocabulary)
 
 
 def importance(name: str, given: Mapping[str, Any]) -> Importance:
     return Importance(name, read_settings(ImportanceSettings, given, f"metrics.{name}"))
 
 
-def _some(documents: Iterable[str]) -> Iterator[list[str]]:
+def _some(sources: Iterable[str]) -> Iterator[list[str]]:
     """A few at a time, because they have many n-grams."""
-    left = iter(documents)
+    left = iter(sources)
     while texts := list(islice(left, COUNTED_AT_ONCE)):
         yield texts
-
-
-def _overlaps(keys: Ids, weights: Floats, found: Grams, texts: int) -> Floats:
-    """For each text, the sum of its distinct n-grams' weights in the source."""
-    at = np.minimum(np.searchsorted(keys, found.keys), keys.size - 1)
-    shared = keys[at] == found.keys
-    once = np.unique(found.texts[shared] * keys.size + at[shared])
-    sums = np.bincount(once // keys.size, weights[once % keys.size], minlength=texts)
-    return sums.astype(np.float64)
 
 
 @cache

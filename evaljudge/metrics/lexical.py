@@ -94,7 +94,7 @@ class Lexical:
 
 def _rouge(kind: Kind, name: str, given: Mapping[str, Any]) -> Lexical:
     settings = read_settings(RougeSettings, given, f"metrics.{name}")
-    stemmed_by = {"library": _library("nltk")} if settings.stemmer else {}
+    stemmed_by = {"library": library("nltk")} if settings.stemmer else {}
     made_by = {"like": LIKE, **stemmed_by}
     return Lexical(name, settings, made_by, partial(compared, kind, settings.stemmer))
 
@@ -104,17 +104,17 @@ rouge1, rouge2, rouge_l = (partial(_rouge, kind) for kind in ("rouge1", "rouge2"
 
 def bleu(name: str, given: Mapping[str, Any]) -> Lexical:
     settings = read_settings(ReferenceSettings, given, f"metrics.{name}")
-    made_by = {"library": _library("sacrebleu"), **BLEU_AS}
+    made_by = {"library": library("sacrebleu"), **BLEU_AS}
     return Lexical(name, settings, made_by, _bleu)
 
 
 def chrf(name: str, given: Mapping[str, Any]) -> Lexical:
     settings = read_settings(ChrfSettings, given, f"metrics.{name}")
-    made_by = {"library": _library("sacrebleu")}
+    made_by = {"library": library("sacrebleu")}
     return Lexical(name, settings, made_by, partial(_chrf, settings.words))
 
 
-def _library(name: str) -> str:
+def library(name: str) -> str:
     return f"{name} {version(name)}"
 
 
@@ -199,11 +199,11 @@ def spaced(text: str) -> str:
 
 def _stem(word: str) -> str:
     """As rouge-score, which leaves three letters alone; Porter's rules are for English."""
-    return _porter()(word) if len(word) > 3 and word.isascii() else word
+    return porter()(word) if len(word) > 3 and word.isascii() else word
 
 
 @cache
-def _porter() -> Callable[[str], str]:
+def porter() -> Callable[[str], str]:
     from nltk.stem.porter import (  # type: ignore[import-untyped, unused-ignore]
         PorterStemmer,  # seconds to import
     )

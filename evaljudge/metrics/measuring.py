@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from typing import TypeVar
 
 from evaljudge.metrics.protocol import CorpusMetric, Metric, Value
 from evaljudge.records import Case, Document
 
 AT_ONCE = 32
 """Cases measured in one go."""
+Item = TypeVar("Item")
+Fitting = TypeVar("Fitting", bound=CorpusMetric)
 
 
 def measure_here(
@@ -24,24 +27,27 @@ def measure_here(
 
 def _measured(metric: Metric, cases: Sequence[Case], seed: int) -> list[list[Value]]:
     if isinstance(metric, CorpusMetric):
-        documents = [case.document for case in cases]
-        ready = metric.learnt(drawn(documents, metric.most_learnt, len(documents), seed))
-        metric = ready.fitted(ready.counted(texts) for texts in _parts(documents))
-    parts = (cases[i : i + AT_ONCE] for i in range(0, len(cases), AT_ONCE))
-    return [values for part in parts for values in metric.measure(part)]
+        metric = fitted_here(metric, cases, seed)
+    return [values for part in parts_of(cases) for values in metric.measure(part)]
 
 
-def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[str]:
-    """The texts of about `most` documents, chosen by their ids, so that all workers agree."""
+def fitted_here(metric: Fitting, cases: Sequence[Case], seed: int) -> Fitting:
+    """The metric, able to measure these cases, which are the whole corpus."""
+    documents = [case.document for case in cases]
+    ready = metric.learnt(drawn(documents, metric.most_learnt, len(documents), seed))
+    return ready.fitted(ready.counted(part) for part in parts_of(documents))
+
+
+def parts_of(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    return (items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE))
+
+
+def drawn(documents: Iterable[Document], most: int, of: int, seed: int) -> Iterator[Document]:
+    """About `most` documents, chosen by their ids, so that all workers agree."""
     limit = (1 << 64) if of <= most else (1 << 64) * most // of
-    return (d.source for d in documents if _number(d.doc_id, seed) < limit)
+    return (d for d in documents if _number(d.doc_id, seed) < limit)
 
 
 def _number(doc_id: str, seed: int) -> int:
     digest = blake2b(f"{seed} {doc_id}".encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
-
-
-def _parts(documents: Sequence[Document]) -> Iterator[list[str]]:
-    for start in range(0, len(documents), AT_ONCE):
-        yield [document.source for document in documents[start : start + AT_ONCE]]

@@ -1,5 +1,7 @@
-"""How far a text's tokens must move to become the other's: a score like MoverScore.
+"""How far a text's tokens must move to become the other's: MoverScore (Zhao et al. 2019).
 
+    mover: {model: all-MiniLM-L6-v2}               all tokens of one layer count alike
+    mover: {model: bert-base-uncased, idf: true, pooled_layers: 5, whole_words: true, squared: true}
     text "A flood."   reference "The river flooded."
       ->  n=1: 0.132, n=2: 0.183   (all-MiniLM-L6-v2, last layer)
 
@@ -10,52 +12,157 @@ a distance of 1 from their nearest (a cosine of 0.5), and below 0 where they are
 With `n: 2` bigrams move in place of tokens: each is the mean of two neighbours, scaled to a unit
 vector. A text of one token keeps that token.
 
-MoverScore itself weights tokens by idf over the corpus, leaves out punctuation and the later pieces
-of words, and (in its first version) pools several layers. Here all tokens of one layer count alike,
-and the encoder's marks ([CLS], [SEP]) do not count.
+The other settings are MoverScore's own. All of them, as in the second line, make the first version
+of its authors' code (`moverscore.py`), of which their paper's numbers are:
+
+    idf             a token's share is in proportion to ln((N + 1) / (df + 1)): N texts, of which df
+                    have the token. A bigram holds the sum of its tokens' weights, and its vector is
+                    their mean by these weights.
+    pooled_layers   so many layers, up to `layer`, are pooled: each is made of unit vectors, and of
+                    each number the smallest, the mean and the largest stand side by side
+    whole_words     punctuation and the later pieces of words (`##ing`) are left out
+    squared         a move costs the square of the distance, so the score lies in -3..1
+
+The N texts are those that candidates of the run are compared with: the references, or the sources.
+That code counts the candidates' texts apart, for the weights of candidates; here both have the same
+weights, so that no candidate's value depends on the others. The encoder's marks ([CLS], [SEP])
+never count; with `idf`, theirs is 0 in that code too, since every text has them, but its bigrams
+pair them with the first and the last token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from evaljudge.metrics.embeddings import LAST, Embeddings, EncoderSettings, libraries
-from evaljudge.metrics.encoder import Embedded, Vectors
+from evaljudge.engines.tokens import Ids
+from evaljudge.metrics.embeddings import (
+    LAST,
+    NO_TOKENS,
+    NOTHING_TO_COMPARE,
+    Embeddings,
+    EncoderSettings,
+    libraries,
+)
+from evaljudge.metrics.encoder import Embedded
+from evaljudge.metrics.grams import Floats, Frequencies, grams
+from evaljudge.metrics.protocol import Part, Unscored, Value
+from evaljudge.metrics.references import compared_with
+from evaljudge.metrics.tokens import UNKNOWN, TokenIds
+from evaljudge.records import Document
 from evaljudge.settings import read_settings
 
 _UNTIL_SOLVED = 10**9
 """Steps of the solver, which stops by itself; its default is too few for long sources."""
+NO_WEIGHT = Unscored("no token has any weight")
+"""All texts of the corpus have each of its tokens."""
+FIRST = np.uint64(UNKNOWN + 1)
+"""The first id of an encoder, among numbers of which one means an unknown token."""
+NONE = np.zeros(0, np.uint64)
 
 
 class MoverSettings(EncoderSettings):
     n: Literal[1, 2] = 1
+    idf: bool = False
+    pooled_layers: Annotated[int, Field(ge=1)] = 1
+    whole_words: bool = False
+    squared: bool = False
+
+    @model_validator(mode="after")
+    def _has_these_layers(self) -> MoverSettings:
+        if self.layer is not None and 0 <= self.layer < self.pooled_layers - 1:
+            raise ValueError(f"pooled_layers: up to `layer: {self.layer}` there are fewer layers")
+        return self
 
 
 def mover(name: str, given: Mapping[str, Any]) -> Embeddings:
     where = f"metrics.{name}"
     settings = read_settings(MoverSettings, given, where)
     library = libraries(where, "transformers", "torch", "POT")
-    layer = LAST if settings.layer is None else settings.layer
-    return Embeddings(name, settings, library, partial(moved, settings.n), layer)
+    last = LAST if settings.layer is None else settings.layer
+    layers = tuple(range(last - settings.pooled_layers + 1, last + 1))
+    kind = MoverByIdf if settings.idf else Embeddings
+    return kind(name, settings, library, layers, partial(moved, settings, None))
 
 
-def moved(n: int, text: Embedded, other: Embedded) -> float:
+@dataclass(frozen=True)
+class MoverByIdf(Embeddings):
+    """It counts the texts that candidates are compared with before it can measure."""
+
+    settings: MoverSettings
+    most_learnt: int = 0
+
+    def learnt(self, documents: Iterable[Document]) -> MoverByIdf:
+        return self
+
+    def counted(self, documents: Iterable[Document]) -> Part:
+        ids = [np.array(text, np.uint64) + FIRST for text in self._texts(documents)]
+        tokens = TokenIds(np.concatenate([NONE, *ids]), np.array(list(map(len, ids)), np.int64))
+        return Frequencies.of(grams(tokens, 1, 0), tokens).as_part()
+
+    def _texts(self, documents: Iterable[Document]) -> Iterator[Ids]:
+        windows = self._encoder().windows
+        for document in documents:
+            texts = compared_with(document, self.settings.against)
+            if not isinstance(texts, Unscored):
+                yield from map(windows.ids, texts)
+
+    def fitted(self, counts: Iterable[Part]) -> MoverByIdf:
+        corpus = Frequencies.added(map(Frequencies.from_part, counts))
+        return replace(self, likeness=partial(moved, self.settings, corpus))
+
+
+def moved(
+    settings: MoverSettings, corpus: Frequencies | None, text: Embedded, other: Embedded
+) -> Value:
+    """`corpus`: in how many texts each token is, for weights by idf."""
     import ot  # type: ignore[import-untyped, unused-ignore]
     from scipy.spatial.distance import cdist
 
-    costs = cdist(grams(text.words, n), grams(other.words, n))
-    equal_shares: list[float] = []  # POT gives every token the same share for an empty list
-    return 1 - float(ot.emd2(equal_shares, equal_shares, costs, numItermax=_UNTIL_SOLVED))
+    mine, theirs = (_moving(settings, corpus, one) for one in (text, other))
+    for found, lacking in ((mine, NO_TOKENS), (theirs, NOTHING_TO_COMPARE)):
+        if not found.weights.sum():
+            return NO_WEIGHT if found.weights.size else lacking
+    costs = cdist(mine.vectors, theirs.vectors, "sqeuclidean" if settings.squared else "euclidean")
+    shares = (found.weights / found.weights.sum() for found in (mine, theirs))
+    return 1 - float(ot.emd2(*shares, costs, numItermax=_UNTIL_SOLVED))
 
 
-def grams(words: Vectors, n: int) -> NDArray[np.float64]:
-    exact = words.astype(np.float64)
-    if n == 1 or len(exact) == 1:
-        return exact
-    means = (exact[:-1] + exact[1:]) / 2
-    return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True))
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """What moves, as unit vectors, and how much each weighs."""
+
+    vectors: Floats
+    weights: Floats
+
+    def pairs(self) -> Moving:
+        """Neighbours together; one that is alone stays so."""
+        if len(self.weights) == 1:
+            return self
+        weighted = self.vectors * self.weights[:, None]
+        sums = weighted[:-1] + weighted[1:]
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        units = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+        return Moving(units, self.weights[:-1] + self.weights[1:])
+
+
+def _moving(settings: MoverSettings, corpus: Frequencies | None, text: Embedded) -> Moving:
+    counts = text.own & ~text.minor if settings.whole_words else text.own
+    weights = idf(corpus, text.ids[counts]) if settings.idf else np.ones(counts.sum())
+    found = Moving(text.vectors[counts].astype(np.float64), weights)
+    return found.pairs() if settings.n == 2 else found
+
+
+def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:
+    if corpus is None:
+        raise ValueError("the corpus is to be counted before anything is measured")
+    keys, df = ids.astype(np.uint64) + FIRST, np.zeros(len(ids))
+    known = np.isin(keys, corpus.keys)
+    df[known] = corpus(keys[known])
+    return np.asarray(np.log((corpus.documents + 1) / (df + 1)))

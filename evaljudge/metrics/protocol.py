@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from numpy.typing import NDArray
 
-from evaljudge.records import Case
+from evaljudge.records import Case, Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class CorpusMetric(Metric, Protocol):
     def most_learnt(self) -> int:
         """The most documents it learns from; they are drawn by seed."""
 
-    def learnt(self, documents: Iterable[str]) -> CorpusMetric:
-        """A metric that can count, made from a sample of the documents' texts."""
+    def learnt(self, documents: Iterable[Document]) -> Self:
+        """A metric that can count, made from a sample of the documents."""
 
-    def counted(self, documents: Iterable[str]) -> Part:
-        """The counts of these documents, to be added to others'."""
+    def counted(self, documents: Iterable[Document]) -> Part:
+        """The counts of these documents, to be added to others'. They have their references."""
 
-    def fitted(self, counts: Iterable[Part]) -> Metric:
+    def fitted(self, counts: Iterable[Part]) -> Self:
         """A metric that can measure, made from the counts of all documents."""
 
 

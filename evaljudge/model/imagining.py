@@ -112,14 +112,12 @@ class Imagining:
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
-        pairs = zip(prompts, texts, strict=True)
-        return [
-            Weighed(
-                word_tokens(text, [-1.0] * len(text.split())),
-                (self._gauge(replace(prompt, parts=(*prompt.parts, text))),),
-            )
-            for prompt, text in pairs
-        ]
+        return [self._weigh(*two) for two in zip(prompts, texts, strict=True)]
+
+    def _weigh(self, prompt: Prompt, text: str) -> Weighed | Failed:
+        spent = self._gauge(replace(prompt, parts=(*prompt.parts, text)))
+        tokens = word_tokens(text, [-1.0] * len(text.split()))
+        return self._too_long(spent, 1) or Weighed(tokens, (spent,))
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return [some_vector(text) for text in texts]

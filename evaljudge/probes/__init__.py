@@ -8,6 +8,7 @@
     sizes            agreement against the number of documents           figure 1
     ranges           values for references, sentences, whole documents   figures 9 and 10
     spurious         correlation with length, coverage and the like      table 2
+    settings         the importance metric with all its settings         figure 5
     position         whether a pairwise judge prefers a position
     injection        whether judges obey instructions planted in candidates
 

@@ -27,6 +27,7 @@ from evaljudge.probes import mixes as mixing
 from evaljudge.probes import position as positions
 from evaljudge.probes import ranges as ranging
 from evaljudge.probes import robustness as altering
+from evaljudge.probes import settings as setting_grids
 from evaljudge.probes import sizes as sizing
 from evaljudge.probes import spurious as correlates
 from evaljudge.probes.results import ProbeResult
@@ -120,6 +121,27 @@ def spurious(
     rows = correlates.spurious(data.matrix, axis)
     about = data.about(f"{axis}, summary level")
     return data.warned(correlates.spurious_study(rows, axis, about), axis)
+
+
+def settings(
+    cases: Paths, *, axis: str | None = None, level: Level = "system",
+    coefficient: Correlation = "spearman", model: AnyPath | None = None,
+    revision: str | None = None, seed: int = 0, format: str = "generic",
+    sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
+) -> ProbeResult[setting_grids.SettingRow]:  # fmt: skip
+    """The importance metric with all 240 settings of its paper, against people.
+
+    `model`: the pretrained tokenizer, a hub name or a path; without it 180 settings are left.
+    """
+    how = one_of("level", level, LEVELS), _known(coefficient)
+    grid = setting_grids.grid(None if model is None else as_path(model, "model"), revision)
+    source = source_of(cases, format, sources, column, PROBE_OPTIONS)
+    data = ProbeData(source, (), {}, seed, setting_grids.measuring(grid, seed))
+    axis = data.axis(axis)
+    rows = setting_grids.setting_rows(data.matrix, grid, axis, *how)
+    title, notes = f"{coefficient} with {axis} ({level} level)", setting_grids.left_out(grid)
+    study = setting_grids.settings_study(rows, title, data.about(f"{axis}, {level} level"), notes)
+    return data.warned(data.noted(study, level), axis)
 
 
 def position(votes: AnyPath, *, resamples: int = 1000, seed: int = 0) -> ProbeResult[Preference]:

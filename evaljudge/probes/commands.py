@@ -253,6 +253,38 @@ def spurious(
 
 
 @studies_app.command()
+def settings(
+    cases: Cases, format: Format = "generic", sources: Sources = None, column: Column = None,
+    axis: Axis = None, level: Level = "system", coefficient: Coefficient = "spearman",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The pretrained model whose tokenizer takes part, a hub "
+                     "name or a path. The paper's is gpt2. Without it, its 60 settings are left "
+                     "out."),
+    ] = None,
+    revision: Annotated[
+        str | None, typer.Option(help="The revision of that model on the hub.")
+    ] = None,
+    seed: Seed = 0, out: Out = None,
+) -> None:  # fmt: skip
+    """Compare all settings of the importance metric with people: the 240 of its paper.
+
+    They are four tokenizers, three sizes of n-grams, tf-idf and BM25, five weights, and with and
+    without the length penalty.
+
+    Example: evaljudge probe settings --cases cases.jsonl --axis relevance
+    """
+    from evaljudge.probes import calls
+
+    made = calls.settings(
+        cases, format=format, sources=sources, column=_named(column), axis=axis,
+        level=cast("AnyLevel", level), coefficient=cast("Correlation", coefficient),
+        model=model, revision=revision, seed=seed,
+    )  # fmt: skip
+    print_and_write(made, out)
+
+
+@studies_app.command()
 def position(
     votes: Annotated[
         str, typer.Option(help="A file of votes on pairs of texts, with the columns doc_id, axis, "

@@ -93,17 +93,20 @@ def lines(panels: Mapping[str, Mapping[str, Points]], x_title: str, y_title: str
     return _svg(3.6 * len(panels) + 2.4, max(3.6, 0.9 + 0.2 * names), paint)
 
 
-def boxes(panels: Mapping[str, Mapping[str, Sequence[float]]], x_title: str) -> str:
-    """A panel per scorer, each with a scale of its own. A box is of five numbers, the outer two
-    its whiskers, the middle one its median."""
-    down, across = ceil(len(panels) / _BOXES_ABREAST), min(len(panels), _BOXES_ABREAST)
+def boxes(
+    panels: Mapping[str, Mapping[str, Sequence[float]]], x_title: str, y_title: str = "",
+    abreast: int = _BOXES_ABREAST,
+) -> str:  # fmt: skip
+    """A panel per scorer or option, each with a scale of its own, or one scale with `y_title` for
+    all. A box is of five numbers, the outer two its whiskers, the middle one its median."""
+    down, across = ceil(len(panels) / abreast), min(len(panels), abreast)
 
     def paint(figure: Figure) -> None:
-        every = figure.subplots(down, across, squeeze=False).flatten().tolist()
+        every = figure.subplots(down, across, squeeze=False, sharey=bool(y_title)).flatten()
         for axes, (title, drawn) in zip(every, panels.items(), strict=False):
             _grid_lines(axes)
             axes.set_title(_shown(title))
-            axes.set_ylabel("value")
+            axes.set_ylabel("" if y_title else "value")
             axes.bxp(
                 [{"label": _shown(name)} | dict(zip(_BOX, five, strict=True))
                  for name, five in drawn.items()],
@@ -113,6 +116,7 @@ def boxes(panels: Mapping[str, Mapping[str, Sequence[float]]], x_title: str) -> 
         for axes in every[len(panels) :]:
             axes.set_visible(False)
         figure.supxlabel(one_line(x_title), fontsize=9)
+        figure.supylabel(one_line(y_title), fontsize=9)
 
     return _svg(3.0 * across + 0.6, 3.1 * down + 0.4, paint)
 

@@ -12,6 +12,7 @@ __all__ = [
     "position",
     "ranges",
     "robustness",
+    "settings",
     "sizes",
     "spurious",
 ]
@@ -22,6 +23,7 @@ mixes = naming_arguments(calls.mixes)
 position = naming_arguments(calls.position)
 ranges = naming_arguments(calls.ranges)
 robustness = naming_arguments(calls.robustness)
+settings = naming_arguments(calls.settings)
 sizes = naming_arguments(calls.sizes)
 spurious = naming_arguments(calls.spurious)
 

@@ -25,6 +25,8 @@ from evaljudge.sections.figures import only
 from evaljudge.text import listed
 
 DEFAULT_AXIS = "relevance"
+MOST_NAMED = 3
+"""How many scorers one warning names."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,15 @@ class ProbeData:
     scores: Sequence[str]
     metrics: MetricsSpec
     seed: int
+    measuring: Measure | None = None
+    """What measures in place of the metrics."""
     warnings: list[str] = field(default_factory=list)
     """What was not read, and which scorers lack numbers: known once the matrix is."""
 
     @cached_property
     def measure(self) -> Measure:
+        if self.measuring:
+            return self.measuring
         made = make_metrics(self.metrics)
         return lambda cases: measure_here(made, cases, self.seed)
 
@@ -100,12 +106,18 @@ class ProbeData:
 def _left_out(
     matrix: ScoreMatrix, measured: Mapping[str, Sequence[Sequence[Value]]]
 ) -> Iterator[str]:
-    """For each scorer, how many candidates have no number, and why, as far as it is known."""
+    """How many candidates have no number, and why, as far as it is known; scorers that lack the
+    same stand together."""
+    alike: dict[str, list[str]] = {}
     for scorer, column in matrix.scores.items():
         absent = int(np.sum(~np.isfinite(column)))
         values = (value for by_case in measured.get(scorer, ()) for value in by_case)
         reasons = Counter(value.reason for value in values if isinstance(value, Unscored))
         why = "; ".join(f"{reason} × {times:,}" for reason, times in reasons.most_common(3))
+        of = f"{absent:,} of {column.size:,} candidates have no score and are left out"
         if absent:
-            of = f"{absent:,} of {column.size:,} candidates have no score and are left out"
-            yield f"{scorer}: {of} ({why or 'none was given'})"
+            alike.setdefault(f"{of} ({why or 'none was given'})", []).append(scorer)
+    for said, scorers in alike.items():
+        more = len(scorers) - MOST_NAMED
+        named = ", ".join(scorers[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+        yield f"{named}: {said}"

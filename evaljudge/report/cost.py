@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from evaljudge.analysis.findings import CostRow, Findings, Price
+from evaljudge.report.first import axis_name
 from evaljudge.sections import BarRow, Bars, Section, Table
 from evaljudge.sections.figures import NONE, count, percent
 
@@ -96,7 +97,8 @@ def _pictures(price: Price, rows: Sequence[CostRow]) -> list[Bars]:
         figure = f"{percent(share)}, {row.seconds:,.1f} seconds"
         if price:
             figure += f", {price.money(price.of(row.seconds, row.gpu_seconds))}"
-        bars.append(BarRow(" · ".join(filter(None, (row.judge, row.axis))), share, figure))
+        names = filter(None, (row.judge, axis_name(row.axis)))
+        bars.append(BarRow(" · ".join(names), share, figure))
     return [Bars("Cost", "Share of the workers' seconds", READING, bars)]
 
 

@@ -44,6 +44,8 @@ class AxisAnswer:
 
     axis: str
     scorer: str
+    of_axis: str
+    """The axis of the scorer: of metrics, which have none, the sign for any."""
     sentence: str
     trust: str
     is_trusted: bool | None
@@ -55,31 +57,56 @@ class AxisAnswer:
 
     @property
     def title(self) -> str:
-        return "all axes" if self.axis == ANY_AXIS else self.axis
+        return axis_name(self.axis)
 
     @property
     def worst_texts(self) -> str:
         """The link to the list of the first system's texts, the worst first."""
-        wanted = {"scorer": self.scorer, "axis": self.axis, "system": self.dots[0].system}
+        wanted = {"scorer": self.scorer, "axis": self.of_axis, "system": self.dots[0].system}
         return f"#texts?{urlencode(wanted | {'sort': 'low'}, quote_via=quote)}"
 
 
+def axis_name(axis: str) -> str:
+    return "all axes" if axis == ANY_AXIS else axis
+
+
 def answers(findings: Findings) -> list[AxisAnswer]:
-    """One for each axis with scores; of scorers without axes only where there is no other."""
+    """One for each axis with scores. Where no scorer has an axis, as in a run of metrics alone, one
+    for each axis that people rated, by the scorer that agrees with them best."""
     judged = [row for row in findings.rankings if row.scorer != HUMAN]
     axes = dict.fromkeys(row.axis for row in judged)
-    if len(axes) > 1:
+    if axes.keys() != {ANY_AXIS}:
         axes.pop(ANY_AXIS, None)
-    return [_answer(findings, next(r for r in judged if r.axis == axis)) for axis in axes]
+        return [_answer(findings, next(r for r in judged if r.axis == axis)) for axis in axes]
+    best = {one.axis: one for one in sorted(_within_documents(findings), key=_value)}
+    ranked = {row.scorer: row for row in judged}
+    found = [_answer(findings, ranked[best[axis].scorer], axis) for axis in sorted(best)]
+    return found or [_answer(findings, judged[0])]
 
 
-def _answer(findings: Findings, row: SystemRanking) -> AxisAnswer:
+def _within_documents(findings: Findings) -> list[Agreement]:
+    """The headline agreement, by Spearman's coefficient, where there is any."""
+    return [
+        one
+        for one in findings.agreement
+        if (one.level, one.coefficient) == ("sample", "spearman") and one.value is not None
+    ]
+
+
+def _value(row: Agreement) -> float:
+    assert row.value is not None
+    return row.value
+
+
+def _answer(findings: Findings, row: SystemRanking, axis: str = "") -> AxisAnswer:
+    """`axis`: that of people's ratings, where the scorer has none."""
     shown = row.systems[:MOST_SYSTEMS]
     low, high = _range(shown)
-    trust, is_trusted = _trust(findings, row)
+    trust, is_trusted = _trust(findings, row, axis or row.axis)
     return AxisAnswer(
-        axis=row.axis,
+        axis=axis or row.axis,
         scorer=row.scorer,
+        of_axis=row.axis,
         sentence=_sentence(row),
         trust=trust,
         is_trusted=is_trusted,
@@ -102,20 +129,16 @@ def _sentence(row: SystemRanking) -> str:
     return f"{first.system} is first, but cannot be told apart from {named}{more}."
 
 
-def _trust(findings: Findings, row: SystemRanking) -> tuple[str, bool | None]:
-    """The headline agreement: within documents, by Spearman's coefficient."""
-    found = [
-        one
-        for one in findings.agreement
-        if (one.scorer, one.level, one.coefficient) == (row.scorer, "sample", "spearman")
-        and one.value is not None
-    ]
-    mine = next((one for one in found if row.axis in (one.axis, ANY_AXIS)), None)
+def _trust(findings: Findings, row: SystemRanking, axis: str) -> tuple[str, bool | None]:
+    found = [one for one in _within_documents(findings) if one.scorer == row.scorer]
+    mine = next((one for one in found if axis in (one.axis, ANY_AXIS)), None)
     if mine is None:
         return (NOTHING_RATED if not findings.rated else "Not compared with people on it."), None
     if only(mine.level, mine.n):
         return f"Rated too little to say how far it agrees with people ({estimate(mine)}).", None
-    return f"Agrees with people, within documents: {estimate(mine)} (Spearman).", _holds(mine)
+    best = "" if axis == row.axis else " best of all scorers"
+    said = f"Agrees with people{best}, within documents: {estimate(mine)} (Spearman)."
+    return said, _holds(mine)
 
 
 def _holds(row: Agreement) -> bool:
@@ -151,10 +174,13 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(i * step, 10) for i in range(first, floor(high / step) + 1)]
 
 
-def unscored_line(findings: Findings) -> str:
-    missing = sum(row.unscored for row in findings.coverage)
-    return f"{count(missing)} scores are missing" if missing else "No score is missing"
-
-
-def expected_line(findings: Findings) -> str:
-    return count(sum(row.expected for row in findings.coverage))
+def missing_line(findings: Findings) -> str:
+    """`4 scores of 4,964 are missing.`, and how many are not expected."""
+    missing = sum(row.unscored for row in findings.coverage) - findings.not_expected
+    said = counted(missing, "score", "scores") if missing else "No score"
+    verb = "is" if missing <= 1 else "are"
+    line = f"{said} of {count(findings.expected)} {verb} missing."
+    if not findings.not_expected:
+        return line
+    more = counted(findings.not_expected, "more is", "more are")
+    return f"{line} {more} not expected, as the text is itself the reference."

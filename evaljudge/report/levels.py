@@ -86,6 +86,11 @@ _MEANINGS = {
         "Skipped: rated candidates without a score.",
     ),
 }
+_ACROSS = {
+    "system": "a system's mean is its mean rank or strength among the systems of this run",
+    "summary": "those of different documents do not compare, and are mixed here",
+}
+"""What scores that rank texts within a document mean at levels that go across documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,8 @@ class Level:
     title: str
     meaning: Sequence[str]
     rows: Sequence[LevelRow]
+    within_documents: Sequence[str] = ()
+    """The scorers whose scores are ranks within a document."""
 
     @property
     def sampled(self) -> set[str]:
@@ -149,13 +156,25 @@ class Level:
             yield SOFT + (SAMPLED_SOFT if any(e.sampled for e in soft) else "")
         if self.is_few:
             yield FEW
+        yield from across(self.name, (row.scorer for row in self.rows), self.within_documents)
+
+
+def across(level: str, scorers: Iterable[str], within_documents: Sequence[str]) -> list[str]:
+    """A note on those of the scorers that rank texts within a document, if the level has any."""
+    there = set(scorers)
+    ranking = [scorer for scorer in within_documents if scorer in there]
+    if level not in _ACROSS or not ranking:
+        return []
+    return [f"{', '.join(ranking)}: ranks or strengths within each document; {_ACROSS[level]}."]
 
 
 def levels(findings: Findings) -> list[Level]:
     """The levels that have results, in their fixed order."""
     present = {row.level for row in findings.agreement}
     return [
-        Level(name, _TITLES[name], _MEANINGS[name], _rows(findings, name))
+        Level(
+            name, _TITLES[name], _MEANINGS[name], _rows(findings, name), findings.within_documents
+        )
         for name in LEVELS
         if name in present
     ]

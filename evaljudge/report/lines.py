@@ -10,6 +10,7 @@ from typing import Any
 
 from evaljudge.analysis.findings import Coverage, Findings, Selected
 from evaljudge.reasons import grouped
+from evaljudge.records import ANY_AXIS
 from evaljudge.sections.figures import bracketed, correlation, count, percent, short
 
 MOST_REASONS = 5
@@ -91,7 +92,9 @@ def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, A
         found = _threshold(condition, thresholds, "precision", "good", "confidence")
         reached = _certified(found) if "confidence" in condition else _reached(found)
         asked.append(f"precision {target} ({reached})")
-    return f"{condition['scorer']} on {condition['axis']}: {', '.join(asked)}"
+    scorer, axis = condition["scorer"], condition["axis"]
+    of = scorer if axis == ANY_AXIS else f"{scorer} on {axis}"
+    return f"{of}: {', '.join(asked)}"
 
 
 def _certified(found: Mapping[str, Any]) -> str:

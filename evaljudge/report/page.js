@@ -13,8 +13,11 @@ const make = (tag, text, name) => {
   if (name) made.className = name;
   return made;
 };
+// What is between backticks as code, the rest as text.
+const prose = (text) => text.split("`").map((part, at) => (at % 2 ? make("code", part) : harmless(part)));
 const collator = new Intl.Collator(undefined, { numeric: true });
 const shown = (value, digits = 3) => (Number.isNaN(value) ? "–" : String(Number(value.toPrecision(digits))));
+const fixed = (value, decimals) => (Number.isNaN(value) ? "–" : value.toFixed(decimals));
 
 // ---- tables: sorted by a click on a head, filtered by words
 
@@ -75,18 +78,44 @@ document.querySelectorAll("main table:not(.list)").forEach(makeSortable);
 
 // ---- sections of tables, which are folded
 
-const folded = () => document.querySelectorAll("main > section > details");
+const FOLDED = "main > section > details:not(.filters)";
+const folded = () => document.querySelectorAll(FOLDED);
 
-function unfold() {
-  const target = location.hash.length > 1 && !location.hash.includes("?") && $(location.hash.slice(1));
-  const within = target && (target.closest("details") || target.querySelector("details"));
-  if (within) within.open = true;
+// Before the browser scrolls there: what is below the place must have its height.
+function unfold(hash) {
+  const target = hash.length > 1 && !hash.includes("?") && $(hash.slice(1));
+  const within = target && (target.closest("details") || target.querySelector(FOLDED));
+  if (!within) return;
+  within.open = true;
+  target.scrollIntoView();
 }
 
 if ($("unfold")) $("unfold").addEventListener("click", () => folded().forEach((one) => { one.open = true; }));
-addEventListener("beforeprint", () => folded().forEach((one) => { one.open = true; }));
-addEventListener("hashchange", unfold);
-unfold();
+
+// ---- on paper: a text that is open and its evidence alone, with prompts only where the reader has
+// opened them; else all tables, and what is chosen
+
+const chosenIn = (part) => [...part.querySelectorAll(".controls label:not([hidden] *)")].flatMap((label) => {
+  const control = label.querySelector("input, select");
+  const value = control.selectedOptions ? control.selectedOptions[0]?.textContent : control.value;
+  return value && value !== "all" ? [`${label.firstChild.textContent.trim().toLowerCase()} ${value}`] : [];
+});
+const unfolded = [];
+addEventListener("beforeprint", () => {
+  for (const line of document.querySelectorAll(".paper")) {
+    line.textContent = harmless(`Shown here: ${chosenIn(line.parentElement).join("; ")}.`);
+  }
+  const within = document.querySelectorAll("#text-body :is(.judged details:not(:has(pre)), details:has(> .plain-text), .all-scores)");
+  unfolded.push(...[...($("text")?.open ? within : folded())].filter((one) => !one.open));
+  for (const one of unfolded) one.open = true;
+});
+addEventListener("afterprint", () => { for (const one of unfolded.splice(0)) one.open = false; });
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (link) unfold(link.hash);
+});
+addEventListener("hashchange", () => unfold(location.hash));
+unfold(location.hash);
 
 // ---- where the texts come from: the page itself, or `evaljudge view`
 
@@ -102,9 +131,41 @@ function fill(select, options) {
   if (options.some(([value]) => String(value) === kept)) select.value = kept;
 }
 
+// The judge of a scorer: `synthetic` of `synthetic.level` and `synthetic#2`.
+const judgeOf = (scorer) => scorer.split(/[.#]/)[0];
+
+// Scales to choose from: each judge's main score, with the same score calibrated, then what has one
+// score alone, then other readings.
+function fillScales(select, scales) {
+  const judges = Map.groupBy(scales.map((scale, at) => ({ ...scale, at })), (one) => judgeOf(one.scorer));
+  const [main, single, further] = [[], [], []];
+  for (const [judge, own] of judges) {
+    const first = own.find((one) => one.scorer === judge)?.scorer ?? own[0].scorer;
+    const isMain = (one) => [first, `${first}.calibrated`].includes(one.scorer);
+    if (own.length === 1) single.push(...own);
+    else main.push([`${judge}: main score`, own.filter(isMain)]);
+    further.push([`${judge}: other readings`, own.filter((one) => !isMain(one))]);
+  }
+  const optionOf = (one) => new Option(harmless(nameOf(one)), one.at);
+  const groupOf = ([label, own]) => {
+    const group = make("optgroup");
+    group.label = harmless(label);
+    group.append(...own.map(optionOf));
+    return group;
+  };
+  const groups = (some) => some.filter(([, own]) => own.length).map(groupOf);
+  select.replaceChildren(...groups(main), ...single.map(optionOf), ...groups(further));
+}
+
+function sayMeaning(line, scorer) {
+  const said = data.meanings[scorer];
+  line.textContent = said ? harmless(`${scorer}: ${said}`) : "";
+  line.hidden = !said;
+}
+
 const nameOf = (scale) => (scale.axis === "*" ? scale.scorer : `${scale.scorer} · ${scale.axis}`);
 const NUMBERS = { score: Float32Array, rating: Float32Array, doubt: Float32Array, other: Float32Array,
-  reason: Int16Array, system: Int16Array, selected: Uint8Array, flipped: Uint8Array };
+  disagreement: Float32Array, reason: Int16Array, system: Int16Array, selected: Uint8Array, flipped: Uint8Array };
 
 // Texts that the page holds itself.
 const embedded = {
@@ -163,46 +224,33 @@ const source = data.token ? served : embedded;
 // ---- the list of texts
 
 const PAGE = 50;
-const list = { order: [], extent: 0, found: null, names: [], systems: null, ranked: new Map() };
-
-// Each value's place among all values, between 0 and 1; equal values share theirs.
-function ranks(values) {
-  const known = Uint32Array.from(values.keys()).filter((row) => !Number.isNaN(values[row]));
-  known.sort((a, b) => values[a] - values[b]);
-  const made = new Float32Array(values.length).fill(NaN);
-  for (let from = 0; from < known.length;) {
-    let to = from;
-    while (to < known.length && values[known[to]] === values[known[from]]) to += 1;
-    for (let at = from; at < to; at += 1) made[known[at]] = (from + to - 1) / 2 / Math.max(known.length - 1, 1);
-    from = to;
-  }
-  return made;
-}
-
-function disagreement(scorer, scores, ratings) {
-  if (!list.ranked.has(scorer)) {
-    const rated = scores.map((score, row) => (Number.isNaN(ratings[row]) ? NaN : score));
-    const people = ratings.map((rating, row) => (Number.isNaN(scores[row]) ? NaN : rating));
-    const [a, b] = [ranks(rated), ranks(people)];
-    list.ranked.set(scorer, a.map((place, row) => Math.abs(place - b[row])));
-  }
-  return list.ranked.get(scorer);
-}
+const list = { order: [], extent: 0, found: null, words: "", names: [], systems: null };
 
 function ratingColumn(scorer) {
   const at = data.human.indexOf(data.scorers[scorer].axis);
   return at < 0 ? null : source.column(`rating:${at}`);
 }
 
+// Which texts have the words of the search.
+function searched() {
+  const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.join(" ") !== list.words) {
+    list.words = words.join(" ");
+    list.found = words.length ? source.search(words) : null;
+  }
+  return list.found;
+}
+
 async function chosen() {
   const given = (id) => $(id).value;
   const scorer = Number(given("by-scorer"));
-  const [scores, reasons, ratings, doubts] = await Promise.all([source.column(`score:${scorer}`),
-    source.column(`reason:${scorer}`), ratingColumn(scorer), source.column(`doubt:${scorer}`)]);
+  const [found, scores, reasons, ratings, doubts, others] = await Promise.all([searched(),
+    source.column(`score:${scorer}`), source.column(`reason:${scorer}`), ratingColumn(scorer),
+    source.column(`doubt:${scorer}`), data.other ? source.column(`other:${scorer}`) : null]);
   const tests = [];
-  if (list.found) tests.push((row) => list.found[row]);
+  if (found) tests.push((row) => found[row]);
   if (given("by-system")) {
-    const system = Number(given("by-system"));
+    const system = data.systems.indexOf(given("by-system"));
     tests.push((row) => list.systems[row] === system);
   }
   if (given("by-low") !== "") tests.push((row) => scores[row] >= Number(given("by-low")));
@@ -210,34 +258,67 @@ async function chosen() {
   const status = given("by-status");
   if (status === "scored") tests.push((row) => !Number.isNaN(scores[row]));
   if (status === "unscored") tests.push((row) => reasons[row] >= 0);
-  if (status.startsWith("reason:")) tests.push((row) => reasons[row] === Number(status.slice(7)));
+  if (status.startsWith("reason:")) {
+    const reason = data.reasons.indexOf(status.slice(7));
+    tests.push((row) => reasons[row] === reason);
+  }
   const rated = given("by-rated");
   if (rated) tests.push((row) => (Boolean(ratings) && !Number.isNaN(ratings[row])) === (rated === "yes"));
-  const rule = given("by-selected");
-  if (rule) {
-    const [sign, number] = [rule[0], rule.slice(1)];
-    const column = await source.column(`${sign === "~" ? "flipped" : "selected"}:${number}`);
-    tests.push((row) => Boolean(column[row]) === (sign !== "-"));
+  const [way, rule] = given("by-selected").split(/:(.*)/s);
+  if (way) {
+    const column = await source.column(`${way === "flipped" ? way : "selected"}:${data.selections.indexOf(rule)}`);
+    tests.push((row) => Boolean(column[row]) === (way !== "no"));
   }
   const rows = [];
   for (let row = 0; row < list.names.length; row += 1) if (tests.every((test) => test(row))) rows.push(row);
-  Object.assign(list, { scorer, scores, reasons, ratings, doubts });
+  const decimals = [scores, others, ratings, doubts].map((values) => values && decimalsOf(values));
+  if (others) decimals.fill(Math.max(decimals[0], decimals[1]), 0, 2);  // they are compared
+  Object.assign(list, { scorer, scores, reasons, ratings, doubts, others, decimals });
   return rows;
 }
 
+// How many decimals a column is written with: none for whole numbers, else by their spread.
+function decimalsOf(values) {
+  let [low, high, isWhole] = [Infinity, -Infinity, true];
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+    if (!Number.isNaN(value) && !Number.isInteger(value)) isWhole = false;
+  }
+  if (isWhole) return 0;
+  return high - low > 1 || high === low ? 2 : Math.min(3 - Math.ceil(Math.log10(high - low)), 6);
+}
+
+const FLIPPED_FIRST = 1e9;
+
+// Of each text, whether any rule that both runs share selects it in only one of them.
+async function flipped() {
+  const rules = data.compared.shared.map((rule) => source.column(`flipped:${data.selections.indexOf(rule)}`));
+  const columns = await Promise.all(rules);
+  return list.names.map((_, row) => columns.some((column) => column[row]));
+}
+
 async function sorted(rows) {
-  const { scores, ratings, doubts, scorer } = list;
+  const { scores, ratings, doubts, others, scorer } = list;
   const negated = (values) => values && values.map((value) => -value);
-  const others = data.other ? await source.column(`other:${scorer}`) : null;
   const keys = {
     low: () => scores,
     high: () => negated(scores),
     doubt: () => negated(doubts),
-    disagreement: () => ratings && negated(disagreement(scorer, scores, ratings)),
+    "doubt-low": () => doubts,
+    disagreement: async () => negated(await source.column(`disagreement:${scorer}`)),
+    "people-low": () => ratings,
+    "people-high": () => negated(ratings),
     threshold: () => scores.map((score) => Math.abs(score - threshold.value)),
-    difference: () => others && scores.map((score, row) => -Math.abs(score - others[row])),
+    difference: async () => {
+      if (!others) return null;
+      const flips = await flipped();
+      return Float64Array.from(scores, (score, row) => -Math.abs(score - others[row]) - (flips[row] ? FLIPPED_FIRST : 0));
+    },
+    "other-low": () => others,
+    "other-high": () => negated(others),
   }[$("sort").value];
-  const values = keys ? keys() : null;
+  const values = keys ? await keys() : null;
   if (!values) return rows;
   const known = rows.filter((row) => !Number.isNaN(values[row]));
   const rest = rows.filter((row) => Number.isNaN(values[row]));
@@ -253,6 +334,11 @@ async function refresh() {
   const rows = await sorted(await chosen());
   if (mine !== asked) return;
   list.order = rows;
+  sayMeaning($("meaning"), data.scorers[list.scorer].scorer);
+  const set = FILTERS.filter((id) => $(id).value !== defaultOf(id)).length;
+  $("filters-set").textContent = set ? ` (${set} set)` : "";
+  markHeads();
+  if (data.other) sayDifference();
   await showRows(0);
 }
 
@@ -263,37 +349,40 @@ async function showRows(from) {
   const rows = list.order.slice(from, from + PAGE);
   $("list").setAttribute("aria-busy", "true");
   const begins = await source.begins(rows);
-  const others = data.other ? await source.column(`other:${list.scorer}`) : null;
   if (mine !== asked) return;
   if (!from) body.replaceChildren();
-  body.append(...rows.map((row, at) => line(row, begins[at], others)));
+  body.append(...rows.map((row, at) => line(row, begins[at])));
   list.extent = from + rows.length;
   const total = list.names.length;
   const of = data.candidates > total ? `. The run has ${data.candidates.toLocaleString("en")}: \`evaljudge view\` shows them all` : "";
-  $("count").textContent = `${list.order.length.toLocaleString("en")} of ${total.toLocaleString("en")} texts${of}.`;
+  const none = list.order.length ? "" : " Nothing is found by this search and these filters.";
+  $("count").replaceChildren(...prose(`${list.order.length.toLocaleString("en")} of ${total.toLocaleString("en")} texts${of}.${none}`));
   $("more").hidden = list.order.length <= list.extent;
+  $("clear").hidden = list.order.length > 0;
   $("list").setAttribute("aria-busy", "false");
 }
 
 const systemOf = (row) => data.systems[list.systems[row]];
 
-function line(row, begins, others) {
+function line(row, begins) {
   const link = make("a", list.names[row]);
   link.href = linkTo(row);
   const head = make("th");
   head.scope = "row";
   head.append(link);
   const reason = list.reasons ? list.reasons[row] : -1;
+  const [scores, others, ratings, doubts] = [list.scores, list.others, list.ratings, list.doubts]
+    .map((values, at) => (values ? fixed(values[row], at === 2 && Number.isInteger(values[row]) ? 0 : list.decimals[at]) : "–"));
   const cells = [
     [systemOf(row)],
-    [reason >= 0 ? "unscored" : shown(list.scores[row]), "number", reason >= 0 ? data.reasons[reason] : ""],
-    ...(others ? [[shown(others[row]), "number"]] : []),
-    [shown(list.ratings ? list.ratings[row] : NaN), "number"],
-    [shown(list.doubts ? list.doubts[row] : NaN, 2), "number"],
+    [reason >= 0 ? "unscored" : scores, "number", reason >= 0 ? data.reasons[reason] : ""],
+    ...(data.other ? [[others, "number"]] : []),
+    [ratings, "number"],
+    [doubts, "number"],
     [`${begins}…`],
   ].map(([text, name, title]) => {
     const cell = make("td", text, name);
-    if (title) cell.title = title;
+    if (title) cell.title = harmless(title);
     return cell;
   });
   const made = make("tr");
@@ -302,56 +391,190 @@ function line(row, begins, others) {
   return made;
 }
 
-// The list as a link asks for it: #texts?scorer=…&axis=…&system=…&sort=low
-async function openList() {
-  if (!location.hash.startsWith("#texts?")) return;
-  const given = new URLSearchParams(location.hash.slice(7));
-  const scale = data.scorers.findIndex((one) => one.scorer === given.get("scorer") && one.axis === given.get("axis"));
-  const system = data.systems.indexOf(given.get("system"));
-  document.querySelectorAll("#texts .controls input, #texts .controls select").forEach((one) => { one.value = ""; });
+// ---- heads that sort the list, as Order does
+
+const sortHeads = () => [...document.querySelectorAll("#list th[data-orders]")];
+
+function markHeads() {
+  for (const head of sortHeads()) {
+    const place = head.dataset.orders.split(" ").indexOf($("sort").value);
+    if (place < 0) head.removeAttribute("aria-sort");
+    else head.setAttribute("aria-sort", place ? "ascending" : "descending");
+  }
+}
+
+function beginHeads() {
+  for (const head of sortHeads()) {
+    const [falling, rising] = head.dataset.orders.split(" ");
+    head.querySelector("button").addEventListener("click", () => {
+      $("sort").value = $("sort").value === falling ? rising : falling;
+      changed();
+    });
+  }
+}
+
+// ---- the list's address: #texts?scorer=…&axis=…&system=…, what is not as at the start
+
+const CONTROLS = { system: "by-system", from: "by-low", to: "by-high", status: "by-status",
+  rated: "by-rated", selected: "by-selected", sort: "sort", search: "search" };
+const CALLED = { from: "score", to: "score", rated: "choice", selected: "selection", sort: "order", search: "word" };
+const FILTERS = ["by-system", "by-low", "by-high", "by-status", "by-rated", "by-selected"];
+const OF_THE_RUN = ["system", "status", "selected"];
+const defaultOf = (id) => list.defaults[Object.keys(CONTROLS).find((name) => CONTROLS[name] === id)];
+const asGiven = (hash) => new URLSearchParams(hash.split(/\?(.*)/s)[1]);
+
+function address() {
+  const given = new URLSearchParams($("by-scorer").value === "0" ? {} : data.scorers[$("by-scorer").value]);
+  for (const [name, id] of Object.entries(CONTROLS)) {
+    if ($(id).value !== list.defaults[name]) given.set(name, $(id).value);
+  }
+  return String(given) ? `#texts?${given}` : "#texts";
+}
+
+// The controls as an address has them; what the run does not have is said above the list.
+function setControls(given) {
+  const where = data.token ? "in this run" : "on this page";
+  const unknown = [];
+  const scale = scaleIn(given);
+  if (scale < 0) {
+    const { scorer } = data.scorers.find((one) => one.scorer === given.get("scorer")) || {};
+    unknown.push(scorer ? `There is no axis '${given.get("axis")}' of ${scorer} ${where}.`
+      : `There is no ${["scorer", "axis"].filter((name) => given.has(name)).map((name) => `${name} '${given.get(name)}'`).join(" on ")} ${where}.`);
+  }
   $("by-scorer").value = Math.max(scale, 0);
-  $("by-system").value = system < 0 ? "" : system;
-  $("sort").value = given.get("sort") || "";
-  list.found = null;
+  for (const [name, id] of Object.entries(CONTROLS)) {
+    const wanted = given.get(name) ?? list.defaults[name];
+    $(id).value = wanted;
+    if ($(id).value === wanted) continue;
+    $(id).value = list.defaults[name];
+    unknown.push(`There is no ${CALLED[name] || name} '${wanted}'${OF_THE_RUN.includes(name) ? ` ${where}` : ""}.`);
+  }
+  $("unknown").textContent = harmless(unknown.join(" "));
+  $("unknown").hidden = !unknown.length;
+}
+
+// The place of a link's scorer and axis; the first where it names none, -1 where there is none such.
+function scaleIn(given) {
+  return data.scorers.findIndex((one) => ["scorer", "axis"].every((name) => !given.has(name) || given.get(name) === one[name]));
+}
+
+async function clearFilters() {
+  for (const id of [...FILTERS, "search"]) $(id).value = defaultOf(id);
+  await changed();
+  $("search").focus();
+}
+
+async function changed() {
+  $("unknown").hidden = true;
+  if (opened() === null) history.replaceState(null, "", address());
   await refresh();
+}
+
+async function openList(isClicked) {
+  if (!/^#texts(\?|$)/.test(location.hash)) return;
+  $("unknown").hidden = true;
+  if (String(asGiven(location.hash)) !== String(asGiven(address()))) {
+    setControls(asGiven(location.hash));
+    history.replaceState(null, "", address());
+    await refresh();
+  } else if (!isClicked) return;
   $("texts").scrollIntoView();
+}
+
+// ---- what differs from another run
+
+function sayDifference() {
+  const { differ, otherwise } = data.compared;
+  const name = nameOf(data.scorers[list.scorer]);
+  const n = differ[list.scorer];
+  const said = differ.every((one) => one === 0) ? "No score differs between the two runs."
+    : n === null ? `The other run has no scorer ${name}, so nothing is compared by it.`
+      : `${n.toLocaleString("en")} ${n === 1 ? "score" : "scores"} of ${name} ${n === 1 ? "differs" : "differ"}.`;
+  const isOtherwise = otherwise.includes(data.scorers[list.scorer].scorer);
+  $("difference").replaceChildren(...prose(said + (isOtherwise
+    ? ` The other run makes ${name} in another way, so the two scores may be on different scales: \`evaljudge diff\` says what differs.` : "")));
+}
+
+async function beginComparison() {
+  const { shared, changed: other } = data.compared;
+  for (const rule of shared) {
+    const flips = await source.column(`flipped:${data.selections.indexOf(rule)}`);
+    const n = flips.reduce((sum, one) => sum + one, 0);
+    if (!n) continue;
+    const link = make("a", `${n.toLocaleString("en")} ${n === 1 ? "text is" : "texts are"} selected by only one run`);
+    link.href = `#texts?${new URLSearchParams({ selected: `flipped:${rule}` })}`;
+    const item = make("li");
+    item.append(link, harmless(` (rule ${rule})`));
+    $("compared").append(item);
+  }
+  $("compared").append(...other.map((rule) => make("li", `The rule ${rule} differs between the runs, so texts are not compared by it.`)));
 }
 
 // ---- one text, opened by its link
 
-function linkTo(row) {
-  return `#text?${new URLSearchParams({ doc: list.names[row], system: systemOf(row) })}`;
+function linkTo(row, scale = data.scorers[list.scorer]) {
+  return `#text?${new URLSearchParams({ doc: list.names[row], system: systemOf(row), ...scale })}`;
 }
 
-function opened() {
-  if (!location.hash.startsWith("#text?")) return null;
-  const given = new URLSearchParams(location.hash.slice(6));
+const opened = () => (location.hash.startsWith("#text?") ? asGiven(location.hash) : null);
+
+function rowOf(given) {
   const system = data.systems.indexOf(given.get("system"));
   const doc = given.get("doc");
   return list.names.findIndex((name, row) => name === doc && list.systems[row] === system);
 }
 
+const notThere = () => (data.token ? "The run has no such text."
+  : `This text is not among the ${list.names.length} texts of this page: \`evaljudge view\` shows all texts of the run.`);
+
 async function openText() {
-  const row = opened();
+  const given = opened();
   const dialog = $("text");
-  if (row === null) { if (dialog.open) dialog.close(); return; }
-  const body = row < 0 ? [] : [await source.body(row)];
-  if (opened() !== row) return;  // another text has been asked for meanwhile
+  if (given === null) { if (dialog.open) dialog.close(); return; }
+  const hash = location.hash;
+  const row = rowOf(given);
+  let [said, body] = [row < 0 ? prose(notThere()) : [harmless(`${list.names[row]} · ${systemOf(row)}`)], []];
+  try {
+    if (row >= 0) body = [await source.body(row)];
+  } catch (error) {
+    said = prose(failure(error));
+  }
+  if (location.hash !== hash) return;  // another text has been asked for meanwhile
+  $("text-name").replaceChildren(...said);
   $("text-body").replaceChildren(...body);
-  $("text-name").textContent = row < 0 ? "This text is not on the page: `evaljudge view` shows all texts of the run."
-    : harmless(`${list.names[row]} · ${systemOf(row)}`);
+  const scale = data.scorers[Math.max(scaleIn(given), 0)];
+  for (const run of [$("text-body"), ...$("text-body").querySelectorAll(".beside")]) putFirst(run, scale);
   $("text-body").querySelectorAll("table").forEach(makeSortable);
-  const first = $("text-body").querySelector(".judged");
-  const axis = data.scorers[list.scorer].axis;
-  if (first) first.before(...[...$("text-body").querySelectorAll(".judged")].filter((one) => one.dataset.axis === axis));
   const at = list.order.indexOf(row);
   for (const [id, other] of [["previous", at - 1], ["next", at + 1]]) {
     const target = at < 0 ? undefined : list.order[other];
     $(id).disabled = target === undefined;
-    $(id).dataset.to = target === undefined ? "" : linkTo(target);
+    $(id).dataset.to = target === undefined ? "" : linkTo(target, scale);
   }
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+}
+
+// Of one run's view of a text: the chosen score, what it means, and its evidence come first.
+function putFirst(run, scale) {
+  const judged = [...run.querySelectorAll(":scope > .judged")];
+  const isOfAxis = (one) => one.dataset.axis === scale.axis;
+  const isOfScore = (one) => one.dataset.judge === judgeOf(scale.scorer) && (isOfAxis(one) || one.dataset.axis === "*");
+  if (judged.length) {
+    judged[0].before(...judged.filter(isOfScore), ...judged.filter((one) => isOfAxis(one) && !isOfScore(one)));
+  }
+  const rows = [...run.querySelectorAll(":scope > .all-scores tr")];
+  const cellOf = (row) => row && [...row.cells].find(isOfAxis);
+  const score = cellOf(rows.find((row) => row.dataset.scorer === scale.scorer));
+  const people = cellOf(rows.find((row) => row.className === "people"));
+  const said = make("p", `${nameOf(scale)}: `);
+  said.append(make("strong", score?.textContent.trim() || "not scored"));
+  if (people && people.textContent !== "–") said.append("; people: ", make("strong", people.textContent));
+  const meaning = make("p", undefined, "soft meaning");
+  meaning.hidden = true;
+  if (!run.matches(".beside")) sayMeaning(meaning, scale.scorer);  // another run may have another scale
+  run.querySelector(":scope > .headline")?.replaceChildren(said, meaning);
+  for (const row of rows) if (cellOf(row)) row.cells[0].after(cellOf(row));
 }
 
 // ---- a threshold that can be moved
@@ -376,6 +599,13 @@ function nearestTo(value, scores) {
   return found;
 }
 
+// The place, from 0, with the least distance; the last of equals.
+function nearestPlace(n, apart) {
+  let found = 0;
+  for (let at = 1; at < n; at += 1) if (apart(at) <= apart(found)) found = at;
+  return found;
+}
+
 const threshold = {
   value: 0,
   get spread() { return data.spreads[Number($("threshold-scorer").value)]; },
@@ -384,15 +614,30 @@ const threshold = {
     const people = this.spread.people;
     fill($("threshold-axis"), people.map((one, at) => [at, `rated on ${one.axis}`]));
     $("threshold-people").hidden = !people.length;
-    $("threshold-at").value = Math.round(data.bins * 0.8);
+    $("threshold-shares").hidden = !people.length;
+    sayMeaning($("threshold-meaning"), this.spread.scorer);
     this.chooseGood();
+    $("threshold-at").value = this.startingBin();
+    this.move();
+  },
+
+  // Where about as many texts are selected as are good; without ratings, half of them.
+  startingBin() {
+    const met = this.spread.people[Number($("threshold-axis").value)];
+    const pairs = met ? met.counts : this.spread.counts.map((n, bin) => [bin, 0, n]);
+    const sum = (keep) => pairs.filter(keep).reduce((total, [, , n]) => total + n, 0);
+    const good = Number($("threshold-good").value);
+    const wanted = met ? sum(([, r]) => r >= good) : sum(() => true) / 2;
+    return nearestPlace(data.bins, (at) => Math.abs(sum(([bin]) => bin >= at) - wanted));
   },
 
   chooseGood() {
     const met = this.spread.people[Number($("threshold-axis").value)];
     if (met) {
       fill($("threshold-good"), met.ratings.map((rating, at) => [at, `at least ${shown(rating)}`]));
-      $("threshold-good").value = Math.floor(met.ratings.length / 2);
+      const all = met.counts.reduce((sum, [, , n]) => sum + n, 0);
+      const goodAt = (at) => met.counts.reduce((sum, [, r, n]) => sum + (r >= at ? n : 0), 0);
+      $("threshold-good").value = nearestPlace(met.ratings.length, (at) => Math.abs(2 * goodAt(at) - all));
     }
     this.move();
   },
@@ -415,7 +660,7 @@ const threshold = {
       const chosen = sum(([b]) => b >= bin);
       const goods = sum(([, r]) => r >= good);
       $("threshold-precision").textContent = `${share(hits, chosen)} of the ${chosen.toLocaleString("en")} rated texts selected are good (precision)`;
-      $("threshold-recall").textContent = `${share(hits, goods)} of the ${goods.toLocaleString("en")} good texts are selected (recall)`;
+      $("threshold-recall").textContent = `${share(hits, goods)} of the ${goods.toLocaleString("en")} good texts are selected (recall, of the texts that have a score)`;
     }
     // Rounded down, so that what is printed selects no text fewer.
     const digits = 6;
@@ -437,7 +682,7 @@ const threshold = {
     if (value !== threshold.value) return;  // the slider has moved on
     $("borderline").replaceChildren(...nearest.map((row, place) => {
       const link = make("a", `${list.names[row]} · ${systemOf(row)}`);
-      link.href = linkTo(row);
+      link.href = linkTo(row, data.scorers[at]);
       const item = make("li", `${shown(scores[row], 4)} `);
       item.append(link, ` ${begins[place]}…`);
       return item;
@@ -448,7 +693,7 @@ const threshold = {
 // ---- what is put together at the start
 
 function beginThreshold() {
-  fill($("threshold-scorer"), data.spreads.map((one, at) => [at, nameOf(one)]));
+  fillScales($("threshold-scorer"), data.spreads);
   $("threshold-at").max = data.bins - 1;
   $("threshold-scorer").addEventListener("change", () => threshold.choose());
   $("threshold-axis").addEventListener("change", () => threshold.chooseGood());
@@ -463,25 +708,24 @@ function beginThreshold() {
 
 async function beginTexts() {
   [list.names, list.systems] = await Promise.all([source.names(), source.column("system")]);
-  fill($("by-scorer"), data.scorers.map((scale, at) => [at, nameOf(scale)]));
-  fill($("by-system"), [["", "all"], ...data.systems.map((name, at) => [at, name])]);
+  fillScales($("by-scorer"), data.scorers);
+  fill($("by-system"), [["", "all"], ...data.systems.map((name) => [name, name])]);
   fill($("by-status"), [["", "all"], ["scored", "scored"], ["unscored", "unscored"],
-    ...data.reasons.map((reason, at) => [`reason:${at}`, `unscored: ${reason}`])]);
-  fill($("by-selected"), [["", "all"], ...data.selections.flatMap((name, at) => [
-    [`+${at}`, `selected by ${name}`], [`-${at}`, `not selected by ${name}`],
-    ...((data.shared || []).includes(name) ? [[`~${at}`, `${name}: only one of the two runs selects it`]] : [])])]);
-  for (const id of ["by-system", "by-scorer", "by-low", "by-high", "by-status", "by-rated", "by-selected", "sort"]) {
-    $(id).addEventListener("input", refresh);
+    ...data.reasons.map((reason) => [`reason:${reason}`, `unscored: ${reason}`])]);
+  fill($("by-selected"), [["", "all"], ...data.selections.flatMap((name) => [
+    [`yes:${name}`, `selected by ${name}`], [`no:${name}`, `not selected by ${name}`],
+    ...(data.compared?.shared.includes(name) ? [[`flipped:${name}`, `${name}: only one of the two runs selects it`]] : [])])]);
+  list.defaults = Object.fromEntries(Object.entries(CONTROLS).map(([name, id]) => [name, $(id).value]));
+  for (const id of ["by-scorer", ...Object.values(CONTROLS)]) {
+    $(id).addEventListener("input", id === "search" ? later(150, changed) : changed);
   }
-  $("search").addEventListener("input", later(150, async () => {
-    const given = $("search").value;
-    const words = given.toLowerCase().split(/\s+/).filter(Boolean);
-    $("list").setAttribute("aria-busy", "true");
-    const found = words.length ? await source.search(words) : null;
-    if ($("search").value !== given) return;  // a later search is on its way
-    list.found = found;
-    await refresh();
-  }));
+  $("search").addEventListener("input", () => $("list").setAttribute("aria-busy", "true"));
+  const narrow = matchMedia("(max-width: 34rem)");
+  const foldFilters = () => { document.querySelector(".filters").open = !narrow.matches; };
+  foldFilters();
+  narrow.addEventListener("change", foldFilters);
+  $("clear").addEventListener("click", clearFilters);
+  beginHeads();
   $("more").addEventListener("click", async () => {
     if ($("list").getAttribute("aria-busy") === "true") return;
     const before = list.extent;
@@ -493,28 +737,49 @@ async function beginTexts() {
   }
   $("close").addEventListener("click", () => $("text").close());
   $("text").addEventListener("close", () => {
-    if (opened() !== null) history.replaceState(null, "", "#texts");
+    if (opened() !== null) history.replaceState(null, "", address());
   });
-  $("text").addEventListener("keydown", (event) => {
-    if (event.target.matches("input, select, textarea")) return;
+  document.addEventListener("keydown", (event) => {
+    if (!$("text").open || event.target.matches("input, select, textarea")) return;
     const id = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next" }[event.key];
     if (id && !$(id).disabled) $(id).click();
   });
   window.addEventListener("hashchange", () => { openText(); openList(); });
-  document.querySelectorAll('a[href^="#texts?"]').forEach((one) => one.addEventListener("click", () => {
-    if (location.hash === one.hash) openList();
-  }));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#texts"]');
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const hash = link.closest("nav") ? address() : link.hash;  // by the page's menu it stays as it is
+    if (hash !== location.hash) history.pushState(null, "", hash);
+    openList(true);
+  });
+  setControls(startOf(location.hash));
+  const isOfList = location.hash.startsWith("#texts?");
+  if (isOfList) history.replaceState(null, "", address());
   await refresh();
   await openText();
-  await openList();
+  if (isOfList) $("texts").scrollIntoView();
+  if (data.other) beginComparison();
   if (data.spreads.length) threshold.move();
 }
 
+// What an address asks of the list when the page is opened; of a text's, its scorer alone.
+function startOf(hash) {
+  const given = asGiven(hash);
+  if (hash.startsWith("#text?")) {
+    for (const name of [...given.keys()]) if (!["scorer", "axis"].includes(name)) given.delete(name);
+  }
+  return hash.startsWith("#text") ? given : new URLSearchParams();
+}
+
+const failure = (error) => (error instanceof TypeError && data.token
+  ? "The server does not answer: start `evaljudge view` again, and open its new link."
+  : error.message);
+
 // What a server that has ended, or a damaged file of the run, leaves undone is said above the list.
 addEventListener("unhandledrejection", (event) => {
-  $("count").textContent = event.reason instanceof TypeError && data.token
-    ? "The server does not answer: start `evaljudge view` again, and open its new link."
-    : String(event.reason.message);
+  $("count").replaceChildren(...prose(failure(event.reason)));
+  $("list").setAttribute("aria-busy", "false");
 });
 
 if (data.spreads.length) beginThreshold();

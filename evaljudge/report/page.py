@@ -10,17 +10,25 @@ and this one style sheet, by their hashes, and no request.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.report import first, levels, lines, pictures
 from evaljudge.report.sections import sections
-from evaljudge.report.texts import PageText, by_scorer, spread_data, text_data
+from evaljudge.report.texts import (
+    AskedPrompt,
+    PageText,
+    by_scorer,
+    first_of_each,
+    spread_data,
+    text_data,
+)
 from evaljudge.sections import View, figures
 from evaljudge.text import LONG, harmless, one_line
 
@@ -31,8 +39,11 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 NO_DATA = {"bins": 0, "spreads": []}
 """Of a page without texts."""
+_NAMED = re.compile(r"\S+( on \S+)?: ")
 LARGEST = 5_000_000
-"""Bytes of a page. Texts that would make it larger are left out, the least telling first."""
+"""Bytes of a page. To stay below it, prompts are left out, and then the least telling texts."""
+Prompts = Literal["all prompts", "first prompts", "no prompts"]
+"""How many an opened text holds: all, the first of each kind, or none."""
 
 
 def page(
@@ -41,9 +52,12 @@ def page(
     """`data`: what the server that shows all texts gives in place of a few."""
     if data:
         return _page(findings, [], data)
-    shown = {_name(one): (one, text_html(findings, one)) for one in texts}
+    shown = {_name(one): (one, text_html(one, "first prompts")) for one in texts}
     places = {name: at for at, name in enumerate(findings.telling)}
     made = _page_with(findings, shown)
+    if len(made.encode()) > LARGEST:
+        shown = {name: (one, text_html(one, "no prompts")) for name, (one, _) in shown.items()}
+        made = _page_with(findings, shown)
     while shown and (excess := len(made.encode()) - LARGEST) > 0:
         for name in sorted(shown, key=lambda name: places.get(name, 0), reverse=True):
             if excess > 0:
@@ -68,6 +82,7 @@ def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any])
         first=first,
         answers=first.answers(findings),
         strips=[pictures.strips(one) for one in pictures.headlines(findings)],
+        sampled=pictures.sampled_line(findings.spreads),
         people=list(pictures.people_pictures(findings)),
         heat=pictures.heat_maps(findings),
         texts=bodies,
@@ -115,14 +130,24 @@ def file_text(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
 
 
-def text_html(findings: Findings, one: PageText) -> Markup:
-    """One text, and what each judge shows of it."""
-
+def text_html(one: PageText, prompts: Prompts) -> Markup:
+    """One text, what each judge shows of it, and what the model was asked."""
     axes = list(dict.fromkeys([*(s.axis for s in one.scores), *one.candidate.ratings]))
     body = environment().get_template("text.html.j2").module.body
     signatures = {score.scorer: score.signature for score in one.scores if score.signature}
-    made: Markup = body(one, axes, by_scorer(one.scores), signatures, figures, _view_html)
+    made: Markup = body(
+        one, axes, by_scorer(one.scores), signatures, figures, _view_html, _CHOSEN[prompts]
+    )
     return made
+
+
+def _no_prompts(asked: Sequence[AskedPrompt]) -> Sequence[AskedPrompt]:
+    return ()
+
+
+_CHOSEN: Mapping[Prompts, Callable[[Sequence[AskedPrompt]], Sequence[AskedPrompt]]] = {
+    "all prompts": list, "first prompts": first_of_each, "no prompts": _no_prompts,
+}  # fmt: skip
 
 
 def _view_html(view: View) -> Markup:
@@ -145,10 +170,31 @@ def environment() -> Any:
         "name_line": lambda text: one_line(text, 30),
         "long_line": lambda text: one_line(text, LONG),
         "harmless": harmless,
+        "axis_name": first.axis_name,
+        "prose": _prose,
         "count": figures.count,
+        "rating": _rating,
         "px": lambda number: f"{number:.1f}".removesuffix(".0"),
+        "share": lambda part: f"{part * 100:.2f}%",
     }
     return made
+
+
+def _rating(value: float | None) -> str:
+    """A whole number as such: people's ratings mostly are."""
+    return figures.NONE if value is None else f"{value:.2f}".removesuffix(".00")
+
+
+def _prose(line: str) -> Markup:
+    """A sentence of a warning: parts in backticks are code, and it begins with a capital letter,
+    except for a name with its colon (`synthetic: …`, `geval on fluency: …`)."""
+    from markupsafe import Markup, escape
+
+    if not _NAMED.match(line):
+        line = line[:1].upper() + line[1:]
+    parts = [escape(part) for part in re.split("`([^`]+)`", line)]
+    parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+    return Markup("").join(parts)
 
 
 def template() -> Template:

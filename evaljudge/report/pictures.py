@@ -209,7 +209,7 @@ def _shade(value: float | None, few: str) -> str:
 
 def sampled_line(spreads: Sequence[Spread]) -> str:
     known = [sum(map(sum, one.systems.values())) for one in spreads if one.is_sample]
-    return f"DrawnPicture from a sample of {count(max(known))} texts." if known else ""
+    return f"These figures are of a sample of {count(max(known))} texts." if known else ""
 
 
 @dataclass(frozen=True, slots=True)

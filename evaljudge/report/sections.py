@@ -11,6 +11,7 @@ from evaljudge.analysis.findings import Findings, WithoutOutliers
 from evaljudge.report.best import best
 from evaljudge.report.cost import cost
 from evaljudge.report.intervals import intervals
+from evaljudge.report.jury import jury
 from evaljudge.report.labelled import labelled
 from evaljudge.report.length import length_held_fixed
 from evaljudge.report.levels import level_table, levels, sampled_note, spearman_table
@@ -34,6 +35,7 @@ def sections(findings: Findings, in_short: bool = False) -> list[Section]:
         systems(findings, in_short),
         people_scale(findings, in_short),
         intervals(findings, in_short),
+        *jury(findings, in_short),
         *findings.judged.sections,
         labelled(findings, in_short),
         *(axes(findings, in_short), people(findings), scorers_labels(findings)),

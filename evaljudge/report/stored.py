@@ -35,6 +35,9 @@ FILES: Mapping[str, str] = MappingProxyType({
     "without_outliers": "without_outliers",
     "labelled": "labelled",
     "intervals": "intervals",
+    "jury": "jury",
+    "among_judges": "among_judges",
+    "families": "families",
 })  # fmt: skip
 """By file, the statistic that it holds, if there is any of it."""
 ELSEWHERE = {AGREEMENT, *FILES.values()}

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue
+from evaljudge.agreement import Averaged, AveragedColumn, AveragedValue, Correlation, Level
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.report.markdown import section_blocks
 from evaljudge.report.page import NO_DATA, environment, frame
@@ -112,6 +112,30 @@ def _raised(table: Table) -> Table:
     return replace(table, rows=rows)
 
 
+@dataclass(frozen=True, slots=True)
+class PooledValue:
+    """A method on an axis, over all documents together: the mean over its trials."""
+
+    method: str
+    axis: str
+    level: Level
+    coefficient: Correlation
+    trials: int
+    n: int
+    """The fewest systems, or candidates, of a trial."""
+    value: float | None
+    """None where a trial has none."""
+    spread: float | None
+
+    @property
+    def cell(self) -> str:
+        few = only(self.level, self.n)
+        shown = correlation(self.value)
+        if self.value is not None and few:
+            return f"{shown} ({few})"
+        return shown if self.spread is None else f"{shown} ± {correlation(self.spread)}"
+
+
 @dataclass(frozen=True)
 class _Figure:
     """A method in one column."""
@@ -167,6 +191,21 @@ def methods_section(title: str, about: Sequence[str], found: Averaged) -> Sectio
         tables.append(_documents(rows, columns))
     figures = list(chain(*rows.values()))
     return Section(title, about, tables, list(_notes(figures, columns, _share_documents(found))))
+
+
+def pooled_section(title: str, found: Sequence[PooledValue]) -> Section:
+    tables = []
+    for level in dict.fromkeys(one.level for one in found):
+        here = [one for one in found if one.level == level]
+        axes = list(dict.fromkeys(one.axis for one in here))
+        rows: dict[str, list[Cell]] = {}
+        for one in here:
+            rows.setdefault(one.method, [one.method]).append(one.cell)
+        caption = f"{COEFFICIENTS.get(here[0].coefficient, here[0].coefficient)}, {level} level"
+        cells = list(rows.values())
+        tables.append(Table(caption, ["method", *axes], cells, "l" + "r" * len(axes)))
+    notes = [SPREAD] if any(one.spread is not None for one in found) else []
+    return Section(title, (), tables, notes)
 
 
 def _figure(method: str, one: AveragedValue, column: AveragedColumn) -> _Figure:

@@ -124,8 +124,11 @@ def _scorers(findings: Findings) -> str:
     judges = dict.fromkeys(str(row["judge"]) for row in findings.tokens)
     scorers = dict.fromkeys(row.scorer for row in findings.coverage)
     others = [name for name in scorers if re.split("[.#]", name)[0] not in judges]
-    model = findings.model.rpartition("@")[0] or findings.model
-    asked = f"{', '.join(judges)} with {model}" if judges else ""
+    if findings.model.endswith(")"):  # several, each with its judges
+        asked = re.sub(r"@\S+", "", findings.model)
+    else:
+        model = findings.model.rpartition("@")[0] or findings.model
+        asked = f"{', '.join(judges)} with {model}" if judges else ""
     return "; ".join(filter(None, [asked, ", ".join(others)])) or NONE
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import MOST_ENUMERATED, PERMUTATIONS, SystemPair, SystemRanking
 from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.report.levels import across
 from evaljudge.sections import Cell, Named, Section, Table
 from evaljudge.sections.figures import (
     NONE,
@@ -54,6 +55,7 @@ def systems(findings: Findings, in_short: bool = False) -> Section:
     """A table of means for each axis; in short, who is first."""
     rows = findings.rankings
     notes = [f"{SAMPLED} {SAMPLED_PAIRS}"] if any(row.sampled for row in rows) else []
+    notes += across("system", (row.scorer for row in rows), findings.within_documents)
     if in_short:
         shown = [row for axis in _axes(rows) for row in _headlines(_on(rows, axis))]
         if len(shown) < len(rows):

@@ -9,7 +9,7 @@ escapes every word of the corpus.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaljudge.analysis.findings import Findings
@@ -22,6 +22,22 @@ BEGINNING = 100
 
 
 @dataclass(frozen=True)
+class AskedPrompt:
+    """What the model was asked about the text, in the model's words."""
+
+    template: str
+    how: str
+    """How the reply is read, in a sentence."""
+    words: str
+    reply: str = ""
+    """The reply that is given to the model, where only its probability is asked for."""
+    times: int = 1
+    """How often it asked in this way; this prompt is the first."""
+    is_guessed: bool = False
+    """A placeholder stands in it for an earlier reply."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What one judge says of a text on one axis: in its own form, or as a section."""
 
@@ -31,6 +47,9 @@ class Evidence:
     """Why it is unscored."""
     view: View | None = None
     section: Section | None = None
+    asked: Sequence[AskedPrompt] = ()
+    unasked: str = ""
+    """Why the prompts are not shown."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +65,7 @@ class PageText:
 
 
 def spread_data(findings: Findings) -> dict[str, Any]:
-    """What the page's script needs of all texts: for the threshold."""
+    """What the page's script needs of all texts: for the threshold, and what scores mean."""
     spreads = [
         {
             "scorer": one.scorer,
@@ -61,7 +80,12 @@ def spread_data(findings: Findings) -> dict[str, Any]:
         }
         for one in findings.spreads
     ]
-    return {"bins": BINS, "spreads": spreads, "candidates": findings.candidates}
+    return {
+        "bins": BINS,
+        "spreads": spreads,
+        "candidates": findings.candidates,
+        "meanings": findings.meanings,
+    }
 
 
 def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
@@ -96,9 +120,23 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
                 for scale in scales
             ],
             "rating": [[one.candidate.ratings.get(axis) for one in texts] for axis in axes],
+            "disagreement": _disagreements(findings, texts, scales),
             "selected": [[int(name in one.selected) for one in texts] for name in selections],
         },
     }
+
+
+def _disagreements(
+    findings: Findings, texts: Sequence[PageText], scales: Sequence[tuple[str, str]]
+) -> list[list[float | None] | None]:
+    """With people, over the whole run; None where nobody rated the axis."""
+    places = {text: at for at, text in enumerate(findings.telling)}
+    rows = [places.get((one.document.doc_id, one.candidate.system)) for one in texts]
+    by_scale = {(one.scorer, one.axis): one.apart for one in findings.disagreements}
+    return [
+        [None if row is None else _rounded(apart[row]) for row in rows] if apart else None
+        for apart in map(by_scale.get, scales)
+    ]
 
 
 def _reason(score: Score | None, reasons: Sequence[str]) -> int:
@@ -107,6 +145,15 @@ def _reason(score: Score | None, reasons: Sequence[str]) -> int:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
+
+
+def first_of_each(asked: Sequence[AskedPrompt]) -> list[AskedPrompt]:
+    """The first of those that are one template, asked in one way."""
+    found: dict[tuple[str, str], AskedPrompt] = {}
+    for one in asked:
+        known = found.setdefault((one.template, one.how), replace(one, times=0))
+        found[one.template, one.how] = replace(known, times=known.times + one.times)
+    return list(found.values())
 
 
 def by_scorer(scores: Sequence[Score]) -> Mapping[str, Mapping[str, Score]]:

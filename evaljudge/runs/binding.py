@@ -42,7 +42,7 @@ def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
         bound = output.run()
         if bound is None:
             _refuse_remains(output, output.has_listing, "run.json")
-            bound = _bind(output, config.briefs, now)
+            bound = _bind(output, job, now)
         output = Output(config.out, config.briefs, bound["id"])
         listing = output.listing()
         if listing is None:
@@ -86,7 +86,7 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
     """Take over new cases and ratings of the corpus into a run whose shards are listed."""
     known, grown = output.shards(), listing["corpus"] != corpus.digest
     if grown:
-        _mark_known(output, known, corpus)  # refuses before anything is written
+        _mark_known(output, known, corpus, job)  # refuses before anything is written
     if listing["ratings"] != corpus.ratings_digest:
         _refresh_ratings(output, corpus)
     elif not grown and listing.get("unread", []) == list(corpus.unread):
@@ -118,9 +118,11 @@ def open_bound(job: Job) -> Output:
     return Output(job.config.out, job.config.briefs, bound["id"])
 
 
-def _bind(output: Output, briefs: str | None, now: Fingerprint) -> dict[str, Any]:
+def _bind(output: Output, job: Job, now: Fingerprint) -> dict[str, Any]:
     name = SEALED + short([now, output.uri])[:8]
-    bound = {"id": name, "state": "begun", "fingerprint": now, "briefs": briefs}
+    bound = {"id": name, "state": "begun", "fingerprint": now, "briefs": job.config.briefs}
+    if job.panel_ends:
+        bound["panels"] = job.panel_ends
     output.try_briefs()
     output.bind(bound | {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     return bound
@@ -224,13 +226,20 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
     return found
 
 
-def _mark_known(output: Output, known: list[Shard], corpus: Corpus) -> None:
+def _mark_known(output: Output, known: list[Shard], corpus: Corpus, job: Job) -> None:
     """Mark the candidates that are in shards already: an extension does not ask them again."""
+    whole = [judge.name for judge in job.judges if judge.whole_documents]
     for cases in ahead(output.cases, known):
         for case in cases:
             now = corpus.find(case.document.doc_id)
             if now is not None:
                 _refuse_other_texts(case, now)
+                if whole and len(now.candidates) > len(case.candidates):
+                    raise UserError(
+                        f"--extend: document {case.document.doc_id!r} has new candidates, and "
+                        f"judges.{whole[0]} compares the candidates of a document with each "
+                        "other: take another `out`"
+                    )
                 corpus.mark(case)
 
 

@@ -7,25 +7,29 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from evaljudge.analysis.calibrated import SUFFIX, calibrated_name
+from evaljudge.analysis.combining import Combination, combinations_of
 from evaljudge.analysis.findings import Price
 from evaljudge.analysis.mixes import Mix, mixes_of
-from evaljudge.config import Condition, Config
+from evaljudge.config import Condition, Config, ModelConfig
 from evaljudge.corpora import CorpusSource
 from evaljudge.engines import Engines, Identity, ModelSource, VllmEngines, identity_bound
 from evaljudge.errors import Mistakes, UserError, unknown
 from evaljudge.execution import Executor, make_executor
-from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature
+from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score_signature, short
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions
 from evaljudge.judges.protocol import Judge
-from evaljudge.metrics import Metric, cautions_of, make_metrics
+from evaljudge.metrics import METRICS, Metric, cautions_of, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
+from evaljudge.storage import Panel, Stage
 
+R = TypeVar("R")
+BOTH: tuple[Stage, ...] = ("prepare", "judge")
 MIDDLE = 3.0
 """The middle of the scale of ratings, on which `Judge.undecided` is given."""
 
@@ -46,12 +50,67 @@ class Job:
     references: Mapping[str, str] = field(default_factory=dict)
     """The file of references of each judge that is given one; the judge knows its digest."""
     mixes: Mapping[str, Mix] = field(default_factory=dict)
+    own_models: Mapping[str, tuple[ModelSource, Identity]] = field(default_factory=dict)
+    """Of each judge that has another model than the one for all."""
+    panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
     @property
     def one_model(self) -> bool:
         """Writer and judge are the same: one engine does both stages."""
         return self.model_is == self.writer_is
+
+    @property
+    def panels(self) -> list[Job]:
+        """For each model, a job of the judges that it is asked by.
+
+        Unless the configuration names a writer, each model writes the briefs of its own judges.
+        """
+        alike: dict[str, list[Judge]] = {}
+        for judge in self.judges:
+            alike.setdefault(self._panel_of(judge.name), []).append(judge)
+        return [self._panel(end, judges) for end, judges in alike.items()]
+
+    def _panel_of(self, judge: str) -> str:
+        own = self.own_models.get(judge)
+        return short(own[1].as_fingerprint())[:8] if own else ""
+
+    def _panel(self, end: str, judges: Sequence[Judge]) -> Job:
+        names = {judge.name for judge in judges}
+        given = {name: path for name, path in self.references.items() if name in names}
+        panel = replace(self, judges=judges, references=given, own_models={})
+        if not end:
+            return panel
+        model, model_is = self.own_models[judges[0].name]
+        panel = replace(panel, model=model, model_is=model_is, panel=Panel("", end))
+        if self.config.writer is not None:
+            return panel
+        return replace(panel, writer=model, writer_is=model_is, panel=Panel(end, end))
+
+    @property
+    def passes(self) -> list[Pass]:
+        """What is done one after the other, each over one engine."""
+        panels = self.panels
+        if all(panel.one_model for panel in panels):
+            return [Pass(panel, BOTH, one_of(panel.model)) for panel in panels]
+        judging = [Pass(panel, ("judge",), one_of(panel.model)) for panel in panels]
+        return [Pass(self, ("prepare",), one_of(self.writer)), *judging]
+
+    @property
+    def sources(self) -> list[ModelSource]:
+        """The models in the order in which they are loaded."""
+        return [one.source for one in self.passes]
+
+    @property
+    def panel_ends(self) -> dict[str, list[str]]:
+        """For run.json, each judge's panel; none where all have the model for all."""
+        if not self.own_models:
+            return {}
+        ends = {panel.panel: panel.judges for panel in self.panels}
+        return {j.name: [end.prepare, end.judge] for end, judges in ends.items() for j in judges}
+
+    def panel_of(self, judge: str) -> Job:
+        return next(p for p in self.panels if judge in (one.name for one in p.judges))
 
     @property
     def executor(self) -> Executor:
@@ -76,6 +135,15 @@ class Job:
         """Every scorer of the run, and its axes."""
         return _with_mixes(_axes_of_scorers(self.judges, self.metrics), self.mixes)
 
+    @property
+    def combined(self) -> dict[str, Combination]:
+        return {name: mix for name, mix in self.mixes.items() if isinstance(mix, Combination)}
+
+    @property
+    def weighted(self) -> dict[str, Combination]:
+        """Those whose scores rest on people's ratings, once all others are there."""
+        return {name: one for name, one in self.combined.items() if one.is_fitted}
+
     def collecting(self) -> dict[str, Callable[[], Collector]]:
         """For each judge, what makes its collectors; a file that one of them needs is read here."""
         resamples, seed = self.config.agreement.resamples, self.config.seed
@@ -87,9 +155,10 @@ class Job:
 
     def fingerprint(self, corpus: str) -> Fingerprint:
         task: dict[str, Any] = {"name": self.task.name, "axes": self.task.as_fingerprint()}
-        writer_is = None if self.one_model else self.writer_is
-        models = (self.model_is, writer_is, self.engine)
-        return fingerprint(corpus, task, self.judges, *models, self.config.seed)
+        is_named = not all(panel.one_model for panel in self.panels)
+        models = (self.model_is, self.writer_is if is_named else None, self.engine)
+        own = {name: identity for name, (_, identity) in self.own_models.items()}
+        return fingerprint(corpus, task, self.judges, *models, self.config.seed, own)
 
     @property
     def cautions(self) -> list[str]:
@@ -99,8 +168,7 @@ class Job:
         return [*self._of_models(), *of_judges, *of_metrics, *self._of_thresholds()]
 
     def _of_models(self) -> Iterator[str]:
-        bundled = [source for source in (self.model, self.writer) if source and source.is_bundled]
-        if not self.judges or not bundled:
+        if not any(source.is_bundled for source in self.sources):
             return
         yield ("model nano knows the small world of `evaljudge demo` and nothing else: of other "
                "texts its scores say nothing, so name a real model for them")  # fmt: skip
@@ -121,6 +189,19 @@ class Job:
                         f"{better}, where it is at {undecided[better]:.2f}"
                     )
 
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What the values of each scorer mean, where that is known."""
+        found = {judge.name + suffix: one for judge in self.judges
+                 for suffix, one in judge.meanings.items()}  # fmt: skip
+        kinds = {name: own.get("metric", name) for name, own in self.config.metrics.items()}
+        found |= {name: METRICS[kind].about for name, kind in kinds.items() if kind in METRICS}
+        found |= {name: f"The sum {mix.name}." for name, mix in self.mixes.items()}
+        return found | {
+            calibrated_name(of): f"{of} on the scale of people's ratings, learnt from rated texts."
+            for of in self.config.calibrate
+        }
+
     def signatures(self, corpus: str) -> dict[str, str]:
         """Each scorer's signature; `corpus`: its digest."""
         mixed = {name: mix.signature(name) for name, mix in self.mixes.items()}
@@ -133,13 +214,27 @@ class Job:
 
     def judge_signatures(self) -> dict[str, str]:
         made: dict[str, str] = {}
-        for judge in self.judges:
-            assert self.model_is is not None, "judges need a model: Config saw to it"
-            assert self.writer_is is not None
-            models = (self.model_is, self.writer_is, self.engine)
-            line = score_signature(judge, *models, self.config.seed)
-            made |= dict.fromkeys(judge.scorers, line)
+        for panel in self.panels:
+            models = (one_of(panel.model_is), one_of(panel.writer_is), self.engine)
+            for judge in panel.judges:
+                line = score_signature(judge, *models, self.config.seed)
+                made |= dict.fromkeys(judge.scorers, line)
         return made
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The stages that one model does, for the judges of the job."""
+
+    job: Job
+    stages: tuple[Stage, ...]
+    source: ModelSource
+
+
+def one_of(found: R | None) -> R:
+    """Models of a job that has judges: Config saw to it that they are named."""
+    assert found is not None
+    return found
 
 
 def corpus_of(config: Config) -> CorpusSource:
@@ -180,29 +275,54 @@ def assemble_job(
     for name, own in config.metrics.items():
         with mistakes.noted():
             metrics += make_metrics({name: own})
+    given_models = dict[str, ModelConfig | None]()
+    for name in config.judges:
+        with mistakes.noted():
+            given_models[name] = config.model_of(name)
     single = _axes_of_scorers(judges, metrics)
     # a scorer that is not known may be one of a judge that could not be made
     mixes = {} if mistakes else _mixes_of(config, single, mistakes)
+    with mistakes.noted():
+        _check_families(config)
     with mistakes.noted():
         _refuse_doubles(judges, metrics)
     _check_selections(config, _with_mixes(single, mixes), not mistakes, mistakes)
     mistakes.refuse(config.place)
     if not judges and not metrics:
         raise UserError("nothing to do: the configuration names no judge and no metric")
-    model = config.model.as_source() if config.model and judges else None
+    own = {
+        judge.name: given.as_source() for judge in judges if (given := given_models.get(judge.name))
+    }
+    is_for_any = any(judge.name not in own for judge in judges)
+    model = config.model.as_source() if config.model and is_for_any else None
     writer = config.writer.as_source() if config.writer and judges else model
+    own_is = dict[str, Identity]()
     if bound is None:
         model_is = engines.identify(model) if model else None
         writer_is = model_is if writer == model else engines.identify(writer) if writer else None
+        own_is = {name: engines.identify(source) for name, source in own.items()}
         engine = engines.version if judges else ""
     else:
-        known = bound.get("model") or {}
+        known, asked = bound.get("model") or {}, bound.get("judges", {})
         model_is = identity_bound(known, model) if model else None
         writer_is = identity_bound(bound.get("writer") or known, writer) if writer else None
+        for name, source in own.items():
+            own_is[name] = identity_bound(asked.get(name, {}).get("model") or known, source)
         engine = str(bound.get("engine", ""))
-    model, writer = _pinned(model, model_is), _pinned(writer, writer_is)
-    models = (model, writer, model_is, writer_is)
-    return Job(config, task, judges, metrics, engines, *models, engine, references, mixes)
+    for_all = model_is.as_fingerprint() if model_is else None
+    own_models = {
+        name: (_pinned(source, own_is[name]), own_is[name])
+        for name, source in own.items()
+        if own_is[name].as_fingerprint() != for_all
+    }
+    models = (
+        _pinned(model, model_is) if model else None,
+        _pinned(writer, writer_is) if writer else None,
+        model_is,
+        writer_is,
+    )
+    made = (config, task, judges, metrics, engines, *models, engine, references, mixes)
+    return Job(*made, own_models)
 
 
 def _task_of(config: Config, mistakes: Mistakes) -> Task:
@@ -249,9 +369,9 @@ def _refuse_fleeting(out: str) -> None:
         )
 
 
-def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSource | None:
+def _pinned(source: ModelSource, identity: Identity | None) -> ModelSource:
     """The commit that the driver saw is the one that every worker loads."""
-    if source is None or identity is None or identity.commit is None:
+    if identity is None or identity.commit is None:
         return source
     return replace(source, revision=identity.commit)
 
@@ -259,15 +379,29 @@ def _pinned(source: ModelSource | None, identity: Identity | None) -> ModelSourc
 def _mixes_of(
     config: Config, axes: Mapping[str, Sequence[str]], mistakes: Mistakes
 ) -> dict[str, Mix]:
+    """`mixes`, and `combine`, whose scorers may be mixes."""
     made = dict[str, Mix]()
     for name, text in config.mixes.items():
         with mistakes.noted():
             made |= mixes_of({name: text}, axes)
+    known = _with_mixes({name: list(own) for name, own in axes.items()}, made)
+    for name, one in config.combine.items():
+        with mistakes.noted():
+            made |= combinations_of({name: one}, known)
     return made
 
 
+def _check_families(config: Config) -> None:
+    for judge in config.families:
+        if judge not in config.judges:
+            raise UserError(f"families: {unknown('judge', judge, config.judges)}")
+
+
 def _with_mixes(axes: Mapping[str, list[str]], mixes: Mapping[str, Mix]) -> dict[str, list[str]]:
-    return {**axes} | {name: mix.axes(axes) for name, mix in mixes.items()}
+    known = dict(axes)
+    for name, mix in mixes.items():
+        known[name] = mix.axes(known)
+    return known
 
 
 def _check_selections(

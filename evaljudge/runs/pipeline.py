@@ -31,9 +31,9 @@ from evaljudge.errors import (
 )
 from evaljudge.execution import InHand
 from evaljudge.runs.binding import bind_and_cut, open_bound
-from evaljudge.runs.job import Job, make_job
+from evaljudge.runs.job import BOTH, Job, make_job, one_of
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.planning import BOTH, Plan, make_plan
+from evaljudge.runs.planning import Plan, make_plan
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import left_out, until_whole
 from evaljudge.runs.reporting import (
@@ -44,7 +44,7 @@ from evaljudge.runs.reporting import (
     write_files,
     write_run,
 )
-from evaljudge.runs.stages import do_stages, measure, missing, unmeasured
+from evaljudge.runs.stages import do_stages, lacking, measure, missing, unmeasured
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
 from evaljudge.text import counted
@@ -186,7 +186,7 @@ def _config(given: Given, changes: Sequence[str]) -> Config:
 @contextmanager
 def _ready(job: Job) -> Iterator[Claim]:
     """For this block the job's folder is claimed; its workers can be placed."""
-    sizes = [source.gpus_per_engine for source in (job.writer, job.model) if source]
+    sizes = [source.gpus_per_engine for source in job.sources]
     with claimed(job.config.out) as claim, _saying_what_is_kept(job), job.executor.check(sizes):
         yield claim
 
@@ -234,11 +234,13 @@ def _bind(
 def _fetching(job: Job, stages: Sequence[Stage]) -> AbstractContextManager[None]:
     """Meanwhile the model that is asked first is fetched, if there is anything to ask."""
     bound = Output(job.config.out).run() or {}
-    output, source = Output(job.config.out, job.config.briefs, bound.get("id", "")), job.writer
+    output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
     is_cut = bound and output.listing()
-    if source is None or (is_cut and not missing(job, output, stages)):
+    left = (one for one in job.passes if not is_cut or lacking(one, output, stages))
+    if (first := next(left, None)) is None:
         return nullcontext()
-    return job.executor.fetching(partial(job.engines.fetch, source), source.gpus_per_engine)
+    fetch, size = partial(job.engines.fetch, first.source), first.source.gpus_per_engine
+    return job.executor.fetching(fetch, size)
 
 
 def _refuse_no_candidates(job: Job, output: Output) -> None:
@@ -252,27 +254,39 @@ def _refuse_no_candidates(job: Job, output: Output) -> None:
 def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, claim: Claim) -> None:
     if not job.judges:
         return
-    lacking, total = missing(job, output, stages), sum(s.cases for s in output.shards())
-    unprepared = [shard for shard, wanted in lacking.items() if "prepare" in wanted]
-    if job.references and job.writer_is and unprepared:
-        watcher.entering("taking over the references given")
-        put_references(job.references, job.judges, job.writer_is, output, unprepared)
-    left = {s: sum(shard.cases for shard, ss in lacking.items() if s in ss) for s in stages}
-    with _watching(watcher, claim, {stage: (left[stage], total) for stage in stages}) as seen:
+    total = sum(shard.cases for shard in output.shards())
+    left, of = dict.fromkeys(stages, 0), dict.fromkeys(stages, 0)
+    for one in job.passes:
+        todo = lacking(one, output, stages)
+        _take_references(one.job, output, todo, watcher)
+        for stage in (stage for stage in one.stages if stage in of):
+            of[stage] += total
+            left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
+    with _watching(watcher, claim, {stage: (left[stage], of[stage]) for stage in stages}) as seen:
         do_stages(job, output, stages, seen)
-    if lacking:  # else the notes there are of measuring
+    if any(left.values()):  # else the notes there are of measuring
         output.tidy()
+
+
+def _take_references(
+    job: Job, output: Output, todo: Mapping[Shard, Sequence[Stage]], watcher: Watcher
+) -> None:
+    unprepared = [shard for shard, wanted in todo.items() if "prepare" in wanted]
+    if job.references and unprepared:
+        watcher.entering("taking over the references given")
+        writer, mine = one_of(job.writer_is), output.of(job.panel)
+        put_references(job.references, job.judges, writer, mine, unprepared)
 
 
 def _measure(
     job: Job, output: Output, shards: Sequence[Shard], watcher: Watcher, claim: Claim
 ) -> None:
-    lacking = unmeasured(job, output, shards)
-    if not lacking:
+    todo = unmeasured(job, output, shards)
+    if not todo:
         return
-    total, left = (sum(shard.cases for shard in some) for some in (shards, lacking))
+    total, left = (sum(shard.cases for shard in some) for some in (shards, todo))
     with _watching(watcher, claim, {"measure": (left, total)}) as seen:
-        measure(job, output, lacking, seen.receipt)
+        measure(job, output, todo, seen.receipt)
     output.tidy()
 
 

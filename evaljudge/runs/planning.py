@@ -10,11 +10,9 @@ takes further requests, which depend on the replies and are not planned (a run c
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -23,8 +21,8 @@ from typing import Any
 
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
-from evaljudge.engines import ModelSource
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
+from evaljudge.execution.local import complete
 from evaljudge.identity import brief_key, common_key
 from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.metrics import Metric, Unscored
@@ -34,12 +32,11 @@ from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
 from evaljudge.runs.binding import differs_from_run
-from evaljudge.runs.job import Job
+from evaljudge.runs.job import BOTH, Job, Pass, one_of
 from evaljudge.runs.references import given_references
-from evaljudge.runs.stages import missing
+from evaljudge.runs.stages import lacking, missing
 from evaljudge.storage import Index, Output, Stage, index_on_disk
 
-BOTH: tuple[Stage, ...] = ("prepare", "judge")
 COMPARED_CASES = 50
 """How many cases the layouts are compared on: their ratio needs no more."""
 Work = tuple[Case, Sequence[Stage]]
@@ -77,7 +74,7 @@ class Plan:
 
 def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
     """`written`: the briefs of the runs planned before this one, to which its own are added."""
-    return _in_a_thread(lambda: _planned(job, written))
+    return complete(_planned(job, written))
 
 
 async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
@@ -91,8 +88,10 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
             bound = Output(job.config.out, job.config.briefs).run() or {}
             output = Output(job.config.out, job.config.briefs, bound.get("id", ""))
             with _known(job, output, corpus, written) as known:
-                work = _remaining(job, output, corpus, plan)
-                await _Planning(job, known, output, plan).do(work)
+                _compare(job, output, corpus, plan)
+                planning = _Planning(job, known, output, plan)
+                for one in job.passes:
+                    await planning.do(one, _remaining(one, output, corpus, plan))
         return plan
 
 
@@ -117,13 +116,15 @@ def first_cases_afresh(job: Job) -> Tokens:
 
 def plan_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     """What a fresh run over these cases would ask."""
-    return _in_a_thread(partial(_planned_afresh, job, cases))
+    return complete(_planned_afresh(job, cases))
 
 
 async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
     plan = Plan()
     with known_briefs() as known:
-        await _Planning(job, known, None, plan).do((case, BOTH) for case in cases)
+        planning = _Planning(job, known, None, plan)
+        for one in job.passes:
+            await planning.do(one, ((case, one.stages) for case in cases))
     return plan
 
 
@@ -132,7 +133,8 @@ def _known(
     job: Job, output: Output, corpus: Corpus, written: KnownBriefs | None
 ) -> Iterator[KnownBriefs]:
     with nullcontext(written) if written is not None else known_briefs() as known:
-        known.add(_given(job, corpus))
+        for panel in job.panels if job.references else ():
+            known.add(_given(panel, corpus))
         for kind in job.kinds:
             known.add(output.briefs(kind, output.brief_files(kind)))
         yield known
@@ -140,32 +142,29 @@ def _known(
 
 def _given(job: Job, corpus: Corpus) -> Iterator[Brief]:
     """What files of references hold in place of what would be written."""
-    if not job.references or job.writer_is is None:
-        return
     with given_references(job.references, job.judges) as given:
         for case in corpus:
             for kind in given.kinds:
-                yield from given.briefs(kind, case.document, job.writer_is).values()
+                yield from given.briefs(kind, case.document, one_of(job.writer_is)).values()
 
 
-def _remaining(job: Job, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
-    """What the shards of a begun run lack; everything, where no run was begun."""
+def _compare(job: Job, output: Output, corpus: Corpus, plan: Plan) -> None:
+    """With the run that lies there, if one does."""
     differs = differs_from_run(job, output, corpus.digest)
     plan.refused = differs or []
-    if differs is None or differs:
-        plan.is_whole = True
-        yield from ((case, BOTH) for case in corpus)
+    plan.is_whole = differs is None or bool(differs)
+    if not plan.is_whole:
+        left = missing(job, output, BOTH)
+        plan.done = sum(shard.cases for shard in output.shards() if shard not in left)
+
+
+def _remaining(one: Pass, output: Output, corpus: Corpus, plan: Plan) -> Iterator[Work]:
+    """What the shards of a begun run lack; everything, where no run was begun."""
+    if plan.is_whole:
+        yield from ((case, one.stages) for case in corpus)
         return
-    lacking = missing(job, output, BOTH)
-    plan.done = sum(shard.cases for shard in output.shards() if shard not in lacking)
-    for shard, stages in lacking.items():
+    for shard, stages in lacking(one, output, BOTH).items():
         yield from ((case, stages) for case in output.cases(shard))
-
-
-def _in_a_thread(planning: Callable[[], Coroutine[None, None, Plan]]) -> Plan:
-    """In a thread of its own, since a notebook's event loop runs in this one."""
-    with ThreadPoolExecutor(1) as apart:
-        return apart.submit(lambda: asyncio.run(planning())).result()
 
 
 @contextmanager
@@ -201,21 +200,19 @@ class KnownBriefs:
 
 
 class _Planning:
-    def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
-        assert job.model and job.writer and job.writer_is, "judges need a model: Config saw to it"
-        self._writer = job.writer_is
-        self._job, self._known, self._plan = job, known, plan
-        sources: dict[Stage, ModelSource] = {"prepare": job.writer, "judge": job.model}
-        self._context: Callable[[Stage], int | None] = cache(
-            lambda stage: job.engines.context(sources[stage])
-        )
-        self._gauge: Callable[[Stage], Gauge] = cache(
-            lambda stage: job.engines.gauge(sources[stage])
-        )
-        self._heads, self._blocks = set[int](), set[int]()
-        self._output, self._is_fresh = output, known.is_empty
+    """Does one pass of a job after the other."""
 
-    async def do(self, work: Iterable[Work]) -> None:
+    def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
+        self._known, self._plan, self._metrics = known, plan, job.metrics
+        self._output, self._is_fresh = output, known.is_empty
+        self._first_cases = Tokens()
+        """Of the passes that are done."""
+
+    async def do(self, one: Pass, work: Iterable[Work]) -> None:
+        self._job, self._writer = one.job, one_of(one.job.writer_is)
+        self._context: Callable[[], int | None] = cache(partial(_context, one))
+        self._gauge: Callable[[], Gauge] = cache(partial(_gauge, one))
+        self._heads, self._blocks = set[int](), set[int]()
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
         }
@@ -226,8 +223,12 @@ class _Planning:
             if number < COMPARED_CASES:
                 so_far = [of.tokens for by_judge in asked.values() for of in by_judge.values()]
                 is_fresh = self._plan.is_whole and self._is_fresh
-                self._plan.first_cases = sum(so_far, Tokens()) if is_fresh else None
-        self._plan.asked = {(s, name): of.tokens for s in BOTH for name, of in asked[s].items()}
+                self._plan.first_cases = sum(so_far, self._first_cases) if is_fresh else None
+        self._first_cases = self._plan.first_cases or Tokens()
+        for stage in one.stages:
+            self._plan.asked |= {(stage, name): of.tokens for name, of in asked[stage].items()}
+        if "judge" in one.stages:
+            self._metrics = ()  # each is foreseen once
 
     def _common_reply(self, name: str) -> Mapping[str, Any] | None:
         """What an earlier run wrote once for all documents, which a fresh run would ask for."""
@@ -262,7 +263,7 @@ class _Planning:
             judged = await verdicts_of(judge, case, briefs[judge.name], models[judge.name])
             unscored = [one.reason for one in judged.verdicts if one.status == "unscored"]
             self._foresee(judge.name, unscored)
-        for metric in self._job.metrics:
+        for metric in self._metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
         add_counts(asked, models)
 
@@ -275,16 +276,23 @@ class _Planning:
     def _models(self, case: Case, stage: Stage) -> Models:
         """Reading a tokenizer takes time, so it is read only where there is something to count."""
         texts = [candidate.text for candidate in case.candidates]
-        home: Stage = "prepare" if self._job.one_model else stage
         model = Common(
-            Imagining(lambda prompt: self._gauge(home)(prompt), texts, self._context(stage)),
+            Imagining(lambda prompt: self._gauge()(prompt), texts, self._context()),
             lambda name: self._known.common.get(name) or self._common_reply(name),
             lambda name, reply: self._known.common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),
         )
-        if stage == "prepare" or not self._job.one_model:
-            self._blocks = set()  # another case, or another model that has read nothing of it yet
+        if stage == "prepare":  # another case
+            self._blocks = set()
         return case_models(model, self._job.judges, self._heads, self._blocks)
+
+
+def _context(one: Pass) -> int | None:
+    return one.job.engines.context(one.source)
+
+
+def _gauge(one: Pass) -> Gauge:
+    return one.job.engines.gauge(one.source)
 
 
 def _unmeasurable(metric: Metric, case: Case) -> Iterator[str]:

@@ -37,7 +37,7 @@ from evaljudge.identity import brief_key
 from evaljudge.judges.protocol import Judge
 from evaljudge.judges.shared.scale import named, ratings
 from evaljudge.records import Brief, Document
-from evaljudge.storage import Index, Output, Shard, ahead, index_on_disk, to_write
+from evaljudge.storage import Index, Output, Panel, Shard, ahead, index_on_disk, panels_of, to_write
 from evaljudge.text import shown
 
 SETTING = "references"
@@ -232,7 +232,7 @@ def put_references(
             if found.keys() <= known.keys():
                 continue
             if shard.number in prepared:  # but its briefs were lost, and these alone are not all
-                output.place.remove(f"commits/prepare/{shard.number:05d}.json")
+                output.uncommit(output.marker("prepare", shard))
             output.write_briefs(kind, shard, (found | known).values())
 
     with given_references(paths, judges) as given:
@@ -241,6 +241,10 @@ def put_references(
 
 
 # exporting those of a run
+
+Writers = dict[tuple[str, str], tuple[Output, Mapping[str, Any]]]
+"""By kind of judge and end of their briefs' files: what reads these, and the model that wrote."""
+Made = tuple[Brief, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,13 +277,14 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
         raise Output(out).no_run()
     output, bound = Output(out, briefs or run.get("briefs"), run["id"]), run["fingerprint"]
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
-    kinds = list(dict.fromkeys(asked.get("judge", name) for name, asked in judged.items()))
+    writers = _writers(output, run)
     place, name = to_write(to)
     with index_on_disk(_SEEN) as index, place.writing(name) as stream:
-        for sources, briefs_of in ahead(partial(_read, output, kinds), _prepared(output, kinds)):
-            for brief in briefs_of:
+        shards = _prepared(output, writers)
+        for sources, briefs_of in ahead(partial(_read, output, writers), shards):
+            for brief, made in briefs_of:
                 if _is_new(index, brief, out):
-                    row = asdict(_row_of(brief, sources[brief.doc_id], bound))
+                    row = asdict(_row_of(brief, sources[brief.doc_id], made))
                     stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         exported = ExportedReferences(*index.execute(_COUNTS).fetchone())
         if not exported.references:  # raised in here, so that no file appears
@@ -288,16 +293,27 @@ def export_references(out: str, to: str, briefs: str | None = None) -> ExportedR
     return exported
 
 
-def _prepared(output: Output, kinds: Sequence[str]) -> list[Shard]:
+def _writers(output: Output, run: Mapping[str, Any]) -> Writers:
+    bound, panels = run["fingerprint"], panels_of(run)
+    found: Writers = {}
+    for name, asked in bound["judges"].items():
+        panel = panels.get(name, Panel())
+        made = bound["writer"] or asked.get("model") or bound["model"]
+        found[asked.get("judge", name), panel.prepare] = output.of(panel), made
+    return found
+
+
+def _prepared(output: Output, writers: Writers) -> list[Shard]:
     """A shard whose briefs are gone counts as not prepared, as it does for a rerun."""
-    there = [set(output.brief_files(kind)) for kind in kinds]
+    there = [(mine, set(mine.brief_files(kind))) for (kind, _), (mine, _) in writers.items()]
     committed = output.committed("prepare")
     shards = [
         shard
         for shard in output.shards()
-        if shard.number in committed and all(output.brief_file(shard) in files for files in there)
+        if shard.number in committed
+        and all(mine.brief_file(shard) in files for mine, files in there)
     ]
-    if kinds and not shards:
+    if writers and not shards:
         raise UserError(
             f"{output.uri}: no prepared shard's briefs lie there; where they were kept elsewhere, "
             "name the place with --briefs"
@@ -305,15 +321,19 @@ def _prepared(output: Output, kinds: Sequence[str]) -> list[Shard]:
     return shards
 
 
-def _read(output: Output, kinds: Iterable[str], shard: Shard) -> tuple[dict[str, str], list[Brief]]:
+def _read(output: Output, writers: Writers, shard: Shard) -> tuple[dict[str, str], list[Made]]:
     """The digest of each document's source, and the shard's briefs that are references."""
     sources = {document.doc_id: _source_digest(document) for document in output.sources(shard)}
-    briefs = [brief for kind in kinds for brief in output.own_briefs(kind, shard)]
-    return sources, [brief for brief in briefs if "rating" in brief.content]
+    briefs = (
+        (brief, made)
+        for (kind, _), (mine, made) in writers.items()
+        for brief in mine.own_briefs(kind, shard)
+    )
+    return sources, [(brief, made) for brief, made in briefs if "rating" in brief.content]
 
 
-def _row_of(brief: Brief, source: str, bound: Mapping[str, Any]) -> ReferenceRow:
-    content, made = brief.content, bound["writer"] or bound["model"]
+def _row_of(brief: Brief, source: str, made: Mapping[str, Any]) -> ReferenceRow:
+    content = brief.content
     writer = content.get("writer") or f"{made['name']}@{made['revision']}"
     known = (brief.doc_id, source, brief.axis, float(content["rating"]))
     return ReferenceRow(*known, content["text"], writer, brief.signature)

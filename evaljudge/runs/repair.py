@@ -75,8 +75,8 @@ def set_aside(output: Output, faults: Sequence[Fault]) -> None:
     """The files first: whatever is killed in between, they are found again."""
     for fault in faults:
         output.set_aside(fault.name)
-        if fault.shard and fault.stage:
-            output.uncommit(fault.stage, fault.shard)
+        if fault.marker:
+            output.uncommit(fault.marker)
 
 
 def named(faults: Sequence[Fault]) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from itertools import chain
+from typing import Any
 
 import evaljudge
-from evaljudge.agreement.rated import Key, nearly_met
+from evaljudge.agreement.rated import Key, Rated, nearly_met
 from evaljudge.analysis.calibration import calibrate_shards
+from evaljudge.analysis.combining import Weighted, weigh_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.findings import CostRow, Findings
+from evaljudge.analysis.jury import among_judges, family_rows, family_warnings, left_out
 from evaljudge.analysis.labelled import labelled_means
 from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.outliers import with_outliers
@@ -24,8 +27,10 @@ from evaljudge.analysis.selection import out_of_reach, select, targets, undecide
 from evaljudge.analysis.spreads import spreads
 from evaljudge.analysis.statistics import too_few_permutations, with_statistics
 from evaljudge.analysis.tables import Tables
-from evaljudge.analysis.telling import telling_texts
+from evaljudge.analysis.telling import disagreements, telling_texts
 from evaljudge.corpora import notes_on
+from evaljudge.decisions.grid import Grid
+from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugins
@@ -34,8 +39,8 @@ from evaljudge.judges.collector import Found, all_judges
 from evaljudge.reasons import DAMAGED_FILE
 from evaljudge.records import ANY_AXIS
 from evaljudge.report import page, write_report
-from evaljudge.runs.job import Job
-from evaljudge.runs.planning import BOTH
+from evaljudge.runs.asked import RunPrompts, judging_of, keep_judging
+from evaljudge.runs.job import BOTH, Job
 from evaljudge.runs.repair import left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
@@ -113,8 +118,10 @@ def findings_of(
     scored.tables.probabilities = ratings.probabilities
     rated = ((row.doc_id, row.system) for row in scored.tables.rows)
     of_ratings = [*ratings.warnings, *unmet_ratings(ratings.texts, rated)]
+    again = output, shards, scored.tables
+    weighted = weigh_shards(job.weighted, job.scorers, job.config.seed, *again)
     wanted = {scorer: job.scorers[scorer] for scorer in job.config.calibrate}
-    fitted = calibrate_shards(wanted, job.config.seed, output, shards, scored.tables)
+    fitted = calibrate_shards(wanted, job.config.seed, *again)
     for shard in damaged:
         scored.tables.leave_out(shard.cases, shard.candidates, DAMAGED_FILE)
     tables, people, grid = scored.tables, scored.tables.as_rated(), scored.tables.as_grid()
@@ -131,17 +138,24 @@ def findings_of(
     warnings += [warning for one in by_judge for warning in one.warnings]
     warnings += [*scored.addressing.warnings, *of_ratings]
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
-    warnings += [*undecided(selected), *fitted.warnings, *unmet(job.config.select, people, aims)]
+    warnings += [
+        *undecided(selected),
+        *weighted.warnings,
+        *fitted.warnings,
+        *unmet(job.config.select, people, aims),
+    ]
     warnings += out_of_reach(job.config.select, tables.columns)
     warnings += scale_warnings(grid, scale)
+    warnings += family_warnings(job.config.families, grid)
     warnings += too_few_permutations(people, job.config.agreement)
     warnings += [*_of_the_corpus(output), *accounts.cost_warnings]
+    telling = telling_texts(tables, _headlines(job), job.config.view)
     return Findings(
         run=job.config.out,
         task=job.task.name,
         corpus=job.config.corpus_name,
-        model=str(job.model_is or "none"),
-        writer=str(job.writer_is or "none"),
+        model=named_by_panel(job, lambda panel: panel.model_is),
+        writer=named_by_panel(job, lambda panel: panel.writer_is),
         cases=tables.cases,
         candidates=tables.candidates,
         rated=tables.rated,
@@ -151,6 +165,7 @@ def findings_of(
         selections=selected,
         signatures=job.signatures(corpus_digest(output))
         | dict(scoring.signatures)
+        | weighted.signatures
         | fitted.signatures,
         tokens=accounts.tokens,
         warnings=warnings,
@@ -162,9 +177,40 @@ def findings_of(
         **statistics,
         labelled=list(labelled_means(grid)),
         spreads=spreads(grid),
-        telling=telling_texts(tables, _headlines(job), job.config.view),
+        telling=telling,
+        disagreements=disagreements(tables, telling),
+        within_documents=[one for j in job.judges if j.whole_documents for one in j.scorers],
+        **_of_jury(job, tables, people, grid, weighted),
+        meanings=job.meanings,
         **with_outliers(job.config, tables),
     )
+
+
+def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
+    """`nano@4f3a…`; of several models each with its judges: `nano@4f3a… (a, b), tiny@9c1e… (c)`."""
+    judges = dict[str, list[str]]()
+    for panel in job.panels:
+        judges.setdefault(str(model(panel)), []).extend(one.name for one in panel.judges)
+    if len(judges) < 2:
+        return next(iter(judges), "none")
+    return ", ".join(f"{named} ({', '.join(of)})" for named, of in judges.items())
+
+
+def _of_jury(
+    job: Job, tables: Tables, people: Rated, grid: Grid, weighted: Weighted
+) -> dict[str, Any]:
+    headlines = {judge.name: judge.scorers[0] for judge in job.judges}
+    jurors = [scorer for one in job.combined.values() for scorer in one.of_scorers]
+    if len(job.panels) > 1 or job.config.families:
+        jurors += headlines.values()
+    resamples, seed = job.config.agreement.resamples, job.config.seed
+    fitted = {(one.scorer, one.axis): one for one in weighted.weights}
+    documents = tables.doc_ids()
+    return {
+        "jury": list(left_out(job.combined, fitted, people, documents, resamples, seed)),
+        "among_judges": list(among_judges(list(dict.fromkeys(jurors)), grid, resamples, seed)),
+        "families": list(family_rows(job.config.families, headlines, grid, resamples, seed)),
+    }
 
 
 def _headlines(job: Job) -> list[Key]:
@@ -187,11 +233,12 @@ def _scoring(job: Job, output: Output, shards: Sequence[Shard], ratings: Further
         judges=job.judges,
         collecting=job.collecting(),
         metrics=[metric.name for metric in job.metrics],
-        mixes=job.mixes,
-        scorers=job.scorers,
+        mixes={name: mix for name, mix in job.mixes.items() if name not in job.weighted},
+        scorers={name: axes for name, axes in job.scorers.items() if name not in job.weighted},
         signatures=job.judge_signatures(),
         fitted={},
         ratings=ratings.texts,
+        panels={judge.name: panel.panel for panel in job.panels for judge in panel.judges},
     )
 
 
@@ -222,7 +269,10 @@ def write_files(job: Job, output: Output, shards: Sequence[Shard], findings: Fin
     rules = [rule.name for rule in findings.selections]
     ratings = further_ratings(job, output).texts
     keep_ratings(output.place, ratings)
-    texts = shown_texts(output, shards, findings.telling, rules, ratings)
+    judging = judging_of(job)
+    keep_judging(output.place, judging)
+    prompts = RunPrompts(output, judging)
+    texts = shown_texts(output, shards, findings.telling, rules, ratings, prompts)
     output.place.write("report/index.html", page(findings, texts))
 
 

@@ -99,7 +99,8 @@ class Scorer:
 
     def __repr__(self) -> str:
         names = [*(one.name for one in self._job.judges), *(one.name for one in self._job.metrics)]
-        model = f" with {self._job.model.source}" if self._job.model else ""
+        sources = dict.fromkeys(panel.model.source for panel in self._job.panels if panel.model)
+        model = f" with {', '.join(sources)}" if sources else ""
         state = "closed" if self._is_closed else "loaded" if self._warm.is_loaded else "not loaded"
         return f"Scorer({', '.join(names)}{model}; {state})"
 

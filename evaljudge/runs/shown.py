@@ -11,14 +11,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from evaljudge.analysis.ratings import ByText, with_ratings
-from evaljudge.errors import Damaged
+from evaljudge.errors import Damaged, UserError
 from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.answers import shown_answer, shown_section
 from evaljudge.plugins import kinds
-from evaljudge.records import Brief, Candidate, Score, Verdict
+from evaljudge.records import Brief, Candidate, Case, Score, Verdict
 from evaljudge.report.texts import Evidence, PageText
-from evaljudge.storage import Output, Shard
+from evaljudge.runs.asked import RunPrompts
+from evaljudge.storage import Output, Panel, Shard, panels_of
 
 Text = tuple[str, str]
 """Its document and its system."""
@@ -30,6 +31,7 @@ def shown_texts(
     chosen: Collection[Text],
     selections: Sequence[str],
     ratings: ByText,
+    prompts: RunPrompts,
 ) -> list[PageText]:
     """In the order of the corpus."""
     wanted, found = set(chosen), list[PageText]()
@@ -39,7 +41,7 @@ def shown_texts(
             break
         mine = {text[:2] for text in output.texts(shard)} & wanted
         if mine:
-            found += shown_in(output, shard, mine, selected, ratings)
+            found += shown_in(output, shard, mine, selected, ratings, prompts)
     return found
 
 
@@ -49,55 +51,76 @@ def shown_in(
     wanted: Collection[Text],
     selected: Mapping[str, Collection[Text]],
     ratings: ByText,
+    prompts: RunPrompts,
 ) -> Iterator[PageText]:
     """Those of one shard."""
     scores: dict[Text, list[Score]] = {text: [] for text in wanted}
     for score in output.scores(shard):
         if (score.doc_id, score.system) in scores:
             scores[score.doc_id, score.system].append(score)
-    judged = _ShardEvidence(output, shard, wanted)
+    judged = _ShardEvidence(output, shard, wanted, prompts)
     for case in output.cases(shard):
         rated = with_ratings(case, ratings)
         for candidate in rated.candidates:
             text = case.document.doc_id, candidate.system
             if text in scores:
                 names = frozenset(name for name, some in selected.items() if text in some)
-                evidence = list(judged.of(candidate, text))
+                evidence = list(judged.of(case, candidate))
                 yield PageText(case.document, candidate, scores[text], names, evidence)
 
 
 class _ShardEvidence:
     """The verdicts on some texts of a shard, and the briefs of their documents."""
 
-    def __init__(self, output: Output, shard: Shard, wanted: Collection[Text]) -> None:
-        judges = judge_kinds(output.run() or {})
+    def __init__(
+        self, output: Output, shard: Shard, wanted: Collection[Text], prompts: RunPrompts
+    ) -> None:
+        self._prompts = prompts
+        run = output.run() or {}
+        judges, panels = judge_kinds(run), panels_of(run)
         documents = {doc_id for doc_id, _ in wanted}
         self._verdicts: dict[Text, list[tuple[str, Verdict]]] = {text: [] for text in wanted}
         for name, kind in judges.items():
             for verdict in output.verdicts(name, shard, with_tokens=False):
                 if (verdict.doc_id, verdict.system) in self._verdicts:
                     self._verdicts[verdict.doc_id, verdict.system].append((kind, verdict))
-        self._briefs: dict[tuple[str, str], list[Brief]] = {}
-        self._unread: dict[str, str] = {}
-        """Of kinds whose briefs are damaged: scores do not need them, and the page says so."""
-        for kind in dict.fromkeys(judges.values()):
+        self._file: dict[str, tuple[str, str]] = {}
+        """For each judge, where its briefs are: those of its kind by its writer."""
+        self._briefs: dict[tuple[tuple[str, str], str], list[Brief]] = {}
+        self._unread: dict[tuple[str, str], str] = {}
+        """Of briefs that are damaged: scores do not need them, and the page says so."""
+        readers = dict[tuple[str, str], Output]()
+        for name, kind in judges.items():
+            mine = output.of(panels.get(name, Panel()))
+            self._file[name] = kind, mine.brief_file(shard)
+            readers[self._file[name]] = mine
+        for file, mine in readers.items():
             try:
-                briefs = output.own_briefs(kind, shard)
+                briefs = mine.own_briefs(file[0], shard)
             except Damaged as error:
-                self._unread[kind] = str(error)
+                self._unread[file] = str(error)
                 continue
             for brief in briefs:
                 if brief.doc_id in documents:
-                    self._briefs.setdefault((kind, brief.doc_id), []).append(brief)
+                    self._briefs.setdefault((file, brief.doc_id), []).append(brief)
 
-    def of(self, candidate: Candidate, text: Text) -> Iterator[Evidence]:
-        for kind, verdict in self._verdicts[text]:
-            if kind in self._unread:
-                section = replace(shown_answer(verdict), about=[self._unread[kind]])
+    def of(self, case: Case, candidate: Candidate) -> Iterator[Evidence]:
+        for kind, verdict in self._verdicts[case.document.doc_id, candidate.system]:
+            file = self._file[verdict.judge]
+            if file in self._unread:
+                section = replace(shown_answer(verdict), about=[self._unread[file]])
                 yield Evidence(verdict.judge, verdict.axis, verdict.reason, section=section)
                 continue
-            briefs = self._briefs.get((kind, verdict.doc_id), ())
-            yield evidence_of(kind, JudgedCandidate(candidate, verdict, briefs))
+            briefs = self._briefs.get((file, verdict.doc_id), ())
+            made = evidence_of(kind, JudgedCandidate(candidate, verdict, briefs))
+            try:
+                asked = self._prompts.about(
+                    verdict.judge, verdict.axis, case, candidate.system, briefs
+                )
+            except UserError as error:
+                yield replace(made, unasked=str(error))
+            else:
+                yield replace(made, asked=asked)
 
 
 def judge_kinds(run: Mapping[str, object]) -> dict[str, str]:

@@ -12,7 +12,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from evaljudge.engines import ModelSource
 from evaljudge.execution import Watch, Watching
 from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.orders import Assignment, Order
@@ -20,61 +19,62 @@ from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
-from evaljudge.runs.job import Job
+from evaljudge.runs.job import Job, Pass, one_of
 from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
-Pool = tuple[ModelSource, list[Order]]
 Lacking = dict[Shard, list[str]]
 """Of each shard, the metrics that are missing."""
 
 
 def do_stages(job: Job, output: Output, wanted: Sequence[Stage], watching: Watching) -> None:
     """Do what is missing of the wanted stages; nothing is asked where nothing is missing."""
-    for source, orders in _pools(job, output, wanted):
-        if orders:
-            job.executor.ask(_assignment(job, output, source), orders, watching)
+    for one in job.passes:
+        if orders := _orders(one, output.of(one.job.panel), wanted):
+            job.executor.ask(_assignment(one, output), orders, watching)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
-    """The stages that each shard still lacks, shards in order."""
-    done = {stage: output.committed(stage) for stage in wanted}
+    """The stages that each shard still lacks for any of the run's models, shards in order."""
+    left = dict[Shard, list[Stage]]()
+    for one in job.passes:
+        for shard, stages in lacking(one, output, wanted).items():
+            left[shard] = [s for s in wanted if s in (*stages, *left.get(shard, ()))]
+    return {shard: left[shard] for shard in output.shards() if shard in left}
+
+
+def lacking(one: Pass, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
+    """The stages of a pass that each shard still lacks, shards in order."""
+    output = output.of(one.job.panel)
+    done = {stage: output.committed(stage) for stage in wanted if stage in one.stages}
     if "prepare" in done:
-        done["prepare"] &= _with_briefs(job, output)
-    lacking = {
-        shard: [stage for stage in wanted if shard.number not in done[stage]]
+        done["prepare"] &= _with_briefs(one.job, output)
+    left = {
+        shard: [stage for stage in done if shard.number not in done[stage]]
         for shard in output.shards()
     }
-    return {shard: stages for shard, stages in lacking.items() if stages}
+    return {shard: stages for shard, stages in left.items() if stages}
 
 
-def _pools(job: Job, output: Output, wanted: Sequence[Stage]) -> list[Pool]:
-    if not job.judges or job.model is None or job.writer is None:
-        return []
-    lacking = missing(job, output, wanted)
-    files = _brief_files(job, output, list(lacking))
-
-    def orders(*mine: Stage) -> list[Order]:
-        left = {shard: [s for s in stages if s in mine] for shard, stages in lacking.items()}
-        return [Order(shard, stages, files[shard]) for shard, stages in left.items() if stages]
-
-    if job.one_model:
-        return [(job.model, orders("prepare", "judge"))]
-    return [(job.writer, orders("prepare")), (job.model, orders("judge"))]
+def _orders(one: Pass, output: Output, wanted: Sequence[Stage]) -> list[Order]:
+    left = lacking(one, output, wanted)
+    files = _brief_files(one.job, output, list(left))
+    return [Order(shard, stages, files[shard]) for shard, stages in left.items()]
 
 
-def _assignment(job: Job, output: Output, source: ModelSource) -> Assignment:
-    assert job.writer_is is not None
+def _assignment(one: Pass, output: Output) -> Assignment:
+    job = one.job
     return Assignment(
         out=job.config.out,
         briefs=job.config.briefs,
         run=output.name,
         judges=job.judges,
         engines=job.engines,
-        source=source,
-        writer=job.writer_is,
+        source=one.source,
+        writer=one_of(job.writer_is),
         signatures=job.judge_signatures(),
         seed=job.config.seed,
         session=uuid.uuid4().hex,
+        panel=job.panel,
     )
 
 
@@ -154,7 +154,7 @@ def _counted(
     out: str, run: str, metric: CorpusMetric, again: Mapping[int, frozenset[str]], shard: Shard
 ) -> Part:
     documents = Output(out, run=run).sources(shard)
-    return metric.counted(one.source for one in _once([(shard.number, documents)], again))
+    return metric.counted(_once([(shard.number, documents)], again))
 
 
 def _once(

@@ -74,6 +74,7 @@ class ProgressTally:
         """Until `count` is called, time passes that no stage has."""
         with self._lock:
             self._share_out_time()
+            self._receipts.clear()  # another model may do the same stage of the same shards
             self._is_loading = True
 
     def count(self, counts: InHand) -> None:

@@ -5,12 +5,12 @@ from evaljudge.storage.claim import Claim, claimed, holder, this_machine
 from evaljudge.storage.files import GONE, RUN, SEALED, SHARDS
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.index import Index, index_on_disk
-from evaljudge.storage.output import Output, Shard, Stage, ahead
+from evaljudge.storage.output import Output, Panel, Shard, Stage, ahead, panels_of
 from evaljudge.storage.patience import expect_answers
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import as_stored
 
 __all__ = ["DERIVED", "GONE", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected",
-           "Output", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed", "digests",
+           "Output", "Panel", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed", "digests",
            "expand", "expect_answers", "fetch_folder", "holder", "index_on_disk", "inspect",
-           "listing", "open_to_read", "this_machine", "to_write"]  # fmt: skip
+           "listing", "open_to_read", "panels_of", "this_machine", "to_write"]  # fmt: skip

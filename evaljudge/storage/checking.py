@@ -17,7 +17,7 @@ from typing import Any, get_args
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
 from evaljudge.storage.files import RUN, SHARDS
-from evaljudge.storage.output import Output, Shard, Stage, marker
+from evaljudge.storage.output import Output, Panel, Shard, Stage, marker, panels_of
 from evaljudge.storage.streams import PIECE
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -26,9 +26,10 @@ DERIVED = "derived"
 _REPORT = re.compile(r"report/\w+\.(json|md|html)")
 _SHARD = r"\d{5,}\.parquet"
 _OURS = re.compile(
-    rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})/\d{{5,}}\.json|(cases|scores)/{_SHARD}"
+    rf"run\.json|shards\.json|commits/({'|'.join(STAGES)})(-\w+)?/\d{{5,}}\.json"
+    rf"|(cases|scores)/{_SHARD}"
     rf"|(verdicts|checks|measures)/[^/]+/{_SHARD}|briefs/common/\w+\.json"
-    r"|briefs/[^/]+/\d{5,}-\w+\.parquet|(attempts|labels)/[\w.-]+\.json"
+    r"|briefs/[^/]+/\d{5,}(-\w+){1,2}\.parquet|(attempts|labels)/[\w.-]+\.json"
     r"|corpus/rows-\w+\.(jsonl|parquet)|(damaged|briefs/damaged)/.+|\.claim|(.*/)?\..+\.part"
 )
 
@@ -42,6 +43,8 @@ class Fault:
     shard: Shard | None = None
     stage: Stage | None = None
     """Of the shard, the stage that has to be done again."""
+    marker: str = ""
+    """Of this stage; empty where the fault is of none."""
 
 
 @dataclass
@@ -70,7 +73,9 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     Raises Damaged where that is run.json or shards.json: they say what there should be.
     """
     run, shards, found = output.run() or {}, output.shards(), Inspected()
-    there, committed = set(output.place.all_names()), {s: output.committed(s) for s in STAGES}
+    there, panels = set(output.place.all_names()), panels_of(run)
+    ends = list(dict.fromkeys(panels.values())) or [Panel()]
+    committed = {at: output.marked(at) for stage in STAGES for at in _folders(ends, stage)}
     is_cut = output.has_listing or any(committed.values())  # a run may have been killed before
     for name in (RUN, SHARDS) if is_cut else (RUN,):
         _count(found, output.prove(name)[1])
@@ -79,11 +84,16 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
     found.ignored = sorted(n for n in there if not _OURS.fullmatch(n) and n not in derived)
     if DERIVED not in run:  # an earlier version has not noted which of these it wrote
         found.ignored = [n for n in found.ignored if not n.startswith(("report/", "selected/"))]
-    looking = _Looking(output, run, there, committed, with_derived)
+    looking = _Looking(output, run, there, ends, committed, with_derived)
     for one in output.ahead(looking.at, shards):
         found.add(one)
     for kind in dict.fromkeys(_kinds(run).values()):
-        own = {output.brief_file(s) for s in shards if s.number in committed["prepare"]}
+        own = {
+            output.of(panel).brief_file(shard)
+            for panel in ends
+            for shard in shards
+            if shard.number in committed[panel.folder("prepare")]
+        }
         for file in output.brief_files(kind):
             if file not in own:
                 _prove(output, found, f"briefs/{kind}/{file}")
@@ -112,30 +122,37 @@ class _Looking:
     output: Output
     run: Mapping[str, Any]
     there: set[str]
-    committed: Mapping[Stage, set[int]]
+    panels: Sequence[Panel]
+    committed: Mapping[str, set[int]]
+    """By the folder of a panel's markers."""
     with_scores: bool
 
     def at(self, shard: Shard) -> Inspected:
-        found, files = Inspected(), dict[str, Stage]()
+        found, files = Inspected(), dict[str, tuple[Stage, str]]()
         _prove(self.output, found, f"cases/{shard.file}", shard)
         for stage in STAGES:
-            if not self._is_expected(stage, shard):
-                continue
-            receipt = _prove(self.output, found, marker(stage, shard.number), shard, stage)
-            if receipt is not None:
-                found.done[stage] += 1
-                files |= dict.fromkeys(self._files(stage, shard, receipt), stage)
+            done = list[bool]()
+            for folder in _folders(self.panels, stage):
+                if not self._is_expected(folder, shard):
+                    done.append(False)
+                    continue
+                of = stage, marker(folder, shard.number)
+                receipt = _prove(self.output, found, of[1], shard, *of)
+                done.append(receipt is not None)
+                if receipt is not None:
+                    files |= dict.fromkeys(self._files(stage, shard, receipt), of)
+            found.done[stage] += all(done)
         for name, of in files.items():
-            _prove(self.output, found, name, shard, of)
+            _prove(self.output, found, name, shard, *of)
         name = f"scores/{shard.file}"
         if self.with_scores and (name in self.there or self.run.get("state") == "done"):
             _prove(self.output, found, name, shard)
         return found
 
-    def _is_expected(self, stage: Stage, shard: Shard) -> bool:
-        """A run that is done has, for each stage, all markers or none."""
-        is_done = self.run.get("state") == "done" and bool(self.committed[stage])
-        return is_done or shard.number in self.committed[stage]
+    def _is_expected(self, folder: str, shard: Shard) -> bool:
+        """A run that is done has, in each folder of markers, all or none."""
+        is_done = self.run.get("state") == "done" and bool(self.committed[folder])
+        return is_done or shard.number in self.committed[folder]
 
     def _files(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> list[str]:
         """Those that a marker vouches for; earlier versions did not name them in it."""
@@ -161,9 +178,13 @@ def _kinds(run: Mapping[str, Any]) -> dict[str, str]:
     return {name: asked.get("judge", name) for name, asked in judges.items()}
 
 
+def _folders(panels: Iterable[Panel], stage: Stage) -> list[str]:
+    return list(dict.fromkeys(panel.folder(stage) for panel in panels))
+
+
 def _prove(
     output: Output, found: Inspected, name: str, shard: Shard | None = None,
-    stage: Stage | None = None,
+    stage: Stage | None = None, of_marker: str = "",
 ) -> dict[str, Any] | None:  # fmt: skip
     """What a JSON file holds; None where a file is damaged, gone, or may not be read."""
     try:
@@ -171,7 +192,7 @@ def _prove(
     except (Damaged, DiskError) as error:
         if isinstance(error, DiskError) and error.number not in NOT_PERMITTED:
             raise
-        found.faults.append(Fault(name, error, shard, stage))
+        found.faults.append(Fault(name, error, shard, stage, of_marker))
         return None
     _count(found, is_proven)
     return content

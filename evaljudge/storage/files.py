@@ -30,20 +30,21 @@ RUN, SHARDS = "run.json", "shards.json"
 SEALED = "s"
 """The id of a run whose every file is sealed begins so; the ids of earlier runs are hexadecimal."""
 GONE = "is gone"
-BRIEFS = re.compile(r"(\d{5,})-(\w+)\.parquet")
-_BY_RUN = "`evaljudge run` sets it aside and does its shard again"
-_BY_REPORT = "`evaljudge report` makes it anew"
+BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
+"""A shard's number, its run, and the panel of that run (see output.py), if it is not the first."""
+_BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
+_BY_REPORT = "`evaljudge report CONFIG` makes it anew"
 _NONE = "put it back from a copy, or take another `out` (its `briefs` can be those of this run)"
 REMEDIES: Mapping[str, str] = MappingProxyType({
     RUN: _NONE,
     SHARDS: _NONE,
-    "cases": "`evaljudge run` makes it anew, if the corpus is as it was when this was cut from it: "
-    "without candidates that `--extend` has added to its documents since",
+    "cases": "`evaljudge run CONFIG` makes it anew, if the corpus is as it was when this was cut "
+    "from it: without candidates that `--extend` has added to its documents since",
     "commits": _BY_RUN,
     "verdicts": _BY_RUN,
     "checks": _BY_RUN,
     "attempts": "a note of a worker, which is ignored",
-    "briefs": "remove it, and `evaljudge run` writes it again",
+    "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
     "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
     **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
 })  # fmt: skip

@@ -7,6 +7,10 @@
 
 Data first, marker last: a shard's files are whole before `commits/STAGE/NUMBER.json` appears, and
 readers see committed shards only. A rerun of a shard overwrites its files under the same names.
+Where the judges of a run have several models, each model is a panel, with markers of its own
+(`commits/judge-3fa29c1b/00003.json`) and with its own briefs (`00003-1f0c9a2b-3fa29c1b.parquet`). A
+shard is done with a stage when all of the run's panels have committed it.
+
 Attempts are notes that workers leave for those after them; a finished run has none.
 
 Every file that others are made of is sealed (seals.py). One that is not as it was written is an
@@ -23,6 +27,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -66,6 +71,24 @@ def ahead(work: Callable[[T], S], items: Iterable[T], at_once: int = AT_ONCE) ->
 
 
 @dataclass(frozen=True, slots=True)
+class Panel:
+    """The judges of one model, by the ends of the names of what is written for them.
+
+    Both ends are empty for the model that a configuration names for all judges.
+    """
+
+    prepare: str = ""
+    """The end for the briefs and their markers: that of their writer."""
+    judge: str = ""
+
+    def folder(self, stage: Stage) -> str:
+        """Where its markers of the stage are; metrics, which no model measures, have one."""
+        ends: Mapping[Stage, str] = {"prepare": self.prepare, "judge": self.judge}
+        end = ends.get(stage)
+        return f"commits/{stage}-{end}" if end else f"commits/{stage}"
+
+
+@dataclass(frozen=True, slots=True)
 class Shard:
     """A numbered piece of the work: at most 32 cases."""
 
@@ -79,7 +102,26 @@ class Shard:
 
 
 class Output(RunFiles):
-    """Reads and writes a run's files; `briefs` may lie elsewhere, shared with other runs."""
+    """Reads and writes a run's files; `briefs` may lie elsewhere, shared with other runs.
+
+    `panel`: the one that is asked or read; without one, markers are those of all panels of the run.
+    """
+
+    def __init__(
+        self, uri: str, briefs: str | None = None, run: str = "", panel: Panel | None = None
+    ) -> None:
+        super().__init__(uri, briefs, run)
+        self.panel = panel
+
+    def of(self, panel: Panel) -> Output:
+        """The same files, as one panel of the run reads and writes them."""
+        other = copy(self)
+        other.panel = panel
+        return other
+
+    def of_judge(self, judge: str) -> Output:
+        """As the panel of this judge reads them."""
+        return self.of(panels_of(self.run() or {}).get(judge, Panel()))
 
     # run.json and shards.json
 
@@ -94,7 +136,7 @@ class Output(RunFiles):
     @property
     def is_untouched(self) -> bool:
         """No shard of any stage is committed, so there is nothing that a rerun could resume."""
-        return not any(self.committed(stage) for stage in get_args(Stage))
+        return not any(self.begun(stage) for stage in get_args(Stage))
 
     @property
     def holds_no_answer(self) -> bool:
@@ -102,7 +144,7 @@ class Output(RunFiles):
 
         What was measured without a model counts only in a run that has no judge.
         """
-        if not any(self.committed(stage) for stage in ("prepare", "judge")):
+        if not (self.begun("prepare") or self.begun("judge")):
             return self.is_untouched
         receipts = chain(self.receipts("prepare"), self.receipts("judge"))
         asked = (judge["tokens"]["asks"] for one in receipts for judge in one["asked"].values())
@@ -135,25 +177,47 @@ class Output(RunFiles):
 
     # commits
 
+    def panels(self) -> list[Panel]:
+        """Those of the run, each once."""
+        if self.panel is not None:
+            return [self.panel]
+        return list(dict.fromkeys(panels_of(self.run() or {}).values())) or [Panel()]
+
+    def folders(self, stage: Stage) -> list[str]:
+        """Where the stage's markers are."""
+        return list(dict.fromkeys(panel.folder(stage) for panel in self.panels()))
+
     def committed(self, stage: Stage) -> set[int]:
         """The numbers of the shards that are done with the stage."""
-        found = map(_MARKER.fullmatch, self.place.names(f"commits/{stage}"))
+        return set[int].intersection(*map(self.marked, self.folders(stage)))
+
+    def begun(self, stage: Stage) -> set[int]:
+        """The numbers of the shards for which any panel has done the stage."""
+        return set[int]().union(*map(self.marked, self.folders(stage)))
+
+    def marked(self, folder: str) -> set[int]:
+        """The numbers of the shards that have a marker in this folder."""
+        found = map(_MARKER.fullmatch, self.place.names(folder))
         return {int(name[1]) for name in found if name}
 
     def commit(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> None:
-        self._write_json(marker(stage, shard.number), receipt)
+        self._write_json(self.marker(stage, shard), receipt)
 
-    def uncommit(self, stage: Stage, shard: Shard) -> None:
-        """The stage is to be done again."""
-        self.place.remove(marker(stage, shard.number))
+    def uncommit(self, marker: str) -> None:
+        """The stage that this is the marker of is to be done again."""
+        self.place.remove(marker)
+
+    def marker(self, stage: Stage, shard: Shard) -> str:
+        return marker((self.panel or Panel()).folder(stage), shard.number)
 
     def receipt(self, stage: Stage, shard: Shard) -> dict[str, Any] | None:
-        return self._find_json(marker(stage, shard.number))
+        return self._find_json(self.marker(stage, shard))
 
     def receipts(self, stage: Stage, but: Collection[int] = ()) -> Iterator[dict[str, Any]]:
-        """`but`: the numbers of shards that are left out."""
-        numbers = sorted(self.committed(stage) - set(but))
-        return self.ahead(lambda number: self._json(marker(stage, number)), numbers)
+        """Those of all panels; `but`: the numbers of shards that are left out."""
+        folders = self.folders(stage)
+        names = [marker(at, n) for at in folders for n in sorted(self.marked(at) - set(but))]
+        return self.ahead(self._json, names)
 
     # attempts
 
@@ -221,8 +285,9 @@ class Output(RunFiles):
         return list(self._cases(shard, ["doc_id"])["doc_id"].to_pylist())
 
     def sources(self, shard: Shard) -> list[Document]:
-        """Its documents, with nothing but their ids and sources."""
-        return [Document(**row) for row in self._cases(shard, ["doc_id", "source"]).to_pylist()]
+        """Its documents, with nothing but their ids, sources and references."""
+        rows = self._cases(shard, ["doc_id", "source", "references"]).to_pylist()
+        return [Document(r["doc_id"], r["source"], tuple(r["references"] or ())) for r in rows]
 
     def cases(self, shard: Shard) -> list[Case]:
         with self._gone_or_elsewhere():
@@ -327,7 +392,13 @@ class Output(RunFiles):
     # briefs: their files carry the run's name too, since other runs may write beside them
 
     def brief_file(self, shard: Shard) -> str:
-        return f"{shard.number:05d}-{self.name}.parquet"
+        return f"{shard.number:05d}{self._own_end}"
+
+    @property
+    def _own_end(self) -> str:
+        """How the names of its own files of briefs end."""
+        end = f"-{self.panel.prepare}" if self.panel and self.panel.prepare else ""
+        return f"-{self.name}{end}.parquet"
 
     def brief_files(self, judge: str) -> list[str]:
         place, folder = self._where(f"briefs/{judge}")
@@ -339,12 +410,18 @@ class Output(RunFiles):
         These are the files of other runs, and of this run those of shards that were cut before it
         was last extended.
         """
-        own, cuts = f"-{self.name}.parquet", (self.listing() or {}).get("cuts", [0])
+        cuts = (self.listing() or {}).get("cuts", [0])
+        named = ((name, BRIEFS.fullmatch(name)) for name in self.brief_files(judge))
         return [
             name
-            for name in self.brief_files(judge)
-            if not name.endswith(own) or int(name.removesuffix(own)) < cuts[-1]
+            for name, found in named
+            if found
+            and (found[2] != self.name or (self._is_own(name) and int(found[1]) < cuts[-1]))
         ]
+
+    def _is_own(self, file: str) -> bool:
+        """Whether it holds briefs that this panel's writer wrote in this run."""
+        return file.endswith(self._own_end)
 
     def brief_documents(self, judge: str, file: str) -> list[str]:
         column = self.table(f"briefs/{judge}/{file}", ["doc_id"])["doc_id"]
@@ -387,5 +464,10 @@ class Output(RunFiles):
         return name
 
 
-def marker(stage: Stage, number: int) -> str:
-    return f"commits/{stage}/{number:05d}.json"
+def marker(folder: str, number: int) -> str:
+    return f"{folder}/{number:05d}.json"
+
+
+def panels_of(run: Mapping[str, Any]) -> dict[str, Panel]:
+    """Each judge's, by what run.json says; none where all judges have the model for all."""
+    return {judge: Panel(*ends) for judge, ends in run.get("panels", {}).items()}

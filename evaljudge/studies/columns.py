@@ -3,22 +3,28 @@
 synthetic-sampled-5      trials synthetic-sampled-5, …#2, …#3 (all its draws)
 synthetic-sampled-5.n10  trials synthetic-sampled-5.n10, ….n10#2, … (the first ten of them)
 synthetic-yes-no-5.level                                    a reading of synthetic-yes-no-5
+
+Of a study with several packs of prompts, each pack's columns are further trials:
+
+direct                   trials direct · brief, direct · wordy
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
+from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaljudge.agreement import Averaged, averaged
+from evaljudge.agreement import Averaged, Level, agreements, averaged
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import AgreementConfig
 from evaljudge.judges.protocol import Judge
 from evaljudge.records import ANY_AXIS, Score
+from evaljudge.report.study import PooledValue
 from evaljudge.storage import Output, ahead
 
 Candidate = tuple[str, str]
@@ -28,6 +34,7 @@ Trials = dict[str, list[str]]
 _DRAWS = re.compile(r"#|\.n\d+$")
 """The names of scorers that are further trials, or of fewer draws."""
 ALPHA = 0.05
+POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
 
 
 class Columns:
@@ -37,14 +44,18 @@ class Columns:
         self.methods: Trials = {}
         self.readings: Trials = {}
         """Other aggregations of what a method's judge had asked."""
+        self._packs: dict[str, Trials] = {}
+        """By method, its trials with each pack of prompts."""
         self._values: dict[str, dict[str, dict[Candidate, float]]] = {}
         self._rated = Tables(())
 
     def add(
-        self, output: Output, judges: Sequence[Judge], metrics: Sequence[str], label: str
-    ) -> None:
-        """Add a run's scores; `label` distinguishes its columns from those of other runs."""
-        self._list(judges, metrics, label)
+        self, output: Output, judges: Sequence[Judge], metrics: Sequence[str],
+        label: str, pack: str = "",
+    ) -> None:  # fmt: skip
+        """Add a run's scores. `label` distinguishes its methods from those of other runs; columns
+        of another pack of prompts are further trials of the same methods."""
+        self._list(judges, metrics, label, pack)
         rated, shards = Tables(()), output.shards()
         for cases, scores in ahead(lambda s: (output.cases(s), list(output.scores(s))), shards):
             for case in cases:
@@ -54,42 +65,49 @@ class Columns:
             }
             for score in scores:
                 if (score.doc_id, score.system) in wanted:
-                    self._add(score.scorer + label, score)
+                    of = "" if score.scorer in metrics else pack
+                    self._add(_named(score.scorer, label, of), score)
         if not self._rated.cases:
             self._rated = rated
 
-    def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str) -> None:
+    def _list(self, judges: Sequence[Judge], metrics: Sequence[str], label: str, pack: str) -> None:
         """Methods of fewer draws come before that of all; a method's trials keep their order."""
         for judge in judges:
             first, *others = judge.scorers
             draws = [scorer for scorer in others if _DRAWS.search(scorer)]
             for scorer in [*(s for s in draws if not s.startswith(f"{first}#")), first]:
-                self.methods.setdefault(scorer.partition("#")[0] + label, [])
+                self.methods.setdefault(_named(scorer.partition("#")[0], label), [])
             for scorer in [*draws, first]:
-                self.methods[scorer.partition("#")[0] + label].append(scorer + label)
+                self._list_trial(self.methods, scorer, label, pack)
             for scorer in others:
                 if scorer not in draws:
                     home = self.readings if scorer in judge.other_readings else self.methods
-                    home[scorer + label] = [scorer + label]
+                    self._list_trial(home, scorer, label, pack)
         for metric in metrics:
-            self.methods[metric + label] = [metric + label]
+            self._list_trial(self.methods, metric, label, "")
+
+    def _list_trial(self, home: Trials, scorer: str, label: str, pack: str) -> None:
+        method, column = _named(scorer.partition("#")[0], label), _named(scorer, label, pack)
+        home.setdefault(method, []).append(column)
+        if pack and home is self.methods:
+            packs = self._packs.setdefault(method, {})
+            packs.setdefault(_named(method, pack), []).append(column)
 
     def _add(self, column: str, score: Score) -> None:
         values = self._values.setdefault(column, {}).setdefault(score.axis, {})
         if score.value is not None:
             values[score.doc_id, score.system] = score.value
 
+    @property
+    def of_packs(self) -> Trials:
+        """The methods with each pack of prompts alone."""
+        return {name: trials for packs in self._packs.values() for name, trials in packs.items()}
+
     def compared(self, wanted: Trials, how: AgreementConfig, seed: int) -> Averaged | None:
         """None where there is no rating to compare with."""
         if not self._rated.rated or not wanted:
             return None
-        rated = self._rated.as_rated()
-        scored = {a for trials in wanted.values() for t in trials for a in self._values.get(t, ())}
-        human = {
-            axis: column
-            for axis, column in sorted(rated.human.items())
-            if axis in scored or ANY_AXIS in scored
-        }
+        rated, human = self._rated.as_rated(), self._human(wanted)
         methods = {m: [self._trial(t, human) for t in trials] for m, trials in wanted.items()}
         return averaged(
             rated.documents,
@@ -102,6 +120,47 @@ class Columns:
             seed=seed,
         )
 
+    def _human(self, wanted: Trials) -> Mapping[str, NDArray[np.float64]]:
+        """The rated axes of which any of these methods has scores."""
+        scored = {a for trials in wanted.values() for t in trials for a in self._values.get(t, ())}
+        return {
+            axis: column
+            for axis, column in sorted(self._rated.as_rated().human.items())
+            if axis in scored or ANY_AXIS in scored
+        }
+
+    def pooled(self, how: AgreementConfig) -> list[PooledValue]:
+        """The methods at the levels that take all documents together: means over trials."""
+        human = self._human(self.methods) if self._rated.rated else {}
+        return [
+            self._pooled(method, axis, ratings, level, how)
+            for level in POOLED_LEVELS
+            for method in self.methods
+            for axis, ratings in human.items()
+        ]
+
+    def _pooled(
+        self, method: str, axis: str, ratings: NDArray[np.float64], level: Level,
+        how: AgreementConfig,
+    ) -> PooledValue:  # fmt: skip
+        rated, trials = self._rated.as_rated(), self.methods[method]
+        agreed = [
+            one
+            for trial in trials
+            for one in agreements(
+                rated.documents, rated.systems, self._trial(trial, [axis])[axis], ratings,
+                coefficients=(how.coefficient,), resamples=0,
+            )
+            if one.level == level
+        ]  # fmt: skip
+        values = [one.value for one in agreed if one.value is not None]
+        whole = values if len(values) == len(trials) else []
+        return PooledValue(
+            method, axis, level, how.coefficient, len(trials), min(one.n for one in agreed),
+            value=fmean(whole) if whole else None,
+            spread=stdev(whole) if len(whole) > 1 else None,
+        )  # fmt: skip
+
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
         candidates = [(row.doc_id, row.system) for row in self._rated.rows]
@@ -110,6 +169,10 @@ class Columns:
             axis: np.array([values.get(at, np.nan) for at in candidates])
             for axis, values in found.items()
         }
+
+
+def _named(scorer: str, *labels: str) -> str:
+    return " · ".join([scorer, *filter(None, labels)])
 
 
 def _enough(permutations: int, methods: int) -> int:

@@ -3,11 +3,14 @@
     study = run_study("study.yaml")
     print(study.text)           methods x axes, the best and the second of each column
 
-Every pair of a model and a writer is a run of its own, in a folder under the study's; what two
-judges of a run have in common is asked once, and references lie in one folder for all runs. Killed,
-a study goes on where it was, as its runs do.
+Every setting of a model, a writer and a pack of prompts is a run of its own, in a folder under the
+study's; what two judges of a run have in common is asked once, and references lie in one folder for
+all runs. Killed, a study goes on where it was, as its runs do.
 
     OUT/briefs/  OUT/Qwen3-8B/run.json …  OUT/Qwen3-8B--by--Llama-3/…  OUT/study.md .json .html
+
+Packs of prompts are trials of one method: the tables have their mean and standard deviation, as the
+paper of `roles` has those of five runs.
 """
 
 from __future__ import annotations
@@ -15,17 +18,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaljudge.agreement import Averaged
-from evaljudge.config import Config, ModelConfig, load_config
+from evaljudge.config import Config, ModelConfig, StudyConfig, load_config
 from evaljudge.engines import Engines
 from evaljudge.errors import UserError
+from evaljudge.identity import asking
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.report import asked_line, floor_line
 from evaljudge.report.study import (
+    PooledValue,
     methods_section,
+    pooled_section,
     study_markdown,
     study_page,
     study_text,
@@ -41,21 +47,49 @@ from evaljudge.studies.columns import Columns
 from evaljudge.studies.grid import JudgesSpec, expand
 
 Given = AnyPath | Mapping[str, Any]
-Pair = tuple[ModelConfig | None, ModelConfig | None]
-"""A model and a writer; None: the same."""
+Found = dict[str, Averaged | Sequence[PooledValue]]
+"""What the tables show, by their titles."""
 METHODS, READINGS = "Methods", "Other readings of the same verdicts"
 ABOUT_READINGS = (
     "Other aggregations of what the methods above had asked: nothing was asked for them. "
     "The best and the second are those of this table."
 )
+PACKS = "Each pack of prompts alone"
+ABOUT_PACKS = "The methods above with one pack of prompts each, without further questions."
+POOLED = "All documents together"
+OWN = "own"
+"""How the task's own prompts are named beside others."""
+
+
+class Setting(NamedTuple):
+    """What a run is made with. No writer: the model writes. No prompts: those of the task."""
+
+    model: ModelConfig | None
+    writer: ModelConfig | None
+    prompts: str | None
+
+
+class RunName(NamedTuple):
+    """The model and the writer, and the pack of prompts, which is empty if the study names none."""
+
+    models: str
+    pack: str
+
+    @property
+    def folder(self) -> str:
+        return f"{self.models}--with--{self.pack}" if self.pack else self.models
 
 
 @dataclass(frozen=True)
 class StudyRun:
-    """One pair of a model and a writer; `label` is empty where it is the only one."""
+    """One setting; `label` is empty where it is the only one."""
 
     label: str
     config: Config
+    methods: str = ""
+    """What tells its methods from those of other models and writers."""
+    pack: str = ""
+    """Which of several packs of prompts it has."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +121,7 @@ def run_study(
     columns = Columns()
     for one, mine in zip(runs, judges, strict=True):
         output = Output(one.config.out, one.config.briefs)
-        label = f" · {one.label}" if one.label else ""
-        columns.add(output, mine, list(one.config.metrics), label)
+        columns.add(output, mine, list(one.config.metrics), one.methods, one.pack)
     sections, found = _sections(columns, config)
     lead = list(_lead(runs, outcomes, bool(sections)))
     study = Study(config.out, outcomes, sections, lead)
@@ -115,64 +148,109 @@ def study_runs(config: Config) -> list[StudyRun]:
     study = config.study
     if study is None:
         raise UserError("no `study` in this configuration: `evaljudge run` runs it")
-    models: Sequence[ModelConfig | None] = study.models or [config.model]
-    writers: Sequence[ModelConfig | None] = study.writers or [config.writer]
-    pairs = [(model, writer if writer != model else None) for writer in writers for model in models]
-    names, judges = _names(pairs), _judges_of_pairs(config, expand(study.judges), pairs)
+    settings = _settings(config, study)
+    names = _names(settings, study)
+    judges = list(_judges_of(config, expand(study.judges), settings))
+    _refuse_idle_packs(settings, judges)
     out = config.out.rstrip("/")
     shared = {
         "briefs": config.briefs or f"{out}/briefs",
         "study": None,
         "agreement": config.agreement.model_copy(update={"permutations": 0}),
     }
+    several = len({name.models for name in names}) > 1
     return [
         StudyRun(
-            name if len(pairs) > 1 else "",
+            name.folder if len(names) > 1 else "",
             config.model_copy(
                 update=shared
-                | {"out": f"{out}/{name}", "judges": mine, "model": model, "writer": writer}
+                | {"out": f"{out}/{name.folder}", "judges": mine}
+                | setting._asdict()
                 | ({"metrics": {}} if name != names[0] else {})
             ),
+            name.models if several else "",
+            name.pack,
         )
-        for name, mine, (model, writer) in zip(names, judges, pairs, strict=True)
+        for name, mine, setting in zip(names, judges, settings, strict=True)
         if mine
     ]
 
 
-def _judges_of_pairs(
-    config: Config, judges: JudgesSpec, pairs: Sequence[Pair]
+def _settings(config: Config, study: StudyConfig) -> list[Setting]:
+    models: Sequence[ModelConfig | None] = study.models or [config.model]
+    writers: Sequence[ModelConfig | None] = study.writers or [config.writer]
+    return [
+        Setting(model, writer if writer != model else None, prompts)
+        for writer in writers
+        for prompts in study.prompts or [config.prompts]
+        for model in models
+    ]
+
+
+def _judges_of(
+    config: Config, judges: JudgesSpec, settings: Sequence[Setting]
 ) -> Iterator[JudgesSpec]:
-    """Of each pair; a judge that has nothing written stands with the first writer alone."""
-    task = load_task(config.task, config.axes, config.prompts, config.layout)
+    """Of each run. A judge that would ask the same again stands with the first alone: one that has
+    nothing written, of another writer; one whose prompts are the same, of another pack."""
     bare = {n: {k: v for k, v in own.items() if k != "references"} for n, own in judges.items()}
-    written = {judge.name for judge in make_judges(bare, task) if judge.parts()}
-    seen: list[ModelConfig | None] = []
-    for model, _ in pairs:
-        again = model in seen
-        yield {name: own for name, own in judges.items() if name in written or not again}
-        seen.append(model)
+    seen: list[tuple[Any, ...]] = []
+    for model, writer, prompts in settings:
+        task = load_task(config.task, config.axes, prompts, config.layout)
+        mine = {}
+        for judge in make_judges(bare, task):
+            written = [part.inputs for part in judge.parts()]
+            asks = model, writer if written else None, judge.name, asking(judge), written
+            if asks not in seen:
+                mine[judge.name] = judges[judge.name]
+            seen.append(asks)
+        yield mine
 
 
-def _names(pairs: Sequence[Pair]) -> list[str]:
-    names = [_slug(model) + (f"--by--{_slug(writer)}" if writer else "") for model, writer in pairs]
+def _refuse_idle_packs(settings: Sequence[Setting], judges: Sequence[JudgesSpec]) -> None:
+    used = {setting.prompts for setting, mine in zip(settings, judges, strict=True) if mine}
+    for setting in settings:
+        if setting.prompts not in used:
+            raise UserError(
+                f"study.prompts: {setting.prompts or 'null'}: no judge of the study asks otherwise "
+                "than with the packs before it: leave it out"
+            )
+
+
+def _names(settings: Sequence[Setting], study: StudyConfig) -> list[RunName]:
+    names = [
+        RunName(
+            _slug(model.source if model else None, "model")
+            + (f"--by--{_slug(writer.source, 'model')}" if writer else ""),
+            _slug(prompts, OWN) if study.prompts else "",
+        )
+        for model, writer, prompts in settings
+    ]
     for name in names:
         if names.count(name) > 1:
-            raise UserError(f"study: two models or writers would lie in one folder, {name!r}")
+            of = "models, writers or packs of prompts"
+            raise UserError(f"study: two {of} would lie in one folder, {name.folder!r}")
     return names
 
 
-def _slug(model: ModelConfig | None) -> str:
-    source = str(model.source if model else "model").rstrip("/").rpartition("/")[2]
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", source).strip(".-") or "model"
+def _slug(path: str | None, otherwise: str) -> str:
+    last = str(path or otherwise).rstrip("/").rpartition("/")[2]
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", last).strip(".-") or otherwise
 
 
-def _sections(columns: Columns, config: Config) -> tuple[list[Section], dict[str, Averaged]]:
-    wanted = {METHODS: (columns.methods, ()), READINGS: (columns.readings, (ABOUT_READINGS,))}
-    sections, found = [], {}
+def _sections(columns: Columns, config: Config) -> tuple[list[Section], Found]:
+    wanted = {
+        METHODS: (columns.methods, ()),
+        READINGS: (columns.readings, (ABOUT_READINGS,)),
+        PACKS: (columns.of_packs, (ABOUT_PACKS,)),
+    }
+    sections, found = list[Section](), Found()
     for title, (names, about) in wanted.items():
         if compared := columns.compared(names, config.agreement, config.seed):
             found[title] = compared
             sections.append(methods_section(title, about, compared))
+    if columns.of_packs and (pooled := columns.pooled(config.agreement)):
+        found[POOLED] = pooled
+        sections.append(pooled_section(POOLED, pooled))
     return sections, found
 
 
@@ -197,7 +275,13 @@ def _warnings(runs: Sequence[StudyRun], outcomes: Sequence[Outcome]) -> Iterator
         yield f"Warning: the runs' reports have {len(single)} about single methods: {methods}"
 
 
-def _write(place: Place, study: Study, found: Mapping[str, Averaged]) -> None:
-    place.write_json("study.json", {title: asdict(one) for title, one in found.items()})
+def _write(
+    place: Place, study: Study, found: Mapping[str, Averaged | Sequence[PooledValue]]
+) -> None:
+    tables = {
+        title: asdict(one) if isinstance(one, Averaged) else list(map(asdict, one))
+        for title, one in found.items()
+    }
+    place.write_json("study.json", tables)
     place.write("study.md", study_markdown(study.sections, study.lead))
     place.write("study.html", study_page(study.sections, study.lead))

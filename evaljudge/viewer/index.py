@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Key
 from evaljudge.analysis.ratings import kept_ratings
+from evaljudge.analysis.selection_differences import selection_rule, selections
+from evaljudge.analysis.telling import disagreement
 from evaljudge.analysis.two_runs import ScoredRun
+from evaljudge.runs.asked import RunPrompts
 from evaljudge.storage import Shard
 
 Numbers = NDArray[np.float32]
@@ -127,7 +130,8 @@ class RunIndex:
     # what is asked of it
 
     def column(self, name: str) -> bytes:
-        """`score:3`, `reason:3`, `doubt:3`, `rating:0`, `system`, `selected:1`."""
+        """`score:3`, `reason:3`, `doubt:3`, `disagreement:3`, `rating:0`, `system`, `selected:1`,
+        each by its place in what the page was given."""
         kind, _, given = name.partition(":")
         number = int(given or 0)
         column: NDArray[Any]
@@ -142,6 +146,8 @@ class RunIndex:
                 column = self._coded[self.scales[number]]
             case "doubt":
                 column = self.doubts[self.scales[number]]
+            case "disagreement":
+                column = self._disagreement(self.scales[number])
             case "system":
                 column = self._system_codes
             case "selected":
@@ -149,6 +155,12 @@ class RunIndex:
             case _:
                 raise LookupError(name)
         return column.tobytes()
+
+    def _disagreement(self, scale: Key) -> Numbers:
+        """Of the scores with people's ratings on the same axis."""
+        unrated = np.full(len(self.texts), np.nan, np.float32)
+        ratings = self.ratings.get(scale[1], unrated)
+        return disagreement(self.scores[scale], ratings).astype(np.float32)
 
     @cached_property
     def _system_codes(self) -> Codes:
@@ -161,8 +173,7 @@ class RunIndex:
 
     @cached_property
     def selections(self) -> list[str]:
-        names = self.run.output.place.names("selected")
-        return [name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl")]
+        return selections(self.run)
 
     @cached_property
     def selected(self) -> Mapping[str, NDArray[np.uint8]]:
@@ -181,14 +192,13 @@ class RunIndex:
                 row = json.loads(line)
                 yield row["doc_id"], row["system"]
 
+    @cached_property
+    def prompts(self) -> RunPrompts:
+        return RunPrompts(self.run.output)
+
     def beside(self, text: Text) -> tuple[RunIndex, int] | None:
         """The run that is compared and the text's row in it, if there is one."""
         return None
-
-    @property
-    def shared_rules(self) -> list[str]:
-        """Of a run that is compared: the selections that the other has, too."""
-        return []
 
     def shard_of(self, row: int) -> Shard:
         return self.run.scored[bisect_right(self._starts, row) - 1]
@@ -208,8 +218,37 @@ class TwoRunsIndex(RunIndex):
         return None if row is None else (self._other, row)
 
     @property
-    def shared_rules(self) -> list[str]:
-        return [name for name in self.selections if name in self._other.selections]
+    def comparison(self) -> dict[str, Any]:
+        """How many texts both runs have; for each scorer and axis, on how many of them the scores
+        differ, None where the other run lacks it; the selections of both, by their rules; and the
+        scorers that are made otherwise in the other run, by their signatures."""
+        there = set(self.selections) & set(self._other.selections)
+        rules = {name: [selection_rule(one.run, name) for one in (self, self._other)]
+                 for name in sorted(there)}  # fmt: skip
+        return {
+            "texts": int((self._rows >= 0).sum()),
+            "differ": [self._differing(key) for key in self.scales],
+            "shared": [name for name, (mine, theirs) in rules.items() if mine == theirs],
+            "changed": [name for name, (mine, theirs) in rules.items() if mine != theirs],
+            "otherwise": self._made_otherwise,
+        }
+
+    @cached_property
+    def _made_otherwise(self) -> list[str]:
+        mine, theirs = (
+            {one.scorer: one.signature for one in run.output.scores(run.scored[0])}
+            for run in (self.run, self._other.run)
+        )
+        return [name for name in mine if name in theirs and mine[name] != theirs[name]]
+
+    def _differing(self, key: Key) -> int | None:
+        if key not in self._other.scores:
+            return None
+        mine = self.scores[key]
+        theirs = self._beside(self._other.scores[key], np.float32(np.nan))
+        known = np.isfinite(mine), np.isfinite(theirs)
+        differ = (known[0] != known[1]) | (known[0] & known[1] & (mine != theirs))
+        return int((differ & (self._rows >= 0)).sum())
 
     def column(self, name: str) -> bytes:
         """Also `other:3`, the other run's scores on this scale, and `flipped:1`: whether only one

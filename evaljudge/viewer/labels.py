@@ -12,12 +12,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
+
+import yaml
 
 from evaljudge.corpora.sheets import JSONL, LABEL, RATER, read_sheet, sheet
 from evaljudge.errors import UserError
 from evaljudge.storage import Place, to_write
-from evaljudge.text import harmless, one_line
+from evaljudge.text import LONG, harmless, one_line
 
 BESIDE = (LABEL, "source", "context", "text", RATER)
 SHOWN = ("source", "context", "text")
@@ -27,6 +30,8 @@ LOWEST, HIGHEST = 1, 5
 
 @dataclass
 class LabelSheet:
+    file: str
+    """As it was named."""
     place: Place
     name: str
     rater: str
@@ -38,7 +43,10 @@ class LabelSheet:
     @classmethod
     def open(cls, file: str, rater: str) -> LabelSheet:
         if not file.endswith(JSONL):
-            raise UserError(f"{file}: only sheets that end in {JSONL} can be filled in here")
+            raise UserError(
+                f"{file}: only sheets that end in {JSONL} can be filled in on a page: draw one "
+                f"with `evaljudge label OUT --to NAME{JSONL}`"
+            )
         rows = {str(row.fields.get(LABEL)): dict(row.fields) for row in read_sheet(file)}
         if not rows or any(LABEL not in row for row in rows.values()):
             raise UserError(f"{file}: no sheet of `evaljudge label`: its rows have no labels")
@@ -47,7 +55,7 @@ class LabelSheet:
             who = sorted(map(str, others))[0]
             raise UserError(f"{file}: {who} rates in this sheet: copy it, and name the copy")
         columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-        return cls(*to_write(file), rater, columns, rows)
+        return cls(file, *to_write(file), rater, columns, rows)
 
     @property
     def axes(self) -> list[str]:
@@ -79,13 +87,28 @@ class LabelSheet:
         rows = self.rows.values()
         return sum(all(row.get(axis) is not None for axis in self.axes) for row in rows)
 
+    @property
+    def _line(self) -> str:
+        """The line of a configuration that reads the ratings."""
+        is_plain = self.file.isprintable()  # else YAML escapes what is not ASCII
+        return yaml.safe_dump(
+            {"ratings": [self.file]}, default_flow_style=None, width=inf, allow_unicode=is_plain
+        ).strip()
+
     def data(self, described: Mapping[str, str]) -> dict[str, Any]:
         """What the page shows; `described`: what the axes mean."""
         return {
             "axes": [
-                {"name": name, "shown": one_line(name), "about": described.get(name, "")}
+                {
+                    "name": name,
+                    "shown": one_line(name),
+                    "about": one_line(described.get(name, ""), LONG),
+                }
                 for name in self.axes
             ],
+            "rater": one_line(self.rater),
+            "place": one_line(self.place.at(self.name), LONG),
+            "line": self._line,
             "values": list(range(LOWEST, HIGHEST + 1)),
             "texts": [
                 {

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import secrets
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -61,6 +63,26 @@ class Site:
 
 def as_json(value: object) -> Response:
     return Response(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+
+
+@contextmanager
+def served(site: Site, port: int = 0) -> Iterator[str]:
+    """The link of a page that is served until the block ends."""
+    try:
+        server = serving(site, port)
+    except OSError as error:
+        raise UserError(
+            f"--port {port}: nothing can be served there ({error.strerror}): name another port, "
+            "or none"
+        ) from None
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/?token={site.token}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:

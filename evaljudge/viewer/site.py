@@ -60,8 +60,16 @@ class RunSite:
             "human": index.axes,
             "reasons": index.reasons,
             "selections": index.selections,
-            **({"other": self._other.out, "shared": index.shared_rules} if self._other else {}),
+            **self._compared,
         }
+
+    @property
+    def _compared(self) -> dict[str, Any]:
+        """Of a run beside another."""
+        if self._other is None or not isinstance(self.index, TwoRunsIndex):
+            return {}
+        name = self._other.out.rstrip("/").rpartition("/")[2]
+        return {"other": self._other.out, "other_name": name, "compared": self.index.comparison}
 
     def names(self, given: Given) -> Response:
         return as_json([doc_id for doc_id, _ in self.index.texts])
@@ -96,9 +104,10 @@ class RunSite:
         text = index.texts[row]
         selected = {name: [text] for name, column in index.selected.items() if column[row]}
         shard = index.shard_of(row)
-        (shown,) = shown_in(index.run.output, shard, [text], selected, index.further)
+        output, ratings = index.run.output, index.further
+        (shown,) = shown_in(output, shard, [text], selected, ratings, index.prompts)
         # Not as HTML: a page of its own, without the content policy, it must never be.
-        html = text_html(self.findings, shown) + self._beside(text)
+        html = text_html(shown, "all prompts") + self._beside(text)
         return Response(html.encode(), TEXT)
 
     def _beside(self, text: tuple[str, str]) -> Markup:
@@ -107,9 +116,11 @@ class RunSite:
         if found is None:
             return Markup()
         other, row = found
-        (shown,) = shown_in(other.run.output, other.shard_of(row), [text], {}, other.further)
-        head = Markup("<h3>{}</h3>").format(f"In {one_line(other.run.out)}")
-        return head + text_html(self.findings, shown)
+        output, shard = other.run.output, other.shard_of(row)
+        (shown,) = shown_in(output, shard, [text], {}, other.further, other.prompts)
+        body = text_html(shown, "all prompts")
+        head = f"In {one_line(other.run.out)}"
+        return Markup('<section class="beside"><h3>{}</h3>{}</section>').format(head, body)
 
     def search(self, given: Given) -> Response:
         import pyarrow.compute as pc
@@ -145,12 +156,14 @@ class LabelSite:
         self.site = Site({"/": self.page}, {"/rate": self.rate})
 
     def page(self, given: Given) -> Response:
-        about = {"token": self.site.token, "rater": self.sheet.rater, "file": self.sheet.name}
-        style, script = file_text("page.css"), (_HERE / "label.js").read_text(encoding="utf-8")
-        text = (_HERE / "label.html.j2").read_text(encoding="utf-8")
-        made = environment().from_string(text)
-        data = self.sheet.data(self._described) | about
-        return Response(made.render(**parts(style, script, data)).encode(), HTML)
+        template, own_style, script = (
+            (_HERE / f"label.{kind}").read_text(encoding="utf-8")
+            for kind in ("html.j2", "css", "js")
+        )
+        data = self.sheet.data(self._described) | {"token": self.site.token}
+        made = environment().from_string(template)
+        shown = made.render(**parts(file_text("page.css") + own_style, script, data))
+        return Response(shown.encode(), HTML)
 
     def rate(self, given: Mapping[str, Any]) -> Response:
         label, ratings = given.get("label"), given.get("ratings")

@@ -405,7 +405,7 @@ def test_an_unfinished_run_is_compared_on_what_it_has(bench: Bench, tmp_path: Pa
     assert 0 < left < DOCUMENTS * len(SYSTEMS)
     for shard in shards[1:]:
         shard.unlink()
-    with pytest.raises(UserError, match="nothing is scored yet: `evaljudge report` writes"):
+    with pytest.raises(UserError, match="nothing is scored yet: `evaljudge report CONFIG` writes"):
         compare_runs(str(tmp_path / "cut"), str(bench.folder / "a"))
 
 

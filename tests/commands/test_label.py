@@ -427,8 +427,8 @@ def test_the_command(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
     assert said == [
         f"sheet      {to}: 24 of 24 texts, of 8 documents (random); to be rated: fluency",
         f"key        {loop.out}/labels/sheet-1.json: who wrote what; keep it from raters",
-        "next       1. people fill in the columns of axes and `rater`, in one file or in copies; "
-        "a part is enough",
+        f"next       1. people rate on a page: evaljudge view {loop.out} --label '{to}' "
+        "--rater NAME; a part is enough",
         f"           2. evaljudge report CONFIG --set 'ratings=[{to}]'",
     ]
 

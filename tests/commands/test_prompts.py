@@ -19,7 +19,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, Prompt, Writing
 
-JUDGES = ["synthetic", "geval", "direct", "entities", "roles"]
+JUDGES = ["synthetic", "geval", "direct", "entities", "roles", "likelihood", "extract", "pairs"]
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def contract(out: Path, selections: tuple[str, ...] = ()) -> set[str]:
     """Every file that a finished run of the synthetic judge holds, and no other."""
     run = json.loads((out / "run.json").read_text())
     numbers = [f"{n:05d}" for n, *_ in json.loads((out / "shards.json").read_text())["shards"]]
-    written = ("agreement.json", "agreement.md", "findings.json", "index.html")
+    written = ("agreement.json", "agreement.md", "findings.json", "index.html", "judging.json")
     reports = {f"report/{name}" for name in written}
     others = ("significance", "axes", "ceiling", "labels", "validity", "costs")
     others += ("entities", "entity_agreement", "without_outliers", "fitted", "roles", "systems")

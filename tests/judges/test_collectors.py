@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
 from evaljudge.bundled.world import graded, make_report, spelt
+from evaljudge.engines.scripted import Scripted
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
 from evaljudge.judges.entities import LABELS
@@ -32,7 +34,7 @@ from evaljudge.sections import Section, Table, merged
 
 AXES = ["fluency", "coherence"]
 SYSTEMS = ["A", "B", "C", "D", "E"]
-COLLECTING = ["synthetic", "entities", "roles"]
+COLLECTING = ["synthetic", "entities", "roles", "pairs"]
 Kept = tuple[list[Verdict], list[Verdict], list[Brief]]
 """Of a judge's shard: verdicts, checks and briefs."""
 
@@ -163,10 +165,19 @@ def of_roles(draw: Random, cases: Sequence[Case]) -> Kept:
     return verdicts, [], []
 
 
+def of_pairs(draw: Random, cases: Sequence[Case]) -> Kept:
+    """By a model whose answers depend on the prompt alone."""
+    judge, verdicts = judge_of("pairs"), list[Verdict]()
+    for case in cases:
+        verdicts += asyncio.run(judge.verdicts(case, [], Scripted())).verdicts
+    return verdicts, [], []
+
+
 EVIDENCE: Mapping[str, Callable[[Random, Sequence[Case]], Kept]] = {
     "synthetic": of_synthetic,
     "entities": of_entities,
     "roles": of_roles,
+    "pairs": of_pairs,
 }
 
 

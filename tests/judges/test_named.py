@@ -185,3 +185,11 @@ def test_a_template_that_asks_its_questions_alike_is_refused(
             "summary", ["fluency"], prompts=str(tmp_path)
         ))  # fmt: skip
     assert str(refused.value) == said
+
+
+def test_every_judge_says_what_each_of_its_scores_means() -> None:
+    settings = {"geval": {"samples": 4}, "roles": {"exact": True, "plain": True},
+                "entities": {"votes": "modelled"}}  # fmt: skip
+    for kind in ("synthetic", "direct", "geval", "extract", "likelihood", "roles", "entities"):
+        (judge,) = made({kind: settings.get(kind, {})}).values()
+        assert {judge.name + suffix for suffix in judge.meanings} >= set(judge.scorers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import dist, sqrt
+from math import dist, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import linprog
 
+from evaljudge.metrics import mover
 from evaljudge.metrics.bertscore import Statistic, matched
 from evaljudge.metrics.encoder import Embedded
-from evaljudge.metrics.mover import grams, moved
+from evaljudge.metrics.grams import Frequencies, grams
+from evaljudge.metrics.mover import MoverSettings, Moving
+from evaljudge.metrics.protocol import Unscored
+from evaljudge.metrics.tokens import TokenIds
 
 # POT's docstrings hold escapes that Python warns of when it first compiles them.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid escape sequence")
@@ -26,11 +30,26 @@ EAST, NORTH, WEST, BETWEEN = (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.6, 0.8)
 Vector = tuple[float, ...]
 
 
-def embedded(*tokens: Sequence[float], marks: Sequence[Sequence[float]] = ()) -> Embedded:
-    """Marks stand before the text's own tokens, as [CLS] does."""
+def embedded(
+    *tokens: Sequence[float],
+    marks: Sequence[Sequence[float]] = (),
+    ids: Sequence[int] = (),
+    minor: Sequence[bool] = (),
+) -> Embedded:
+    """Marks stand before the text's own tokens, as [CLS] does; `ids`, `minor`: of the latter."""
     vectors = np.array([*marks, *tokens], np.float32)
     own = np.array([False] * len(marks) + [True] * len(tokens))
-    return Embedded(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), own)
+    of_tokens = np.array([0] * len(marks) + list(ids or range(len(tokens))))
+    left_out = np.array([False] * len(marks) + list(minor or [False] * len(tokens)))
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return Embedded(units, own, of_tokens, left_out)
+
+
+def moved(
+    n: int, text: Embedded, other: Embedded, corpus: Frequencies | None = None, **settings: Any
+) -> Any:
+    how = MoverSettings(model="any", n=n, idf=corpus is not None, **settings)  # type: ignore[arg-type]
+    return mover.moved(how, corpus, text, other)
 
 
 @st.composite
@@ -44,7 +63,7 @@ def texts(draw: Any, most: int = 5, marks: bool = False) -> Embedded:
 
 def shuffled(text: Embedded, seed: int) -> Embedded:
     order = np.random.default_rng(seed).permutation(len(text.own))
-    return Embedded(text.vectors[order], text.own[order])
+    return Embedded(*(part[order] for part in (text.vectors, text.own, text.ids, text.minor)))
 
 
 # BERTScore
@@ -119,20 +138,82 @@ def test_mover_by_hand() -> None:
 
 def test_bigrams_are_unit_means_of_neighbours() -> None:
     half = 1 / sqrt(2)
-    found = grams(embedded(EAST, NORTH, WEST).words, 2)
-    assert found.tolist() == pytest.approx(np.array([[half, half], [-half, half]]))
-    assert grams(embedded(NORTH).words, 2).tolist() == [[0, 1]]
+    found = Moving(np.array([EAST, NORTH, WEST]), np.array([1.0, 1.0, 3.0])).pairs()
+    assert found.vectors[0] == pytest.approx([half, half])
+    assert found.vectors[1] == pytest.approx([-3 / sqrt(10), 1 / sqrt(10)])
+    assert found.weights.tolist() == [2, 4]
+    alone = Moving(np.array([NORTH]), np.array([1.0]))
+    assert alone.pairs() == alone
+
+
+@pytest.fixture
+def corpus() -> Frequencies:
+    """Three texts: token 5 is in all of them, 6 in two, 7 in one, 8 in none."""
+    first = np.uint64(1)
+    ids = np.array([5, 6, 7, 5, 6, 5], np.uint64) + first
+    tokens = TokenIds(ids, np.array([3, 2, 1]))
+    return Frequencies.of(grams(tokens, 1, 0), tokens)
+
+
+def test_idf_by_hand(corpus: Frequencies) -> None:
+    weights = mover.idf(corpus, np.array([5, 6, 7, 8]))
+    assert weights == pytest.approx([0, log(4 / 3), log(2), log(4)])
+    # A third of the weight is token 7's, and moves a quarter turn; token 8 stays.
+    text, other = embedded(EAST, NORTH, ids=[7, 8]), embedded(NORTH, ids=[6])
+    assert moved(1, text, other, corpus) == pytest.approx(1 - sqrt(2) / 3)
+    assert moved(1, text, other, corpus, squared=True) == pytest.approx(1 - 2 / 3)
+    # Token 5 has no weight: neither alone nor in a pair.
+    assert moved(1, embedded(EAST, WEST, ids=[7, 5]), embedded(EAST, ids=[6]), corpus) == 1
+    assert moved(2, embedded(EAST, WEST, ids=[7, 5]), embedded(EAST, ids=[6]), corpus) == 1
+    for n in (1, 2):
+        nothing = moved(n, embedded(EAST, WEST, ids=[5, 5]), other, corpus)
+        assert nothing == Unscored("no token has any weight")
+
+
+def test_whole_words_by_hand() -> None:
+    """The second token is punctuation, or a later piece: as if it were not there."""
+    text, other = embedded(EAST, WEST, NORTH, minor=[False, True, False]), embedded(BETWEEN)
+    whole = embedded(EAST, NORTH)
+    for n in (1, 2):
+        assert moved(n, text, other, whole_words=True) == moved(n, whole, other)
+        assert moved(n, text, other) == moved(n, embedded(EAST, WEST, NORTH), other)
+    signs = embedded(EAST, minor=[True])
+    assert moved(1, signs, other, whole_words=True) == Unscored("no tokens")
+    assert moved(1, other, signs, whole_words=True) == Unscored("no tokens to compare with")
+
+
+def test_as_moverscore_by_definition(corpus: Frequencies) -> None:
+    """Least cost of flows, by linear programming; weights and squares by the authors' formulas."""
+    text, other = embedded(EAST, BETWEEN, WEST, ids=[6, 7, 8]), embedded(NORTH, WEST, ids=[8, 6])
+    weight = {6: log(4 / 3), 7: log(4 / 2), 8: log(4 / 1)}
+    shares = [[weight[i] for i in one.ids] for one in (text, other)]
+    costs = [
+        [sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) for b in other.words.tolist()]
+        for a in text.words.tolist()
+    ]
+    expected = 1 - least_cost(costs, *([s / sum(of) for s in of] for of in shares))
+    assert moved(1, text, other, corpus, squared=True) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_corpus_that_was_not_counted() -> None:
+    how = MoverSettings(model="any", idf=True)
+    with pytest.raises(ValueError, match="the corpus is to be counted"):
+        mover.moved(how, None, embedded(EAST), embedded(NORTH))
 
 
 def mover_by_definition(n: int, text: Embedded, other: Embedded) -> float:
     """Flows f_ij >= 0 of least cost: each row gives its share, each column takes its own."""
     mine, theirs = (_grams(t.words.astype(float).tolist(), n) for t in (text, other))
-    costs = [dist(a, b) for a in mine for b in theirs]
-    cells = [(i, j) for i in range(len(mine)) for j in range(len(theirs))]
-    gives = [[float(i == row) for i, _ in cells] for row in range(len(mine))]
-    takes = [[float(j == column) for _, j in cells] for column in range(len(theirs))]
-    shares = [1 / len(mine)] * len(mine) + [1 / len(theirs)] * len(theirs)
-    return 1 - float(linprog(costs, A_eq=gives + takes, b_eq=shares).fun)
+    costs = [[dist(a, b) for b in theirs] for a in mine]
+    return 1 - least_cost(costs, *([1 / len(grams)] * len(grams) for grams in (mine, theirs)))
+
+
+def least_cost(costs: list[list[float]], given: list[float], taken: list[float]) -> float:
+    cells = [(i, j) for i in range(len(given)) for j in range(len(taken))]
+    gives = [[float(i == row) for i, _ in cells] for row in range(len(given))]
+    takes = [[float(j == column) for _, j in cells] for column in range(len(taken))]
+    flat = [cost for row in costs for cost in row]
+    return float(linprog(flat, A_eq=gives + takes, b_eq=given + taken).fun)
 
 
 def _grams(words: list[list[float]], n: int) -> list[list[float]]:

@@ -59,19 +59,40 @@ def test_vectors_are_the_models_own_made_unit(minilm: TokenEncoder) -> None:
     with torch.no_grad():
         states = model(**hf(TEXTS[0], return_tensors="pt"), output_hidden_states=True).hidden_states
     for layer in (0, 3, -1):
-        found = minilm.embed([TEXTS[0]], layer, 1)[TEXTS[0]]
+        found = minilm.embed([TEXTS[0]], [layer], 1)[TEXTS[0]]
         wanted = states[layer][0].numpy()
         wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
         np.testing.assert_allclose(found.vectors, wanted, atol=1e-5)
         assert found.own.tolist() == [False, *[True] * (len(wanted) - 2), False]
 
 
+def test_power_means_of_several_layers(minilm: TokenEncoder) -> None:
+    """Smallest, mean and largest number over the layers' unit vectors, and a unit vector again."""
+    apart = [minilm.embed([TEXTS[1]], [layer], 1)[TEXTS[1]].vectors for layer in (-3, -2, -1)]
+    found = minilm.embed([TEXTS[1]], [-3, -2, -1], 1)[TEXTS[1]].vectors
+    assert found.shape == (apart[0].shape[0], 3 * 384)
+    for token, vector in enumerate(found):
+        numbers = [[float(layer[token, i]) for layer in apart] for i in range(384)]
+        wanted = [*map(min, numbers), *(sum(n) / 3 for n in numbers), *map(max, numbers)]
+        length = sum(number**2 for number in wanted) ** 0.5
+        np.testing.assert_allclose(vector, [number / length for number in wanted], atol=1e-5)
+
+
+def test_which_tokens_are_no_word_s_first(minilm: TokenEncoder) -> None:
+    found = minilm.embed(["Refloated, now!"], [0], 1)["Refloated, now!"]
+    spelt = AutoTokenizer.from_pretrained(MODEL_DIR).convert_ids_to_tokens(found.ids)
+    assert list(zip(spelt, found.minor.tolist(), strict=True)) == [
+        ("[CLS]", False), ("ref", False), ("##lo", True), ("##ated", True), (",", True),
+        ("now", False), ("!", True), ("[SEP]", False),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("batch", [1, 2, 32])
 def test_company_changes_nothing(minilm: TokenEncoder, batch: int) -> None:
-    together = minilm.embed([*TEXTS, TEXTS[0]], -1, batch)
+    together = minilm.embed([*TEXTS, TEXTS[0]], [-1], batch)
     assert list(together) == TEXTS
     for text in TEXTS:
-        alone = minilm.embed([text], -1, 1)[text]
+        alone = minilm.embed([text], [-1], 1)[text]
         np.testing.assert_allclose(together[text].vectors, alone.vectors, atol=1e-5)
 
 
@@ -79,7 +100,7 @@ def test_a_long_text_is_read_in_windows(minilm: TokenEncoder, windows: Windows) 
     words = [f"{word}" for word in ("river", "town", "boat") for _ in range(ROOM // 2)]
     text, first = " ".join(words), " ".join(words[:ROOM])
     assert [len(w.ids) for w in windows.of(text)] == [512, 3 * (ROOM // 2) - ROOM + 2]
-    found = minilm.embed([text, first], -1, 8)
+    found = minilm.embed([text, first], [-1], 8)
     assert found[text].words.shape == (len(words), 384)
     assert found[text].own.sum() == len(found[text].own) - 4
     np.testing.assert_allclose(found[text].vectors[:512], found[first].vectors, atol=1e-5)
@@ -113,8 +134,8 @@ def test_any_text_can_be_read(text: str) -> None:
 
 
 def test_nothing_to_read(minilm: TokenEncoder) -> None:
-    assert minilm.embed(["\u200b", "A flood.", "\x00"], -1, 2).keys() == {"A flood."}
-    assert minilm.embed([], -1, 2) == {}
+    assert minilm.embed(["\u200b", "A flood.", "\x00"], [-1], 2).keys() == {"A flood."}
+    assert minilm.embed([], [-1], 2) == {}
 
 
 # Other kinds: byte-level pieces, positions that begin later, encoders with a decoder beside them.
@@ -169,11 +190,11 @@ def test_other_architectures(
     encoder = opened(str(encoder_folder(architecture)), None)
     assert encoder.layers == 2
     text = "The river rose. " * 400
-    found = encoder.embed([text, "flood"], -1, 4)
-    windows = encoder._windows.of(text)
+    found = encoder.embed([text, "flood"], [-1], 4)
+    windows = encoder.windows.of(text)
     assert {len(window.ids) for window in windows[:-1]} == {longest}
     assert found[text].words.shape == (sum(map(sum, (w.own for w in windows))), 16)
-    alone = encoder.embed(["flood"], 2, 1)["flood"]
+    alone = encoder.embed(["flood"], [2], 1)["flood"]
     np.testing.assert_allclose(found["flood"].vectors, alone.vectors, atol=1e-5)
 
 

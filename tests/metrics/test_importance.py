@@ -257,7 +257,7 @@ def test_the_sample_depends_on_ids_alone() -> None:
     documents = [Document(f"d{i}", f"source {i}") for i in range(2_000)]
     some = list(drawn(documents, 200, len(documents), seed=1))
     assert 120 < len(some) < 280
-    assert sorted(drawn(documents[::-1], 200, len(documents), seed=1)) == sorted(some)
+    assert set(drawn(documents[::-1], 200, len(documents), seed=1)) == set(some)
     assert list(drawn(documents, 200, len(documents), seed=2)) != some
     assert len(list(drawn(documents, 2_000, 2_000, seed=1))) == 2_000
 

@@ -57,11 +57,11 @@ def test_the_layer_is_chosen_and_said(
 ) -> None:
     (metric,) = made = make_metrics({"b": {"metric": "bertscore", **settings}})
     assert isinstance(metric, Embeddings)
-    assert (metric.layer, metric.made_by) == (layer, {"like": like})
+    assert (metric.layers, metric.made_by) == ((layer,), {"like": like})
     assert cautions_of(made) == ([caution] if caution else [])
 
 
 def test_a_score_of_its_own_name_keeps_the_last_layer() -> None:
     (metric,) = made = make_metrics({"mover": {"model": "roberta-large"}})
     assert isinstance(metric, Embeddings)
-    assert (metric.layer, cautions_of(made)) == (-1, [])
+    assert (metric.layers, cautions_of(made)) == ((-1,), [])

@@ -11,10 +11,11 @@ import pytest
 
 from evaljudge.engines.scripted import Scripted, any_option
 from evaljudge.engines.tokens import Beginning, Blocks
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
 from evaljudge.model.counting import CountingModel, cost
 from evaljudge.model.imagining import Imagining
 from evaljudge.model.remembering import Remembering
+from evaljudge.reasons import too_long
 
 YES_NO = Options(("Yes", "No"))
 HOW = Writing(max_tokens=10)
@@ -199,3 +200,11 @@ def test_imagined_replies_are_measured_by_the_gauge() -> None:
     assert isinstance(chosen[0], Chosen)
     assert chosen[0].p == pytest.approx({"Yes": 0.5, "No": 0.5})
     assert (model.tokens.asks, model.tokens.prompt) == (2, 8)
+
+
+def test_an_imagined_text_that_does_not_fit_is_not_weighed() -> None:
+    """The text is read with its prompt, and one token is left for the engine to write."""
+    model = Imagining(lambda prompt: Spent(len(prompt.text), 0, 1), context=8)
+    weighed, failed = asyncio.run(model.weigh(prompts("12345", "12345"), ["67", "678"]))
+    assert isinstance(weighed, Weighed) and weighed.spent[0].prompt == 7
+    assert failed == Failed(too_long(8, 1, 8))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.probes.excerpts import ALTERATIONS, excerpt, sentences, with_altered_references
+from evaljudge.metrics.sentences import sentences
+from evaljudge.probes.excerpts import ALTERATIONS, excerpt, with_altered_references
 from evaljudge.probes.fragments import correlates, fragments, words
 from evaljudge.records import Case, Document
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections import Counter
@@ -9,13 +10,15 @@ from copy import deepcopy
 from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import evaljudge
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.records import Candidate, Document
-from evaljudge.report import page
+from evaljudge.report import first, page
 from evaljudge.report.page import LARGEST
 from evaljudge.report.texts import PageText
 from evaljudge.text import one_line
@@ -103,7 +106,7 @@ def test_tables_hold_the_findings(findings: Findings) -> None:
         ["scorer", "axis", "scored", "unscored", "share", "why unscored"],
         ["synthetic", "fluency", "1,597", "3", "99.8%", "empty text × 2;reply truncated × 1;"],
         ["synthetic.level", "fluency", "1,597", "3", "99.8%", "empty text × 3;"],
-        ["rouge1", "*", "1,600", "0", "100.0%", ""],
+        ["rouge1", "all axes", "1,600", "0", "100.0%", ""],
     ]
     assert tables["Summary level: all candidates pooled"] == [
         [
@@ -116,7 +119,7 @@ def test_tables_hold_the_findings(findings: Findings) -> None:
         ],
     ]
     rule = "synthetic.level on fluency: at least 3.5;"
-    top = "rouge1 on *: at most 0.9, in the top 10% (at least 0.41);"
+    top = "rouge1: at most 0.9, in the top 10% (at least 0.41);"
     assert tables["Selected candidates"][1] == ["good", rule + top, "1,600", "154", "9.6%", "3"]
     assert tables["Asks and tokens"] == [
         [
@@ -261,8 +264,35 @@ def test_a_hostile_corpus_is_shown_as_it_is(hostile: Findings) -> None:
     assert not any(character in text for character in "\u202e\x7f\x9b")
     reader = Reader(text)
     words = [one_line(word) for word in hostile.warnings]
-    assert reader.items[-len(words) - 1 : -1] == words
+    said = [word.replace("`", "").replace("a | b", "A | b") for word in words]
+    assert reader.items[-len(words) - 1 : -1] == said
     assert [row[0] for row in reader.tables["Scored candidates"][1:]] == words
+
+
+@pytest.mark.parametrize(
+    ("warning", "shown"),
+    [
+        ("model `nano <i>` is small", "Model <code>nano &lt;i&gt;</code> is small"),
+        ("`levels` is large", "<code>levels</code> is large"),
+        ("synthetic: try `levels`", "synthetic: try <code>levels</code>"),
+        ("geval on fluency: equal", "geval on fluency: equal"),
+        ("a mark ` alone", "A mark ` alone"),
+    ],
+)
+def test_a_warning_is_a_sentence(findings: Findings, warning: str, shown: str) -> None:
+    text = page(replace(findings, warnings=[warning]))
+    assert text.count(f"<bdi>{shown}</bdi>") == 2
+
+
+def test_a_text_that_is_the_reference_is_not_said_to_be_missing(findings: Findings) -> None:
+    rows = [Coverage("a", "*", 9, 1, {"is the reference": 1}), Coverage("b", "*", 10, 0, {})]
+    text = page(replace(findings, coverage=rows))
+    assert "No score of 19 is missing. 1 more is not expected," in text
+    assert "the share at the top leaves out these (1)" in text
+    rows = [Coverage("a", "*", 8, 2, {"is the reference": 1, "empty text": 1})]
+    assert "1 score of 9 is missing. 1 more is" in page(replace(findings, coverage=rows))
+    text = page(replace(findings, coverage=[Coverage("a", "*", 8, 2, {"empty text": 2})]))
+    assert "2 scores of 10 are missing.</p>" in text and "leaves out" not in text
 
 
 def test_hostile_names_stand_in_the_statistics_as_they_are(
@@ -293,3 +323,33 @@ def test_a_page_of_large_texts_stays_under_its_limit_and_keeps_the_most_telling(
     shown = re.findall(r'"doc":\[([^\]]+)\]', made)[0].replace('"', "").split(",")
     assert {"d17", "d3"} <= set(shown) < {f"d{n}" for n in range(30)}
     assert shown == sorted(shown, key=lambda name: int(name[1:]))
+
+
+def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_path: Path) -> None:
+    """On fluency longer texts are rated higher; on relevance, those that repeat the reference."""
+    rows = [
+        {"doc_id": f"d{n}", "source": f"River {n} rose and the town was cut off.",
+         "references": [f"River {n} rose and fell."],
+         "candidates": [
+             {"system": "long", "text": f"Of {n} " * (20 + n),
+              "ratings": {"fluency": 5, "relevance": 1}},
+             {"system": "middle", "text": f"River {n} sank and stayed low for a while",
+              "ratings": {"fluency": 3, "relevance": 3}},
+             {"system": "short", "text": f"River {n} rose",
+              "ratings": {"fluency": 1, "relevance": 5}}]}
+        for n in range(12)
+    ]  # fmt: skip
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = evaljudge.run({
+        "corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "judges": {},
+        "metrics": ["words", "rouge1"], "workers": {"executor": "local"},
+        "agreement": {"resamples": 50, "permutations": 0},
+    }).findings  # fmt: skip
+    of = {one.axis: one for one in first.answers(found)}
+    assert {axis: one.scorer for axis, one in of.items()} == {
+        "fluency": "words", "relevance": "rouge1",
+    }  # fmt: skip
+    assert of["fluency"].trust.startswith(
+        "Agrees with people best of all scorers, within documents: 1"
+    )
+    assert "axis=%2A" in of["fluency"].worst_texts

@@ -11,6 +11,7 @@ import pytest
 
 from evaljudge.agreement import LengthHeld
 from evaljudge.analysis.findings import CostRow, Findings, Price
+from evaljudge.analysis.spreads import BINS, Spread
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.report import agreement_markdown, agreement_text, page, read_findings, write_findings
 from evaljudge.report.cost import cost
@@ -43,9 +44,9 @@ def with_sections(findings: Findings, *sections: Section) -> Findings:
 
 
 def drawings(text: str, label: str) -> list[ElementTree.Element]:
-    """The pictures whose label in words has this in it."""
-    found = map(ElementTree.fromstring, re.findall(r"<svg.*?</svg>", text, re.DOTALL))
-    return [one for one in found if label in one.attrib["aria-label"]]
+    """The pictures of sections whose label in words has this in it."""
+    found = re.findall(r'<svg class="picture small.*?</svg>', text, re.DOTALL)
+    return [one for one in map(ElementTree.fromstring, found) if label in one.attrib["aria-label"]]
 
 
 def test_they_are_read_back_as_they_were_written(findings: Findings, tmp_path: Path) -> None:
@@ -84,6 +85,13 @@ def test_each_sentence_stands_before_its_own_pictures(findings: Findings) -> Non
     places = [text.index(one) for one in words]
     assert places == sorted(places) and text.count("How to read it.") == 1
     assert text.count("<h3><bdi>Position</bdi></h3>") == 1
+
+
+def test_figures_of_a_sample_say_so(findings: Findings) -> None:
+    known = Spread("synthetic", "fluency", 1.0, 5.0, {"A": [2] * BINS, "B": [1] * BINS})
+    text = page(replace(findings, spreads=[replace(known, is_sample=True)]))
+    assert text.count(f"These figures are of a sample of {3 * BINS} texts.") == 2
+    assert "of a sample of" not in page(replace(findings, spreads=[known]))
 
 
 def test_nobody_else_draws_them(findings: Findings) -> None:
@@ -152,12 +160,12 @@ def spent(judge: str, axis: str, seconds: float) -> CostRow:
 
 
 def test_cost_is_shared_out(findings: Findings) -> None:
-    costs = [spent("a", "x", 10), spent("a", "y", 60), spent("b", "", 30)]
+    costs = [spent("a", "x", 10), spent("a", "y", 60), spent("b", "*", 30)]
     given = replace(findings, costs=costs, price=Price(per_gpu_hour=36))
     (picture,) = cost(given).pictures
     assert isinstance(picture, Bars)
     assert [(row.name, row.value) for row in picture.rows] == [
-        ("a · y", 0.6), ("b", 0.3), ("a · x", 0.1),
+        ("a · y", 0.6), ("b · all axes", 0.3), ("a · x", 0.1),
     ]  # fmt: skip
     assert picture.rows[0].figure == "60.0%, 60.0 seconds, 0.6 USD"
     many = [spent(judge, f"x{n}", 5) for judge in "ab" for n in range(10)]

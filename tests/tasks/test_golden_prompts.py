@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import yaml
@@ -55,8 +55,12 @@ FURTHER_WORDS = {
 }
 """The templates that need further words: these, by the name of each golden file."""
 MODES = ("choose", "answer", "reason")
-MAY_LACK = ("truth", "definition", "heading")
+MAY_LACK = ("truth", "definition", "heading", "example_sources")
 """Texts without which some templates of common/ are asked too."""
+OF_ALL_TASKS = re.compile(
+    r"/axes/|/(entities|roles|likelihood|extract)\.|/paper/pairs\.|geval\.steps\.txt$"
+)
+"""Prompts of all tasks alike, whose documents have no fence of the task's own."""
 REMEDY = "if this is meant: UPDATE_GOLDEN=1 pytest tests/tasks/test_golden_prompts.py"
 
 
@@ -118,6 +122,7 @@ def _prompts(
     slots = ("source", "target", "reference", "worse", "better", "steps")
     given: dict[str, Given] = {slot: texts[slot] for slot in slots}
     given |= {"context": texts.get("context"), "references": several(texts)}
+    given |= {"first": texts["reference"], "second": texts["target"]}
     for name in sorted(task.pack.templates.keys() - others):
         for suffix, words in FURTHER_WORDS.get(name, {"": {}}).items():
             file = ".".join(filter(None, [name, suffix, "txt"]))
@@ -146,15 +151,19 @@ def _common(
 
 def asked(task: Task, name: str, texts: Mapping[str, str], mode: str) -> str:
     """One entity or sentence is asked about, or all that are numbered."""
-    given: dict[str, str | None] = {"context": None}
+    given: dict[str, Any] = {"context": None}
     given |= {slot: text for slot, text in texts.items() if slot != "axis"}
     given |= {"text": given["target"], "first": given["reference"], "second": given["target"]}
     given["roles"] = "\n".join(f"{who}: {what}" for who, what in task.roles.items())
+    given = {"example_sources": [given["source"]], "example_targets": [given["reference"]]} | given
     if mode != "choose":
         given |= {"entity": given["entities"], "sentence": given["sentences"]}
     noun = task.nouns["target"]
-    words = {"source_noun": task.nouns["source"], "target_noun": noun}
+    words = next(axis.words for axis in task.axes if axis.name == texts["axis"])
+    words |= {"source_noun": task.nouns["source"], "target_noun": noun}
     words |= {"first_name": f"{noun.capitalize()} 1", "second_name": f"{noun.capitalize()} 2"}
+    words |= next(one for one in task.axes if one.name == texts["axis"]).words | {"number": "1"}
+    given["instruction"] = None
     return f"{task.pack.render(name, given, mode=mode, most='12', **words).text}\n"
 
 
@@ -249,18 +258,16 @@ def test_what_each_may_lack() -> None:
         "entities.correctness.facts": ["truth"],
         "entities.alignment.definition": ["definition", "heading"],
         "entities.alignment.section": ["heading"],
+        "likelihood.back": ["example_sources"],
+        "likelihood.write": ["example_sources"],
     }
 
 
 def test_each_prompt_carries_its_texts_in_their_fences() -> None:
     """The hostile bits of the examples: each document's fence is closed once, at its end."""
     tags = {"summary": "article", "dialogue": "conversation", "story": "idea", "nano": "report"}
-    carrying = [
-        (path, text)
-        for path, text in prompts()
-        if not re.search(r"/axes/|/(entities|roles)\.|geval\.steps\.txt$", path)
-    ]
-    assert len(carrying) == 10 * (3 * 2 + 1)
+    carrying = [(path, text) for path, text in prompts() if not OF_ALL_TASKS.search(path)]
+    assert len(carrying) == 10 * (3 * 2 + 1) + 1  # of `pairs`, what nano is asked
     for path, text in carrying:
         tag = tags[path.split("/")[0]]
         assert (text.count(f"</{tag}>"), text.count(f"‹/{tag}>")) == (1, 1), path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import evaljudge
 from evaljudge.engines.scripted import ScriptedEngines
-from evaljudge.viewer.server import Site, serving
+from evaljudge.viewer.server import served as served
 
 DOCUMENTS, SYSTEMS = 40, "ABC"
 
@@ -35,7 +34,7 @@ def make_run(folder: Path, name: str, more: str = "", **changes: Any) -> evaljud
         "corpus": write_corpus(folder / f"{name}.jsonl", more), "out": str(folder / name),
         "model": "m", "axes": ["fluency"], "metrics": ["words"], "view": 60,
         "judges": {"synthetic": {}, "geval": {"samples": 4}, "direct": {"steps": False},
-                   "entities": {}, "roles": {}},
+                   "entities": {}, "roles": {}, "pairs": {}},
         "workers": {"executor": "local"}, "coverage_floor": 0,
         "select": [{"name": "good", "all": [
             {"scorer": "synthetic.ordinal", "axis": "fluency", "top_fraction": 0.25}]}],
@@ -48,7 +47,7 @@ def make_run(folder: Path, name: str, more: str = "", **changes: Any) -> evaljud
 def opened(browser: Any, link: str, watch: str = "", **options: Any) -> Iterator[Any]:
     """A page, which must not have an error and must ask nobody but its own server. `watch`: a
     script that runs before the page's own."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, **options)
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}} | options)
     page, wrong = context.new_page(), []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: said.type == "error" and wrong.append(said.text))
@@ -61,19 +60,6 @@ def opened(browser: Any, link: str, watch: str = "", **options: Any) -> Iterator
     assert wrong == []
 
 
-@contextmanager
-def served(site: Site) -> Iterator[str]:
-    server = serving(site)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/?token={site.token}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def choose(page: Any, control: str, label: str) -> None:
     page.select_option(control, label=label)
     settle(page)
@@ -83,3 +69,12 @@ def settle(page: Any) -> None:
     """The list shows what was asked last: the page marks it while it is not."""
     page.wait_for_timeout(200)  # until a search has begun
     page.wait_for_selector("#list[aria-busy=false]")
+
+
+def violations(page: Any, within: str = "html") -> list[str]:
+    """Of all rules of axe-core, the advice on good practice too."""
+    import axe_core_python
+
+    page.evaluate(Path(axe_core_python.__file__).with_name("axe.min.js").read_text())
+    found = page.evaluate("(within) => axe.run(within)", within)["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]

@@ -14,18 +14,9 @@ from evaljudge.report.study import study_page
 from evaljudge.sections import Section, Table
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.site import LabelSite
-from tests.viewer.pages import opened, served, settle
+from tests.viewer.pages import opened, served, settle, violations
 
 pytestmark = pytest.mark.browser
-
-
-def violations(page: Any, within: str = "html") -> list[str]:
-    """Of all rules of axe-core, the advice on good practice too."""
-    import axe_core_python
-
-    page.evaluate(Path(axe_core_python.__file__).with_name("axe.min.js").read_text())
-    found = page.evaluate("(within) => axe.run(within)", within)["violations"]
-    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
 
 
 @contextmanager
@@ -74,7 +65,11 @@ def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
         page.focus("#sort")
         page.keyboard.press("l")  # lowest score first
         settle(page)
+        page.focus("#by-selected")  # the last of the filters
         page.keyboard.press("Tab")  # to the list, which can be scrolled
+        for head in ("score", "people", "doubt"):
+            page.keyboard.press("Tab")
+            assert focused(page) == head
         page.keyboard.press("Tab")
         first = page.locator("#list tbody a").first
         name = first.text_content()
@@ -87,8 +82,10 @@ def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
             away = "document.activeElement.matches('main :not(dialog, dialog *)')"
             assert not page.evaluate(away)
         title = page.text_content("#text-name")
-        for key, is_same in (("j", False), ("k", True)):
-            page.keyboard.press(key)
+        steps = (("next", "Enter", False), ("previous", "Enter", True), ("text", "j", False),
+                 ("text", "k", True), ("next", " ", False), ("previous", " ", True))  # fmt: skip
+        for at, key, is_same in steps:
+            page.locator(f"#{at}").press(key)
             page.wait_for_function(
                 "([t, is]) => (document.querySelector('#text-name').textContent === t) === is",
                 arg=[title, is_same],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +16,13 @@ import yaml
 
 import evaljudge
 from evaljudge.analysis.two_runs import scored_run
-from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, noise
+from evaljudge.model.asks import Failed, Options, Prompt
+from evaljudge.report.page import page
+from evaljudge.runs.outcome import open_run
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.site import LabelSite, RunSite
-from tests.viewer.pages import choose, opened, served, settle
+from tests.viewer.pages import choose, opened, served, settle, write_corpus
 
 pytestmark = pytest.mark.browser
 FAR = "http://127.0.0.1:9"
@@ -28,6 +34,8 @@ HOSTILE = (
     '"\'><a href="javascript:window.ran=1">a</a><iframe src="data:text/html,x"></iframe>'
     "</template></textarea></title></option></select>{{ 7 * 7 }}${7 * 7}"
 )
+DIRECTING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+FILE = "<img src=x onerror=ran=1>\u202e"
 SHORT = "</script><img src=x onerror=window.ran=1>"
 NAMES = ["__proto__", "constructor", "querySelector", f"{SHORT}\u202e"]
 WATCH = """
@@ -36,6 +44,18 @@ WATCH = """
     window.broken.push(violatedDirective);
   });
 """
+WORDS = """
+  (function words(within) {
+    return [...within.querySelectorAll("*")].filter((one) => !one.matches("script, style"))
+      .flatMap((one) => [
+        ...[...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data),
+        ...[...one.attributes].filter(({ name }) => !["href", "value"].includes(name))
+          .map(({ value }) => value),
+        ...(one.content instanceof DocumentFragment ? words(one.content) : []),
+      ]);
+  })(document)
+"""
+"""All that is shown or read aloud, or will be."""
 
 
 def make_hostile_run(folder: Path, name: str) -> tuple[evaljudge.Outcome, dict[str, Any]]:
@@ -52,25 +72,47 @@ def make_hostile_run(folder: Path, name: str) -> tuple[evaljudge.Outcome, dict[s
         for doc in [*NAMES, *(f"d{n} {HOSTILE}" for n in range(8))]
     ]  # fmt: skip
     (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    ratings = folder / f"{FILE}.jsonl"
+    ratings.write_text("\n".join(map(json.dumps, hostile_ratings())))
     config = {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / name), "model": SHORT,
-        "task": str(folder / "task.yaml"), "metrics": ["words"], "view": 60,
+        "task": str(folder / "task.yaml"), "view": 60,
+        "metrics": {"words": {}, "toString": {"metric": "words"}},
+        "mixes": {"valueOf": "words + constructor"},
         "judges": {"synthetic": {"levels": 2}, "direct": {"steps": False}, "entities": {},
-                   "roles": {}, "constructor": {"judge": "geval"}},
-        "select": [{"name": "constructor", "all": [
-            {"scorer": "constructor", "axis": "__proto__", "top_fraction": 0.25}]}],
+                   "roles": {"encoder": f"E{SHORT}\u202e"}, "pairs": {},
+                   "constructor": {"judge": "geval"}},
+        "select": [{"name": name, "all": [
+            {"scorer": "constructor", "axis": "__proto__", "top_fraction": 0.25}]}
+            for name in ("constructor", "toString")],
+        "ratings": [str(ratings)],
         "workers": {"executor": "local"}, "coverage_floor": 0,
         "agreement": {"resamples": 20, "permutations": 20},
     }  # fmt: skip
-    engines = ScriptedEngines(lambda: Scripted(writes=lambda prompt, how: f"W {HOSTILE}"))
-    return evaljudge.run(config, engines=engines), config
+    scripted = partial(Scripted, writes=lambda prompt, how: f"W {HOSTILE}", chooses=at_times_none)
+    return evaljudge.run(config, engines=ScriptedEngines(scripted)), config
+
+
+def hostile_ratings() -> list[dict[str, Any]]:
+    """Of two raters; a slip, a text that the run does not have, and columns that nobody reads."""
+    given = [
+        {"doc_id": doc, "system": system, "rater": rater, "fluency": rating, NAMES[-1]: rating,
+         f"ratings.{HOSTILE}": rating}
+        for doc in NAMES for rater in (SHORT, f"__proto__{HOSTILE}")
+        for rating, system in enumerate(NAMES, start=len(rater) % 2)
+    ]  # fmt: skip
+    return [*given, {"doc_id": HOSTILE, "system": HOSTILE, NAMES[-1]: 55, f"Fluency{HOSTILE}": "5"}]
+
+
+def at_times_none(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+    if noise(prompt.text) < 0.05:
+        return Failed(f"F \u202e{HOSTILE}")
+    return any_option(prompt, options)
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
-    return make_hostile_run(tmp_path_factory.mktemp("hostile"), "<img src=x onerror=ran=1>\u202e")[
-        0
-    ]
+    return make_hostile_run(tmp_path_factory.mktemp("hostile"), FILE)[0]
 
 
 @contextmanager
@@ -84,7 +126,13 @@ def unharmed(browser: Any, link: str) -> Iterator[Any]:
         assert page.locator("img, iframe, main script, main style, svg[onload]").count() == 0
         assert page.locator("[href^='javascript:'], [href^='data:text'], [onerror]").count() == 0
         assert page.evaluate("Object.keys(Object.prototype)") == []
+        assert directing(page) == []
         assert page.locator("h1").is_visible()
+
+
+def directing(page: Any) -> list[str]:
+    """What would change the reading direction of what stands beside it."""
+    return [one for one in page.evaluate(WORDS) if DIRECTING.search(one)]
 
 
 def test_a_runs_page_is_unharmed(hostile: evaljudge.Outcome, browser: Any) -> None:
@@ -107,6 +155,52 @@ def test_two_runs_side_by_side_are_unharmed(
         assert page.text_content("#count").startswith("0 of 48")
 
 
+def test_a_run_that_a_stranger_sent_is_unharmed(
+    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
+) -> None:
+    """Names that no configuration may have: of judges, metrics, scorers and selections."""
+    findings = open_run(outcome.out).findings
+    scorers = {row.scorer for row in findings.coverage}
+    names = {*scorers, *findings.signatures, *(row.name for row in findings.selections)}
+    changed = renamed(findings, {name: f"{name}\u202e{HOSTILE}" for name in names})
+    changed = replace(changed, warnings=[HOSTILE, *changed.warnings], model=HOSTILE)
+    file = tmp_path / "index.html"
+    file.write_text(page(changed))
+    with unharmed(browser, file.as_uri()) as shown:
+        shown.click("#unfold")
+        assert "{{ 7 * 7 }}${7 * 7}" in shown.inner_text("#warnings")
+        for name in ("good", "geval", "words"):
+            assert shown.get_by_text(f"{name}\ufffd</script>").count() > 0
+        assert "\\u202e" in shown.text_content("#threshold-line")
+
+
+def renamed(given: Any, names: Mapping[str, str]) -> Any:
+    if is_dataclass(given) and not isinstance(given, type):
+        return replace(given, **{
+            one.name: renamed(getattr(given, one.name), names) for one in fields(given)
+        })  # fmt: skip
+    if isinstance(given, Mapping):
+        return {renamed(key, names): renamed(value, names) for key, value in given.items()}
+    if isinstance(given, list | tuple):
+        return type(given)([renamed(one, names) for one in given])
+    return names.get(given, given) if isinstance(given, str) else given
+
+
+@pytest.mark.parametrize("changes", [
+    {"select": [{"name": SHORT, "all": [{"scorer": "words", "axis": "*", "at_least": 1}]}]},
+    {"metrics": {SHORT: {"metric": "words"}}}, {"judges": {SHORT: {"judge": "geval"}}},
+    {"mixes": {SHORT: "words + rouge1"}}, {"metrics": {"words": {"metric": SHORT}}},
+])  # fmt: skip
+def test_a_hostile_name_in_the_configuration_is_refused(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    base = {"corpus": write_corpus(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"),
+            "model": "m", "metrics": ["words", "rouge1"]}  # fmt: skip
+    with pytest.raises(evaljudge.UserError) as refused:
+        evaljudge.run(base | changes, engines=ScriptedEngines())
+    assert "\n" not in str(refused.value) and not (tmp_path / "run").exists()
+
+
 def look_around(page: Any) -> None:
     """At every text of each system, with all that is folded, and by each control."""
     page.wait_for_selector("#list tbody tr")
@@ -117,6 +211,11 @@ def look_around(page: Any) -> None:
     choose(page, "#by-selected", "selected by constructor")
     assert page.text_content("#count").startswith("12 of 48")
     choose(page, "#by-selected", "all")
+    choose(page, "#by-status", "unscored")
+    titles = page.locator("#list td[title*='script']")
+    assert titles.count() == int(page.text_content("#count").split()[0]) > 0
+    assert directing(page) == []
+    choose(page, "#by-status", "all")
     choose(page, "#sort", "most disagreement with people")
     for system in NAMES:
         choose(page, "#by-system", system.replace("\u202e", "\ufffd"))
@@ -139,16 +238,21 @@ def look_around(page: Any) -> None:
 def test_a_sheet_is_unharmed(browser: Any, tmp_path: Path) -> None:
     axes = dict.fromkeys([*NAMES, "replaceChildren"])
     row = {"label": "__proto__", "source": HOSTILE, "context": HOSTILE, "text": HOSTILE}
-    file = tmp_path / "<img src=x onerror=ran=1>.jsonl"
+    file = tmp_path / f"{FILE}.jsonl"
     file.write_text(json.dumps(row | axes | {"rater": None}) + "\n")
-    sheet = LabelSheet.open(str(file), SHORT)
+    sheet = LabelSheet.open(str(file), f"{SHORT}\u202e")
     site = LabelSite(sheet, dict.fromkeys(axes, HOSTILE)).site
     with served(site) as link, unharmed(browser, link) as page:
         for rating in range(1, 6):
             with page.expect_response("**/rate"):
                 page.keyboard.press(str(rating))
-        page.locator("#progress", has_text="1 are rated").wait_for()
+        page.locator("#progress", has_text="1 is rated").wait_for()
         assert "</script><script>window.ran = 1</script>" in page.text_content("#text")
-        assert SHORT in page.text_content("#progress")
+        assert SHORT in page.text_content("#rater")
+        assert "<img src=x" in page.text_content("#end")
+        assert yaml.safe_load(page.text_content("#line")) == {"ratings": [str(file)]}
+        for axis in range(len(axes)):
+            page.locator("fieldset").nth(axis).locator("button").click()
+            assert page.locator(f"#about-{axis}").inner_text().startswith("</script><script>")
     found = json.loads(file.read_text())
-    assert [found[axis] for axis in axes] == [1, 2, 3, 4, 5] and found["rater"] == SHORT
+    assert [found[axis] for axis in axes] == [1, 2, 3, 4, 5] and found["rater"] == f"{SHORT}\u202e"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.two_runs import scored_run
+from evaljudge.errors import UserError
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import MOST_POSTED, Site, serving
 from evaljudge.viewer.site import MOST_ROWS, LabelSite, RunSite
@@ -209,6 +211,20 @@ def test_a_rating_is_kept_in_the_sheet_and_nowhere_else(sheet: Asker, tmp_path: 
     rows = [json.loads(line) for line in (tmp_path / "sheet.jsonl").read_text().splitlines()]
     assert rows == [SHEET[0], SHEET[1] | {"fluency": 4, "rater": "anna"}]
     assert [file.name for file in tmp_path.iterdir()] == ["sheet.jsonl"]
+
+
+@pytest.mark.parametrize(("name", "row", "said"), [
+    ("sheet.csv", {}, "only sheets that end in .jsonl can be filled in on a page: draw one with"),
+    ("sheet.jsonl", {"doc_id": "d1"}, "no sheet of `evaljudge label`: its rows have no labels"),
+    ("sheet.jsonl", SHEET[0] | {"rater": "ben"}, "ben rates in this sheet: copy it, and name the"),
+])  # fmt: skip
+def test_a_sheet_that_is_not_ones_own_is_refused(
+    tmp_path: Path, name: str, row: dict[str, object], said: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(json.dumps(row))
+    with pytest.raises(UserError, match=re.escape(f"{file}: {said}")):
+        LabelSheet.open(str(file), "anna")
 
 
 def test_a_rating_without_the_token_is_refused(sheet: Asker, tmp_path: Path) -> None:

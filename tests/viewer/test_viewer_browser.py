@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import evaljudge
 from evaljudge.analysis.two_runs import scored_run
@@ -95,9 +96,12 @@ def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(
         name, address = page.text_content("#text-name"), page.url
         heads = page.locator("#text-body .judged > h3").all_text_contents()
         assert [head.split()[0] for head in heads] == [
-            "synthetic", "geval", "direct", "entities", "roles",
+            "synthetic", "geval", "direct", "pairs", "entities", "roles",
         ]  # fmt: skip
-        assert page.locator("#text-body svg rect.better").count() == 5
+        judged = page.locator("#text-body .judged")
+        assert judged.first.locator("svg rect.better").count() == 5
+        assert judged.nth(3).locator("svg rect.better").count() in (1, 2)
+        assert judged.nth(3).locator("tbody tr").count() == len(SYSTEMS)
         page.keyboard.press("ArrowRight")
         page.wait_for_function(
             "name => document.querySelector('#text-name').textContent != name", arg=name
@@ -109,6 +113,20 @@ def test_a_text_is_opened_by_its_link_with_the_evidence_of_each_judge(
         page.wait_for_selector("dialog[open]")
         assert page.text_content("#text-name") == name
         page.click("#close")
+
+
+def test_an_opened_text_has_the_prompts_as_asked(link: str, browser: Any) -> None:
+    """The first of each kind on the page alone; all of them, served."""
+    with opened(browser, link) as page:
+        page.locator("#list tbody a").first.click()
+        own = page.locator(".judged", has=page.locator("h3", has_text="synthetic"))
+        own.locator("summary", has_text="What the model was asked").click()
+        words = page.text_content("#text-body .plain-text")
+        prompts = own.locator("pre").all_text_contents()
+        levels = own.locator("svg rect.better").count()
+        assert len(prompts) == 1 if link.startswith("file") else len(prompts) >= levels > 1
+        assert all(words in prompt for prompt in prompts)
+        assert own.locator("pre").first.is_visible()
 
 
 def test_the_threshold_says_what_it_selects(
@@ -159,16 +177,47 @@ def test_two_runs_side_by_side_show_flips(
         page.wait_for_selector("#list tbody tr")
         choose(page, "#by-scorer", "synthetic.ordinal · fluency")
         cells = page.locator("#list tbody tr").all()
-        pairs = [row.locator("td").all_text_contents()[1:3] for row in cells[:20]]
+        pairs = [row.locator("td").all_text_contents()[1:3] for row in cells[:50]]
+        assert {len(cell.partition(".")[2]) for pair in pairs for cell in pair} == {2}
         apart = [abs(float(a) - float(b)) for a, b in pairs]
-        assert apart == pytest.approx(sorted(apart, reverse=True), abs=0.02) and apart[0] > 0
-        choose(page, "#by-selected", "good: only one of the two runs selects it")
+        flips = int(page.text_content("#compared li").split()[0])
+        for group in (apart[:flips], apart[flips:]):
+            assert group == pytest.approx(sorted(group, reverse=True), abs=0.02)
+        assert 0 < flips < len(apart) and apart[flips] > apart[flips - 1]
+        page.locator("#compared a", has_text="selected by only one run").click()
+        settle(page)
         mine, theirs = (
             {json.loads(line)["doc_id"] + json.loads(line)["system"]
              for line in (Path(one.out) / "selected" / "good.jsonl").read_text().splitlines()}
             for one in (outcome, other)
         )  # fmt: skip
         assert rows(page) == len(mine ^ theirs) > 0
+        assert page.text_content("#compared li").startswith(f"{rows(page)} texts are selected by")
+        head = page.locator("#list th", has_text="in next")
+        assert head.get_attribute("title") == f"The same scorer's score in {other.out}"
+        assert f"Compared with {other.out}, on the 120 texts" in page.inner_text("#texts")
+        assert "scores of synthetic · fluency differ." in page.text_content("#difference")
+        choose(page, "#by-scorer", "geval · fluency")
+        assert page.text_content("#difference").startswith("The other run has no scorer geval")
+        page.locator("#list tbody a").first.click()
+        page.wait_for_selector("dialog[open] .beside .judged")
+        heads = page.locator(".beside > .judged > h3").all_text_contents()
+        assert [head.split()[0] for head in heads] == ["synthetic"]
+
+
+def test_a_rule_that_differs_between_two_runs_is_named_and_not_offered(
+    outcome: evaljudge.Outcome, browser: Any, tmp_path: Path
+) -> None:
+    rule = {"name": "good", "all": [{"scorer": "geval", "axis": "fluency", "at_least": 3}]}
+    other = make_run(tmp_path, "next", judges={"geval": {"samples": 4}}, select=[rule])
+    site = RunSite(scored_run(outcome.out), outcome.findings, scored_run(other.out))
+    with served(site.site) as link, opened(browser, link) as page:
+        said = "The rule good differs between the runs, so texts are not compared by it."
+        page.locator("#compared li", has_text=said).wait_for()
+        assert page.locator("#compared li").count() == 1
+        assert page.locator("#by-selected option").all_text_contents() == [
+            "all", "selected by good", "not selected by good",
+        ]  # fmt: skip
 
 
 def test_twenty_texts_are_rated_blind(
@@ -185,18 +234,21 @@ def test_twenty_texts_are_rated_blind(
         for number in range(20):
             page.keyboard.press(str(number % 5 + 1))
             page.wait_for_function(
-                "n => document.querySelector('#progress').textContent.includes(`; ${n} are rated`)",
+                "n => document.querySelector('#progress').textContent.includes(`; ${n} `)",
                 arg=number + 1,
             )
             page.keyboard.press("n")
-        page.wait_for_timeout(200)
+        said = page.text_content("#end")
+        assert said.startswith("All 20 texts are rated on every axis.") and str(sheet) in said
+        line = yaml.safe_load(page.inner_text("#line"))
     found = [json.loads(line) for line in sheet.read_text().splitlines()]
     assert [row["fluency"] for row in found] == [n % 5 + 1 for n in range(20)]
     assert {row["rater"] for row in found} == {"anna"}
-    given = {"corpus": str(Path(outcome.out).with_suffix(".jsonl")), "ratings": [str(sheet)]}
+    assert line == {"ratings": [str(sheet)]}
+    given = {"corpus": str(Path(outcome.out).with_suffix(".jsonl")), **line}
     config = {**given, "out": outcome.out, "model": "m", "axes": ["fluency"], "metrics": ["words"],
               "judges": {"synthetic": {}, "geval": {"samples": 4}, "direct": {"steps": False},
-                         "entities": {}, "roles": {}},
+                         "entities": {}, "roles": {}, "pairs": {}},
               "workers": {"executor": "local"}, "coverage_floor": 0}  # fmt: skip
     again = evaljudge.make_report(config, engines=ScriptedEngines())
     assert again.findings.labelled
@@ -204,3 +256,47 @@ def test_twenty_texts_are_rated_blind(
     given = {text: one.ratings["fluency"] for text, one in index.further.items()}
     shown = dict(zip(index.texts, index.ratings["fluency"].tolist(), strict=True))
     assert len(given) == 20 and given.items() <= shown.items()
+
+
+def test_scorers_are_grouped_with_each_judges_main_score_first(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        for control in ("#by-scorer", "#threshold-scorer"):
+            groups = page.locator(f"{control} optgroup").evaluate_all(
+                "all => all.map((one) => [one.label, one.children[0].textContent])"
+            )
+            assert groups[0] == ["synthetic: main score", "synthetic · fluency"]
+            assert groups[1] == ["geval: main score", "geval · fluency"]
+            assert ["synthetic: other readings", "synthetic.level · fluency"] in groups
+            assert page.locator(f"{control} > option").all_text_contents()[-1] == "words"
+            assert page.locator(f"{control} option").first.text_content() == "synthetic · fluency"
+        choose(page, "#by-scorer", "words")
+        assert page.text_content("#meaning") == "words: The number of words: a baseline."
+
+
+def test_nothing_found_is_said_and_its_filters_are_cleared(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        everything = rows(page)
+        assert not page.is_visible("#clear")
+        page.fill("#search", "nowhere")
+        choose(page, "#by-system", "B")
+        assert "Nothing is found" in page.text_content("#count")
+        page.click("#clear")
+        settle(page)
+        assert rows(page) == everything and not page.is_visible("#clear")
+        assert page.input_value("#search") == page.input_value("#by-system") == ""
+
+
+def test_a_threshold_begins_where_ratings_are_split_most_evenly(
+    link: str, browser: Any, outcome: evaljudge.Outcome
+) -> None:
+    (met,) = outcome.findings.spreads[0].people
+    total = sum(n for _, _, n in met.counts)
+    good = {at: sum(n for _, r, n in met.counts if r >= at) for at in range(len(met.ratings))}
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        at = int(page.input_value("#threshold-good"))
+        assert abs(2 * good[at] - total) == min(abs(2 * n - total) for n in good.values())
+        chosen = int(page.text_content("#threshold-precision").split("of the ")[1].split()[0])
+        assert 0 < chosen < total

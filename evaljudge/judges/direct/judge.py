@@ -70,6 +70,10 @@ class Direct(RatingJudge[Written]):
         return self._settings.model_dump(exclude=unused) | {"prompts": self._prompts}
 
     @property
+    def meanings(self) -> Mapping[str, str]:
+        return {"": "The rating that the model wrote, from 1 (worst) to 5 (best)."}
+
+    @property
     def scorers(self) -> Sequence[str]:
         return [self.name]
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evaljudge.judges.entities.passages import Sentence, find, sentences
+from evaljudge.judges.shared.passages import Sentence, find, sentences
 from evaljudge.judges.shared.structured import Bill, ask, list_of, object_of, one_of, string
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Writing

@@ -57,6 +57,17 @@ from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document, Score,
 from evaljudge.settings import Settings, read_settings
 
 SUMMARY = "summary"
+ABOUT_SHARES = {
+    "completeness": "The share of the expected entities that the text has",
+    "correctness": "The share of the text's entities that are correct",
+    "consistency": "The share of the text's entities that are not incorrect",
+    "supported": "The share of the text's entities that the source supports",
+    "unknown": "The share of the text's entities of which it is not known; lower is better",
+    "denied": "The share of the text's entities that the majority denies; lower is better",
+    "divided": "The share of the text's entities without a majority; lower is better",
+    "alignment": "The share of the text's entities that are in the right place",
+    "readability": "The share of the text's sentences without an issue",
+}
 MODELLED = ".modelled"
 MODELLED_SHARES = ("completeness", "correctness")
 MODELLED_AXES = ("consistency", "relevance")
@@ -151,6 +162,13 @@ class Entities(Judge):
             found[MODELLED] = _Reading("", axes, True)
             found |= {f".{s}{MODELLED}": _Reading(s, self.axes, True) for s in MODELLED_SHARES}
         return {f"{self.name}{suffix}": one for suffix, one in found.items() if one.axes}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        rating = "A share of entities on the scale of ratings, from 1 (none) to 5 (all)."
+        shares = {f".{name}": f"{about}, from 0 to 1." for name, about in ABOUT_SHARES.items()}
+        modelled = {f".{name}{MODELLED}": shares[f".{name}"] for name in MODELLED_SHARES}
+        return {"": rating, MODELLED: rating} | shares | modelled
 
     @property
     def scorers(self) -> Sequence[str]:

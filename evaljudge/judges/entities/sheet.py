@@ -15,8 +15,8 @@ from typing import Any
 
 from evaljudge.judges.entities.equations import Aspect, Vote, Votes, ruling_of
 from evaljudge.judges.entities.extraction import Entity, Extracted
-from evaljudge.judges.entities.passages import Sentence, same_heading, sentences
 from evaljudge.judges.entities.voting import PROMPTS, BallotQuestion, Material
+from evaljudge.judges.shared.passages import Sentence, same_heading, sentences
 from evaljudge.model.asks import Failed
 from evaljudge.records import Candidate, Document
 

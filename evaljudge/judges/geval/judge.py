@@ -17,19 +17,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import fsum
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.judges.shared.steps import MOST_TOKENS, RatingJudge
 from evaljudge.model import Model
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt
+from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.prompts import Task
 from evaljudge.records import Axis, Score, Verdict
 from evaljudge.settings import Settings, read_settings
-
-RATINGS = Options(("1", "2", "3", "4", "5"))
 
 
 class GevalSettings(Settings):
@@ -49,6 +47,13 @@ class Geval(RatingJudge[Chosen]):
     @property
     def asking(self) -> Mapping[str, Any]:
         return self._settings.model_dump() | {"prompts": self._prompts}
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        return {
+            "": "The mean of the ratings from 1 (worst) to 5 (best), by their probabilities.",
+            ".sampled": "The mean of drawn ratings, from 1 (worst) to 5 (best).",
+        }
 
     @property
     def scorers(self) -> Sequence[str]:
@@ -82,10 +87,3 @@ class Geval(RatingJudge[Chosen]):
 def probabilities(evidence: Mapping[str, Any]) -> Mapping[str, float]:
     """Of the ratings; earlier versions stored them, and they follow from `logprobs` exactly."""
     return evidence["p"] if "p" in evidence else Chosen(evidence["logprobs"]).p
-
-
-def mean_rating(weights: Mapping[str, float]) -> float:
-    """Σ w·r / Σ w: of probabilities, or of how often each rating was drawn."""
-    return fsum(float(rating) * weight for rating, weight in weights.items()) / fsum(
-        weights.values()
-    )

@@ -7,8 +7,9 @@ rating  probability  draws
 
 from __future__ import annotations
 
-from evaljudge.judges.geval.judge import RATINGS, mean_rating, probabilities
+from evaljudge.judges.geval.judge import probabilities
 from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation, count
 

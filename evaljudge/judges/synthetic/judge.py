@@ -286,6 +286,20 @@ class Synthetic(Judge):
         return {scorer: float(of(texts)[0]) for scorer, of in self._readings.items()}
 
     @property
+    def meanings(self) -> Mapping[str, str]:
+        levels = self._comparing.ratings
+        most = named(sum(levels))
+        references = f"comparisons with {len(levels)} references"
+        return {
+            "": f"Weighted sum over {references}, from −{most} (worse than all) to {most} "
+            "(better than all).",
+            ".level": "The weighted sum on the scale of ratings, from 1 (worst) to 5 (best).",
+            ".ordinal": f"The expected level by {references}, from 1 (worst) to 5 (best).",
+            ".bradley-terry": f"The position by wins and losses in {references}: 1 is the level of "
+            "the worst, 5 of the best.",
+        }
+
+    @property
     def other_readings(self) -> Sequence[str]:
         return list(self._readings)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.judges.shared.references import text_of
 from evaljudge.judges.shared.scale import named
-from evaljudge.judges.synthetic.equations import ordinal_level
+from evaljudge.judges.synthetic.equations import ordinal_level, weighted_sum
 from evaljudge.judges.synthetic.evidence import Level, answers_of, compared_texts
 from evaljudge.model.asks import Failed
 from evaljudge.sections import Section, Table, View
@@ -53,6 +53,8 @@ class Rung:
     figures: str
     reference: str
     """Empty where it is not known."""
+    adds: str
+    """What the comparison adds to the judge's score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,15 @@ class Ladder:
     place: str
     falls: float
     """Down the ladder: 0 is the best reference's middle, 1 the worst's."""
+    score: str
+    """How the judge's score is made of the comparisons, in a sentence."""
     notes: Sequence[str]
+
+    @property
+    def nearest(self) -> Rung:
+        """The lowest reference that the text lost to; the best, where it lost to none."""
+        lost = [rung for rung in self.rungs if rung.answer.startswith("Worse")]
+        return lost[-1] if lost else self.rungs[0]
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
@@ -80,12 +90,28 @@ def pictured_evidence(judged: JudgedCandidate) -> View:
             p["Worse"],
             ", ".join(f"p({name}) {correlation(p[name])}" for name in ANSWERS),
             harmless(known.get(level["rating"], "")),
+            _signed(level["rating"] * (p["Better"] - p["Worse"])),
         )
         for level, p in zip(levels, answers_of(levels), strict=True)
     ]
     falls = (ratings[0] - place) / (ratings[0] - ratings[-1])
     notes = [*_inferred(levels), *([] if known else [next(_references(judged, ratings))])]
-    return View(TEMPLATE, Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), notes))
+    score = _score(judged.verdict.judge, levels)
+    return View(TEMPLATE, Ladder(rungs, f"{place:.2f}", min(max(falls, 0.0), 1.0), score, notes))
+
+
+def _score(judge: str, levels: Sequence[Level]) -> str:
+    if any("draws" in level for level in levels):
+        return f"{judge} is the sum of level × (share of Better − share of Worse) in drawn answers."
+    total = _signed(float(weighted_sum(compared_texts([levels]))[0]))
+    return (
+        f"{judge} = {total}: the sum, over the levels, of level × (p(Better) − p(Worse)), which "
+        "stands beside each bar."
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def shown_evidence(judged: JudgedCandidate) -> Section:

@@ -139,12 +139,12 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append("".join(self._open.pop()))
 
 
-def viewed(findings: Findings, one: JudgedText) -> str:
+def viewed(one: JudgedText) -> str:
     """What the page shows when this text is opened."""
     evidence = Evidence("entities", "*", view=View(TEMPLATE, shown_text(one)))
     candidate = Candidate(one.system, one.text)
     text = PageText(Document(one.doc_id, "source"), candidate, [], evidence=[evidence])
-    return str(text_html(findings, text))
+    return str(text_html(text, "no prompts"))
 
 
 # pieces of a text
@@ -321,14 +321,14 @@ def test_answers_with_probabilities_reasons_and_failures() -> None:
 
 
 def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
-    text = viewed(findings, judged_text(**SAMPLE))
+    text = viewed(judged_text(**SAMPLE))
     reader = Reader(text)
     assert ' class="no">The river rose</mark><sup><bdi> 1 yes; 2 no, misplaced</bdi></sup>' in text
     assert '<mark class=" issue">It rain.</mark>' in text
     assert " writing: grammar, spelling" in reader.words["sup"]
     assert {"The bridge closed (missing)", "It was in May"} <= set(reader.words["li"])
-    assert reader.words["summary"][0] == "Source"
-    assert reader.words["summary"][-1] == "Every answer (13 verdicts)"
+    assert reader.words["summary"][0] == "Every answer (13 verdicts)"
+    assert "Source" in reader.words["summary"]
     (_, body) = (words for words in reader.words["p"] if words.startswith("The river rose"))
     assert body == (
         "The river rose 1 yes; 2 no, misplaced and fell 2 no, misplaced. "
@@ -338,9 +338,9 @@ def test_the_page_says_verdicts_in_words(findings: Findings) -> None:
 
 def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
     unscored = Verdict("d1", "A", "entities", "*", {}, "unscored", "empty source")
-    text = viewed(findings, read_judged(unscored, "words"))
+    text = viewed(read_judged(unscored, "words"))
     assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
-    failed = viewed(findings, judged_text(failed={"rubric": "the reply was cut"}))
+    failed = viewed(judged_text(failed={"rubric": "the reply was cut"}))
     assert "rubric</bdi> (<bdi>the reply was cut</bdi>)" in failed
     assert "Nothing of the rubric" not in failed
 
@@ -365,12 +365,10 @@ def hostile_text() -> JudgedText:
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
-    ordinary, text = (
-        Reader(viewed(findings, one)) for one in (judged_text(**SAMPLE), hostile_text())
-    )
+    ordinary, text = (Reader(viewed(one)) for one in (judged_text(**SAMPLE), hostile_text()))
     assert set(text.elements) <= set(ordinary.elements)
     assert text.attributes <= ordinary.attributes
-    shown = viewed(findings, hostile_text())
+    shown = viewed(hostile_text())
     assert not any(ord(character) < 32 and character != "\n" for character in shown)
     assert not any(character in shown for character in "\u202e\u2066\x7f\x9b\u2028")
     assert "&lt;script&gt;" in shown and "{{ 7 * 7 }} {% raw %}" in shown

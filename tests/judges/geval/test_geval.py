@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from evaljudge.engines.scripted import Scripted
 from evaljudge.errors import UserError
-from evaljudge.judges.geval.judge import RATINGS, Geval, mean_rating, probabilities
+from evaljudge.judges.geval.judge import Geval, probabilities
+from evaljudge.judges.shared.ratings import RATINGS, mean_rating
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Sample, Writing, Written
 from evaljudge.model.remembering import Remembering
 from evaljudge.prompts import BUILT_IN, load_task

@@ -136,12 +136,12 @@ class Reader(HTMLParser):
         self.words.setdefault(tag, []).append(" ".join("".join(words).split()))
 
 
-def viewed(findings: Findings, one: Polled) -> str:
+def viewed(one: Polled) -> str:
     """What the page shows when this text is opened."""
     evidence = Evidence("roles", "*", view=View(TEMPLATE, shown_polled(one)))
     candidate = Candidate(one.system, one.text)
     text = PageText(Document(one.doc_id, "source"), candidate, [], evidence=[evidence])
-    return str(text_html(findings, text))
+    return str(text_html(text, "no prompts"))
 
 
 # one text on the page
@@ -222,13 +222,13 @@ def test_what_was_not_asked_is_said() -> None:
 
 
 def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) -> None:
-    reader = Reader(viewed(findings, polled_text(**SAMPLE)))
+    reader = Reader(viewed(polled_text(**SAMPLE)))
     assert "Whom each role chose" in reader.words["caption"]
     cells = reader.words["td"]
     assert "the reference (confidence 0.700; p 0.710) why It is clear." in cells
     assert "no vote: no choice in “I like both”" in cells
     assert "the candidate (confidence 0.800) why It is clear." in cells
-    assert reader.elements["details"] == reader.elements["summary"] == 11  # 9 reasons
+    assert reader.elements["details"] == reader.elements["summary"] == 12  # 9 reasons
     assert "Critic What Critic want." in reader.words["th"]
     assert {
         *("A flood. Nobody was hurt.", TEXT, "Reference (written by the model)"),
@@ -242,13 +242,13 @@ def test_the_page_says_votes_in_words_and_reasons_on_demand(findings: Findings) 
 
 
 def test_lines_of_a_text_stay_lines(findings: Findings) -> None:
-    text = viewed(findings, polled_text("one\r\n\ntwo", **SAMPLE))
+    text = viewed(polled_text("one\r\n\ntwo", **SAMPLE))
     assert '<p class="text plain-text" dir="auto">one\n\ntwo</p>' in text
 
 
 def test_a_text_that_was_not_judged_says_why(findings: Findings) -> None:
     one = read_polled(unscored("d1", "A", "empty source"), "words")
-    text = viewed(findings, one)
+    text = viewed(one)
     assert "<strong>Not judged:</strong> <bdi>empty source</bdi>" in text
     assert "Whom each role chose" not in text and "<strong>Reference" not in text
 
@@ -276,8 +276,8 @@ def hostile_text() -> Polled:
 
 
 def test_hostile_texts_stay_texts(findings: Findings) -> None:
-    shown = viewed(findings, hostile_text())
-    ordinary, reader = Reader(viewed(findings, polled_text(**SAMPLE))), Reader(shown)
+    shown = viewed(hostile_text())
+    ordinary, reader = Reader(viewed(polled_text(**SAMPLE))), Reader(shown)
     assert set(reader.elements) <= set(ordinary.elements)
     assert reader.attributes <= ordinary.attributes
     assert not any(ord(character) < 32 and character != "\n" for character in shown)
@@ -291,7 +291,7 @@ def test_hostile_texts_stay_texts(findings: Findings) -> None:
 
 def test_a_reason_is_bounded_and_a_page_too(findings: Findings) -> None:
     endless = polled_text(roles=[role("Public", fixed=vote("candidate", 0.5, "word " * 9999))])
-    assert len(viewed(findings, endless)) < 6000
+    assert len(viewed(endless)) < 6000
 
 
 # counts
@@ -627,7 +627,7 @@ def test_all_three_outputs_have_the_section(findings: Findings) -> None:
         assert "0.210 [0.000, 0.300] negative" in text and "55.5%" in text
     assert ROLES not in agreement_markdown(findings) + agreement_text(findings) + page(findings)
     assert max(map(len, agreement_text(found).splitlines())) <= 100
-    assert viewed(findings, polled_text(**SAMPLE)) == viewed(findings, polled_text(**SAMPLE))
+    assert viewed(polled_text(**SAMPLE)) == viewed(polled_text(**SAMPLE))
 
 
 def test_notes_speak_of_tables_that_are_there() -> None:

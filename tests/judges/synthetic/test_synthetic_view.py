@@ -7,7 +7,14 @@ from math import log
 from typing import Any
 
 from evaljudge.judges.plugin import JudgedCandidate
-from evaljudge.judges.synthetic.view import GONE, INFERRED, SEVERAL, shown_evidence
+from evaljudge.judges.synthetic.view import (
+    GONE,
+    INFERRED,
+    SEVERAL,
+    Ladder,
+    pictured_evidence,
+    shown_evidence,
+)
 from evaljudge.records import Brief, Candidate, Verdict
 from evaljudge.sections import Section
 
@@ -59,3 +66,20 @@ def test_references_that_are_not_known_are_not_shown() -> None:
     assert shown(levels, brief(1, "low")).notes[-1] == GONE
     both = shown(levels, brief(1, "low"), brief(5, "high"), brief(5, "another high"))
     assert both.notes[-1] == SEVERAL
+
+
+def ladder(levels: Sequence[Any]) -> Ladder:
+    verdict = Verdict("d", "A", "mine", "fluency", {"levels": levels})
+    found: Ladder = pictured_evidence(JudgedCandidate(Candidate("A", "text"), verdict, ())).text
+    return found
+
+
+def test_the_page_says_how_the_bars_make_the_score() -> None:
+    found = ladder([level(*one) for one in SAMPLE.items()])
+    assert [rung.adds for rung in found.rungs] == ["−3.50", "−0.40", "+1.20", "+1.50", "+0.88"]
+    assert found.score.startswith("mine = −0.32: the sum, over the levels, of level ×")
+
+
+def test_the_nearest_reference_is_the_lowest_that_the_text_lost_to() -> None:
+    assert ladder([level(*one) for one in SAMPLE.items()]).nearest.level == "4"
+    assert ladder([level(r, SAMPLE[1]) for r in SAMPLE]).nearest.level == "5"

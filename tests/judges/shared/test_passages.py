@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evaljudge.judges.entities.passages import Sentence, find, same_heading, sentences
-from evaljudge.probes.excerpts import sentences as drawn_sentences
+from evaljudge.judges.shared.passages import Sentence, find, same_heading, sentences
+from evaljudge.metrics.sentences import sentences as drawn_sentences
 
 WORD = re.compile(r"[^\W_]")
 

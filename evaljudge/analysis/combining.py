@@ -1,0 +1,265 @@
+"""Several scorers made into one, candidate by candidate: a jury's verdict.
+
+    combine: {jury: {of: [qwen, gemma, phi], by: median}}
+
+mean        4, 4, 1  ->  3
+median      4, 4, 1  ->  4
+majority    4, 4, 1  ->  4    of values rounded to whole numbers; of several with equally many
+                              votes, their mean
+agreement   the mean weighted by how well each agrees with people, which is not below 0
+
+Nothing is standardised, as in a mix: the scorers should have one scale. A candidate that one of
+them left unscored is unscored.
+
+Weights by agreement are Spearman's correlation with people over all rated texts, on each axis. They
+are fitted once all shards are scored, in folds of whole documents, so that no document's score
+rests on its own ratings; a document that nobody rated has the weights of all that are rated. Then
+the score files are written again, with the weighted scores. Where no scorer agrees with people, or
+nobody rated, all count alike, and the report warns. The weights lie in report/combined.json.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from statistics import fmean, median
+
+import numpy as np
+
+import evaljudge
+from evaljudge.agreement.coefficients import spearmans
+from evaljudge.agreement.folds import Rows, folded
+from evaljudge.agreement.rated import Floats, Ids, Rated
+from evaljudge.analysis.mixes import VERSION, Mix, check_axes, mixed
+from evaljudge.analysis.scoring import by_document
+from evaljudge.analysis.tables import ByScale, Tables
+from evaljudge.config import CombineConfig, Rule
+from evaljudge.errors import UserError, unknown
+from evaljudge.metrics import check_name
+from evaljudge.records import ANY_AXIS, Case, Score
+from evaljudge.storage import Output, Shard
+
+FILE = "report/combined.json"
+FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Combination(Mix):
+    by: Rule = "mean"
+
+    @property
+    def of_scorers(self) -> list[str]:
+        return [scorer for scorer, _ in self.parts]
+
+    @property
+    def is_fitted(self) -> bool:
+        """Its scores rest on people's ratings."""
+        return self.by == "agreement"
+
+    def without(self, scorer: str) -> Combination:
+        return replace(self, parts=tuple(part for part in self.parts if part[0] != scorer))
+
+    def signature(self, name: str) -> str:
+        made = f"{self.by} of {', '.join(self.of_scorers)}"
+        return f"{name}@{VERSION} | {made} | evaljudge {evaljudge.__version__}"
+
+    def of_values(self, values: Iterable[float]) -> float:
+        if self.by == "median":
+            return median(values)
+        return majority(values) if self.by == "majority" else fmean(values)
+
+    def of(self, columns: Mapping[str, Floats]) -> Floats:
+        rows = np.stack([columns[scorer] for scorer in self.of_scorers], axis=1)
+        found = (self.of_values(row) if np.isfinite(row).all() else np.nan for row in rows.tolist())
+        return np.array(list(found), dtype=np.float64)
+
+
+def majority(values: Iterable[float]) -> float:
+    votes = Counter(map(round, values))
+    most = max(votes.values())
+    return fmean(value for value, times in votes.items() if times == most)
+
+
+def combinations_of(
+    given: Mapping[str, CombineConfig], axes: Mapping[str, Sequence[str]]
+) -> dict[str, Combination]:
+    """A configuration's `combine`; `axes`: of each scorer that may be combined."""
+    made = {}
+    for name, one in given.items():
+        where = f"combine.{name}:"
+        check_name(name, where)
+        if name in axes:
+            raise UserError(f"{where} a scorer of the run has this name; give another")
+        for scorer in one.of:
+            if scorer not in axes:
+                raise UserError(f"{where} {unknown('scorer', scorer, axes)}")
+        made[name] = Combination(tuple((scorer, 1.0) for scorer in one.of), one.by)
+        check_axes(made[name], axes, where.removesuffix(":"))
+        if made[name].is_fitted and made[name].axes(axes) == [ANY_AXIS]:
+            raise UserError(f"{where} `by: agreement` needs a scorer with axes")
+    return made
+
+
+# weights by agreement
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Of a combination on one axis: how much each scorer counts; together 1."""
+
+    scorer: str
+    axis: str
+    of: Sequence[str]
+    whole: Sequence[float]
+    """Fitted on all documents that are rated, for those that are not."""
+    folds: Sequence[Sequence[float]]
+    """Of each fold: fitted on the documents of the others."""
+    fold_of: Mapping[str, int]
+    documents: int
+    """That the weights rest on."""
+    doubt: str
+    """Why all count alike; empty where they do not."""
+
+    @cached_property
+    def signature(self) -> str:
+        weights = " + ".join(f"{w:.3f}*{name}" for name, w in zip(self.of, self.whole, strict=True))
+        return (
+            f"{self.scorer}@{VERSION} | weighted by agreement {weights} | {len(self.folds)} folds "
+            f"by document | {self.documents} documents | evaljudge {evaljudge.__version__}"
+        )
+
+    def mix(self, doc_id: str, left_out: str = "") -> Mix:
+        """What a document's scores are mixed with."""
+        return self.mix_of(self.fold_of.get(doc_id), left_out)
+
+    def mix_of(self, fold: int | None, left_out: str) -> Mix:
+        """`fold`: of a rated document; None: of one that nobody rated."""
+        weights = self.whole if fold is None else self.folds[fold]
+        parts = [(n, w) for n, w in zip(self.of, weights, strict=True) if n != left_out]
+        total = sum(weight for _, weight in parts)
+        alike = 1 / len(parts)
+        return Mix(tuple((name, weight / total if total else alike) for name, weight in parts))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    weights: Sequence[Weights] = ()
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        several = Counter(one.scorer for one in self.weights)
+        return {
+            one.scorer if several[one.scorer] == 1 else f"{one.scorer} on {one.axis}": one.signature
+            for one in self.weights
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        return [
+            f"{one.scorer} on {one.axis}: all scorers count alike: {one.doubt}"
+            for one in self.weights
+            if one.doubt
+        ]
+
+
+def weigh_shards(
+    wanted: Mapping[str, Combination], axes: Mapping[str, Sequence[str]], seed: int,
+    output: Output, shards: Sequence[Shard], tables: Tables,
+) -> Weighted:  # fmt: skip
+    """Adds the scores of combinations by agreement to the score files and to the tables."""
+    rated, documents = tables.as_rated(), tables.doc_ids()
+    found = [
+        weights_of(name, one, axis, rated, documents, seed)
+        for name, one in wanted.items()
+        for axis in axes[name]
+    ]
+    if not found:
+        output.place.remove(FILE)  # an earlier report may have had one
+        return Weighted()
+    keys = [(one.scorer, one.axis) for one in found]
+    for cases, scores in output.ahead(partial(_add_to_shard, output, found), shards):
+        for case in cases:
+            tables.add_scores(case, scores.get(case.document.doc_id, {}), keys)
+    output.place.write_json(FILE, [asdict(one) for one in found])
+    return Weighted(found)
+
+
+def _add_to_shard(
+    output: Output, found: Sequence[Weights], shard: Shard
+) -> tuple[list[Case], dict[str, ByScale]]:
+    scores = list(output.scores(shard))
+    more = list(_weighted(found, scores))
+    output.write_scores(shard, scores + more)
+    return output.cases(shard), by_document(more)
+
+
+def _weighted(found: Sequence[Weights], scores: Sequence[Score]) -> Iterator[Score]:
+    known = {(s.doc_id, s.system, s.scorer, s.axis): s for s in scores}
+    for doc_id, system in dict.fromkeys((score.doc_id, score.system) for score in scores):
+        for one in found:
+            value, reason = mixed(one.mix(doc_id), known, (doc_id, system), one.axis)
+            yield Score(doc_id, system, one.scorer, one.axis, value, reason, one.signature)
+
+
+def columns_of(combination: Mix, axis: str, rated: Rated) -> dict[str, Floats]:
+    """Its parts' scores on an axis; of those without axes, their only ones."""
+    return {
+        scorer: rated.scores.get((scorer, axis), rated.scores.get((scorer, ANY_AXIS), np.empty(0)))
+        for scorer, _ in combination.parts
+    }
+
+
+def weights_of(
+    name: str, combination: Combination, axis: str, rated: Rated, documents: Ids, seed: int
+) -> Weights:
+    """`documents`: the name of each row's."""
+    of = combination.of_scorers
+    alike = tuple(1 / len(of) for _ in of)
+    nothing = Weights(name, axis, of, alike, (), {}, 0, "nobody rated this axis")
+    if axis not in rated.human:
+        return nothing
+    columns = columns_of(combination, axis, rated)
+    rows, human = np.stack([columns[scorer] for scorer in of]), rated.human[axis]
+    divided = folded(documents, rows.sum(axis=0), human, FOLDS, seed)
+    if divided is None:
+        return replace(nothing, doubt="fewer than 2 documents have all scores and a rating")
+
+    def fitted(used: Rows) -> tuple[float, ...]:
+        agreed = spearmans(rows[:, used], human[None, used])
+        positive = np.clip(np.nan_to_num(agreed), 0, None)
+        total = float(positive.sum())
+        return tuple((positive / total).tolist()) if total else alike
+
+    with_pair = divided.fold[0] >= 0
+    fold_of = dict(zip(documents[with_pair], divided.fold[0, with_pair].tolist(), strict=True))
+    agreed = spearmans(rows[:, divided.pairs], human[None, divided.pairs])
+    return Weights(
+        name,
+        axis,
+        of,
+        fitted(divided.pairs),
+        [fitted(divided.elsewhere(fold)) for fold in range(divided.folds)],
+        fold_of,
+        divided.documents,
+        "" if np.nanmax(agreed, initial=-1) > 0 else "none agrees with people",
+    )
+
+
+def on_rated(
+    combination: Combination, weights: Weights | None, axis: str, rated: Rated, documents: Ids,
+    left_out: str = "",
+) -> Floats:  # fmt: skip
+    """The combined score of each rated candidate; `weights`: of one by agreement."""
+    if weights is None:
+        smaller = combination.without(left_out) if left_out else combination
+        return smaller.of(columns_of(combination, axis, rated))
+    columns = columns_of(combination, axis, rated)
+    found = np.full(documents.size, np.nan)
+    fold_of = np.array([weights.fold_of.get(doc_id, -1) for doc_id in documents.tolist()])
+    for fold in np.unique(fold_of).tolist():
+        rows = fold_of == fold
+        own = {name: column[rows] for name, column in columns.items()}
+        found[rows] = weights.mix_of(None if fold < 0 else fold, left_out).of(own)
+    return found

@@ -1,0 +1,95 @@
+"""Texts that several annotators chose as the best or the worst of their document: JSON.
+
+{"0": {"article": "The river rose …",
+       "annotators": [{"best_summary": ["gpt3"], "worst_summary": ["t0"]},
+                      {"best_summary": ["gpt3", "brio"], "worst_summary": ["t0"]},
+                      {"best_summary": ["brio"], "worst_summary": ["t0"]}],
+       "t0": {"text": "It rained."}, "gpt3": {"text": "A flood came."}, "brio": {"text": …}}, …}
+
+is the form of cnn_human.json and bbc_human.json (Goyal et al. 2022), which DRPE calls CNN2022 and
+BBC2022. In JSON lines each line is a document, with its `doc_id`. An annotator may choose several
+texts, or no worst one. There may be a `reference`; the authors' files have none.
+
+    choices            every text, rated by each annotator on the axis `overall`: 1 if it is among
+                       the best, -1 if it is among the worst, 0 if neither or both. So the mean is
+                       the share of "best" minus the share of "worst"
+    choices-extremes   the texts that most annotators (2 of 3) chose as the best, rated 1 on a
+                       second axis, `best`, and those that most chose as the worst, rated 0, as DRPE
+                       has them (it does not say whether its worst texts needed two votes, too).
+                       A document without any such text is left out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evaljudge.corpora.files import Readers, read_files
+from evaljudge.corpora.published import Fields, given, objects, turned
+from evaljudge.corpora.readers import read_json_object, read_jsonl
+from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
+from evaljudge.text import shown
+
+OVERALL, BEST = "overall", "best"
+FILES: Readers = {
+    **dict.fromkeys((".json", ".json.gz"), read_json_object),
+    **dict.fromkeys((".jsonl", ".jsonl.gz"), read_jsonl),
+}
+
+
+def read_choices(paths: tuple[str, ...]) -> Rows:
+    return (turned(row, _case) for row in read_files(paths, FILES))
+
+
+def read_extremes(paths: tuple[str, ...]) -> Rows:
+    for row in read_choices(paths):
+        if isinstance(row, BadRow):
+            yield row
+        elif kept := list(_extremes(row.fields["candidates"])):
+            yield Row(row.place, {**row.fields, "candidates": kept})
+
+
+def _extremes(candidates: Iterable[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
+    for candidate in candidates:
+        votes = candidate["ratings"][OVERALL]
+        for vote, label in ((1, 1.0), (-1, 0.0)):
+            if 2 * votes.count(vote) > len(votes):
+                yield {**candidate, "ratings": {OVERALL: votes, BEST: label}}
+
+
+def _case(fields: Fields) -> dict[str, Any]:
+    texts = {
+        system: given(said, "text", str, f" of {shown(system)}")
+        for system, said in fields.items()
+        if isinstance(said, dict)
+    }
+    annotators = objects(fields, "annotators")
+    best = [_chosen(one, "best_summary", texts) for one in annotators]
+    worst = [_chosen({"worst_summary": []} | one, "worst_summary", texts) for one in annotators]
+    return {
+        "doc_id": given(fields, "doc_id", str),
+        "source": given(fields, "article", str),
+        "references": [given(fields, "reference", str)] if "reference" in fields else [],
+        "candidates": [
+            {
+                "system": system,
+                "text": text,
+                "ratings": {
+                    OVERALL: [
+                        (system in bests) - (system in worsts)
+                        for bests, worsts in zip(best, worst, strict=True)
+                    ]
+                },
+            }
+            for system, text in texts.items()
+        ],
+    }
+
+
+def _chosen(annotator: Fields, which: str, texts: Mapping[str, str]) -> Sequence[str]:
+    where = " in `annotators`"
+    chosen = given(annotator, which, list, where)
+    for system in chosen:
+        if system not in texts:
+            raise RefusedError(f"`{which}`{where} has {shown(str(system))}, which has no text here")
+    return chosen

@@ -1,0 +1,11 @@
+"""GPTScore: how probable the model finds the text itself, after an instruction and the source."""
+
+from __future__ import annotations
+
+from evaljudge.judges.plugin import Plugin, made_by, shown_by
+
+PLUGIN = Plugin(
+    made_by("evaljudge.judges.likelihood.judge:Likelihood"),
+    show=shown_by("evaljudge.judges.likelihood.view:shown_evidence"),
+    verdict_columns="evaljudge.judges.likelihood.columns:verdict_columns",
+)

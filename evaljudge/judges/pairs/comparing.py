@@ -1,0 +1,138 @@
+"""The question about two texts of a document, its answers, and what a stored comparison says.
+
+    Which summary is better …? "First" or "Second"                          the common template
+    Is the target Better, Worse or Similar …?                               the template of `nano`
+
+The words of the template decide which answers it offers. With Better, Worse and Similar it asks how
+the second text compares with the first, and Similar counts as half a win for each. A template of
+your own may ask either question.
+
+A comparison is stored with each of its two texts. This one is of a text that was compared with B;
+`first` has the answers when the text stood first, `second` when it stood second:
+
+    {"other": "B", "first": {"First": -0.2, "Second": -1.6}, "second": {"First": -0.7, …}}
+    {"other": "C", "first": {"First": -0.1, "Second": -2.4}, "worth": 0.7}
+
+The second was asked in one order, and the log-odds that standing first is worth were estimated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+from evaljudge.errors import UserError
+from evaljudge.judges.pairs.equations import averaged, log_odds, preference
+from evaljudge.judges.shared.asking import ANY_WORDS, document_texts
+from evaljudge.model.asks import Options, Prompt
+from evaljudge.prompts import Task
+from evaljudge.records import Axis, Candidate, Document
+
+TEMPLATE = "pairs.compare"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWords:
+    """The words for: the first text is better, the second one is, neither."""
+
+    first: str
+    second: str
+    tie: str = ""
+
+    @property
+    def options(self) -> Options:
+        return Options(tuple(filter(None, (self.first, self.second, self.tie))))
+
+    def log_odds(self, logprobs: Mapping[str, float]) -> float:
+        """That the first text is better."""
+        tie = logprobs[self.tie] if self.tie else -inf
+        return log_odds(logprobs[self.first], logprobs[self.second], tie)
+
+
+WHICH = AnswerWords("First", "Second")
+HOW = AnswerWords("Worse", "Better", "Similar")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPair:
+    """What a stored comparison says of its text; `odds`: the log-odds that it is the better one.
+
+    `first`, `second`: the log-odds of the first place when the text stood there, and when the other
+    text did; None where it was not asked.
+    """
+
+    other: str
+    odds: float
+    first: float | None
+    second: float | None
+
+    @property
+    def preference(self) -> float:
+        return preference(self.odds)
+
+
+def read_comparison(stored: Mapping[str, Any]) -> ReadPair:
+    first, second = (_stored_odds(stored.get(place)) for place in ("first", "second"))
+    worth = stored.get("worth", 0.0)
+    if first is not None and second is not None:
+        odds = averaged(first, second)
+    else:
+        odds = worth - second if second is not None else (first or 0.0) - worth
+    return ReadPair(stored["other"], odds, first, second)
+
+
+def _stored_odds(logprobs: Mapping[str, float] | None) -> float | None:
+    if logprobs is None:
+        return None
+    return (HOW if HOW.tie in logprobs else WHICH).log_odds(logprobs)
+
+
+class PairQuestion:
+    def __init__(self, task: Task, *, paraphrased: bool = False) -> None:
+        """`paraphrased`: the template must have a place for another instruction."""
+        self._pack = task.pack
+        self._nouns = {f"{slot}_noun": noun for slot, noun in task.nouns.items()}
+        needed, own = ["first", "second"], ["instruction"]
+        self._pack.check(TEMPLATE, needed, without=own, **self._nouns, **ANY_WORDS)
+        if paraphrased:
+            self._pack.check(TEMPLATE, [*needed, *own], **self._nouns, **ANY_WORDS)
+        nothing = dict.fromkeys(("source", "context", *needed, *own), "")
+        self.answers = _answers(
+            self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text
+        )
+        self.prompts = self._pack.hash([TEMPLATE])
+
+    def prompt(
+        self, document: Document, axis: Axis, texts: tuple[Candidate, Candidate], instruction: str
+    ) -> Prompt:
+        """`instruction`: in place of the template's own, unless it is empty."""
+        first, second = texts
+        given = document_texts(document, axis) | {"first": first.text, "second": second.text}
+        given["instruction"] = instruction
+        prompt = self._pack.render(TEMPLATE, given, **axis.words, **self._nouns)
+        is_first = _imagined_rank(document, first) < _imagined_rank(document, second)
+        example = self.answers.first if is_first else self.answers.second
+        return replace(prompt, example=example)
+
+
+def _answers(question: str) -> AnswerWords:
+    """Those whose words are all in the question."""
+    for answers in (HOW, WHICH):
+        if all(re.search(rf"\b{name}\b", question) for name in answers.options.names):
+            return answers
+    raise UserError(f"prompt {TEMPLATE}: it should name its answers: First and Second, or Better, "
+                    "Worse and Similar")  # fmt: skip
+
+
+def _imagined_rank(document: Document, candidate: Candidate) -> bytes:
+    """In an order as good as any other, by which a model that only imagines answers."""
+    return drawn(document.doc_id, candidate.system, "imagined")
+
+
+def drawn(*words: object) -> bytes:
+    """A draw that depends on these words alone, so that it is the same in every run."""
+    return hashlib.blake2b(repr(words).encode(), digest_size=8).digest()

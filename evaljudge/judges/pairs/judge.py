@@ -1,0 +1,246 @@
+"""Ranking by pairwise preferences: the candidates of a document are compared with each other.
+
+After "Aligning with Human Judgement: The Role of Pairwise Preference in Large Language Model
+Evaluators" (PairS). For one document and axis, the model is asked which of two texts is better:
+
+    A or B?   First .80, Second .20        B or A?   First .50, Second .50
+    both orders, averaged as log-odds: A is the better one with a preference of .67
+
+and a search ranks the texts by as few of these comparisons as it can:
+
+    method: beam          merge sort; where a preference is near one half, a merge follows both
+                          ways, and the most likely way wins (sorting.py)
+    method: greedy        merge sort, always by the better head: a beam of 1
+    method: round_robin   every text with every other, ranked by strength in Bradley and Terry's
+                          model
+
+`pairs` is the share of the document's other texts that a text stands above, from 0 to 1, and
+`pairs.bradley-terry` its strength by whichever comparisons were asked (equations.py). Both compare
+the texts of one document, and say nothing of the texts of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from evaljudge.judges.collector import CollectorOptions
+from evaljudge.judges.pairs.comparing import PairQuestion, read_comparison
+from evaljudge.judges.pairs.contest import Contest, Ranking, Swap
+from evaljudge.judges.pairs.equations import doubt, rank_score
+from evaljudge.judges.pairs.findings import PairsFindings
+from evaljudge.judges.pairs.instructions import (
+    OURS,
+    FairnessSums,
+    Instructions,
+    KeptInstructions,
+    by_instruction,
+    fairness_sums,
+    instruction_in,
+)
+from evaljudge.judges.pairs.sorting import Beam, Likelihood, by_merge_sort, by_round_robin
+from evaljudge.judges.protocol import Judge, Judged, Part
+from evaljudge.judges.shared.counting import add_by_key
+from evaljudge.model import Model
+from evaljudge.model.asks import Failed
+from evaljudge.model.counting import cost
+from evaljudge.prompts import Task
+from evaljudge.records import Axis, Brief, Case, Document, Score, Verdict
+from evaljudge.settings import Settings, read_settings
+
+OF_BEAM = frozenset({"beam", "threshold", "likelihood"})
+CAUTION = (
+    "its scores are ranks within a document: two texts of different documents cannot be compared "
+    "by them, and a system's mean is its mean rank among the systems of this run"
+)
+
+
+class PairsSettings(Settings):
+    method: Literal["beam", "greedy", "round_robin"] = "beam"
+    beam: Annotated[int, Field(ge=1)] = 10
+    threshold: Annotated[float, Field(ge=0, le=0.5)] = 0.1
+    likelihood: Likelihood = "asked"
+    swap: Swap = "both"
+    optimise: Literal["fairness"] | None = None
+    paraphrases: Annotated[int, Field(ge=1, le=20)] = 5
+    instruction: Annotated[int, Field(ge=0, le=20)] = OURS
+    """The number of a paraphrase to use; 0: none."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> PairsSettings:
+        if self.method != "beam" and OF_BEAM & self.model_fields_set:
+            raise ValueError("beam, threshold and likelihood are of `method: beam`")
+        if not self.optimise and "paraphrases" in self.model_fields_set:
+            raise ValueError("paraphrases goes with `optimise: fairness`")
+        if self.optimise and self.instruction:
+            raise ValueError("optimise chooses the instruction itself: leave `instruction` out")
+        if self.optimise and self.swap != "both":
+            raise ValueError("optimise: fairness is seen in both orders: it needs `swap: both`")
+        return self
+
+
+class PairsJudge(Judge):
+    kind = "pairs"
+    version = "1"
+    whole_documents = True
+
+    def __init__(self, settings: Mapping[str, Any], task: Task, name: str = kind) -> None:
+        self.name = name
+        self._settings = read_settings(PairsSettings, settings, f"judges.{name}")
+        self._axes = task.axes
+        given = self._settings
+        self._numbers = range(given.paraphrases + 1) if given.optimise else [given.instruction]
+        self._instructions = Instructions(self.kind, task, self._numbers)
+        self._comparing = PairQuestion(task, paraphrased=any(self._numbers))
+        self.options = [self._comparing.answers.options]
+        self.cautions = [f"judges.{name}: {CAUTION}"]
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        given = self._settings
+        unused = set() if given.method == "beam" else set(OF_BEAM)
+        unused |= set() if given.optimise else {"optimise", "paraphrases"}
+        unused |= set() if given.instruction else {"instruction"}
+        prompts = {"comparing": self._comparing.prompts} | self._instructions.prompts
+        return given.model_dump(exclude=unused) | {"prompts": prompts}
+
+    @property
+    def estimated(self) -> str:
+        if self._settings.method == "round_robin":
+            return ""
+        return (
+            "It is assumed that the judge is sure which of two texts is better, and that it never "
+            "contradicts itself. A beam asks more where the judge is not sure: of n texts, at most "
+            "n (n - 1) / 2 comparisons."
+        )
+
+    @property
+    def axes(self) -> Sequence[str]:
+        return [axis.name for axis in self._axes]
+
+    @property
+    def scorers(self) -> Sequence[str]:
+        return [self.name, *self.other_readings]
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        return {
+            "": "The share of the document's other texts that the text stands above, from 0 to 1; "
+            "it does not compare across documents.",
+            ".bradley-terry": "The text's strength among the texts of its document, in log-odds; 0 "
+            "is about their average.",
+        }
+
+    @property
+    def other_readings(self) -> Sequence[str]:
+        return [f"{self.name}.bradley-terry"]
+
+    # stage one, only with paraphrases: the instructions of each axis
+
+    def parts(self) -> list[Part]:
+        return self._instructions.parts()
+
+    async def brief(self, document: Document, known: Sequence[Brief], model: Model) -> list[Brief]:
+        return await self._instructions.brief(document, known, model)
+
+    # stage two: the texts of each axis, the next comparisons of all axes in one list
+
+    async def verdicts(self, case: Case, briefs: Sequence[Brief], model: Model) -> Judged:
+        by_axis = {axis: self._contests(case, axis, briefs) for axis in self._axes}
+        contests = [
+            one for own in by_axis.values() for one in own.values() if isinstance(one, Contest)
+        ]
+        while wanted := [
+            (one, orders)
+            for one in contests
+            if (orders := [order for pair in one.wanted() for order in one.orders(pair)])
+        ]:
+            prompts = [one.prompt(order) for one, orders in wanted for order in orders]
+            replies = iter(await model.choose(prompts, self._comparing.answers.options))
+            for one, orders in wanted:
+                one.learn({order: next(replies) for order in orders})
+        return Judged([
+            self._verdict(case, axis, candidate.system, own)
+            for axis, own in by_axis.items()
+            for candidate in case.candidates
+        ])  # fmt: skip
+
+    def _contests(
+        self, case: Case, axis: Axis, briefs: Sequence[Brief]
+    ) -> dict[int, Contest | Failed]:
+        """By the number of the instruction."""
+        found: dict[int, Contest | Failed] = {}
+        for number in self._numbers:
+            text = instruction_in(briefs, axis, number)
+            found[number] = text if isinstance(text, Failed) else Contest(
+                case, axis, self._comparing, self._ranking, self._settings.swap, text
+            )  # fmt: skip
+        return found
+
+    @property
+    def _ranking(self) -> Ranking:
+        given = self._settings
+        if given.method == "round_robin":
+            return by_round_robin
+        width = given.beam if given.method == "beam" else 1
+        return partial(by_merge_sort, beam=Beam(width, given.threshold, given.likelihood))
+
+    def _verdict(
+        self, case: Case, axis: Axis, system: str, contests: Mapping[int, Contest | Failed]
+    ) -> Verdict:
+        known = (case.document.doc_id, system, self.name, axis.name)
+        held = [one for one in contests.values() if isinstance(one, Contest)]
+        tokens = cost(reply for one in held for reply in one.replies_shown_first(system))
+        found = {
+            number: one if isinstance(one, Failed) else one.evidence[system]
+            for number, one in contests.items()
+        }
+        failed = [one for one in found.values() if isinstance(one, Failed)]
+        if len(failed) == len(found):
+            return Verdict(*known, {}, "unscored", failed[0].reason, tokens)
+        plain = {
+            str(number): {"failed": one.reason} if isinstance(one, Failed) else one
+            for number, one in found.items()
+        }
+        evidence = {"instructions": plain} if self._settings.optimise else plain.popitem()[1]
+        return Verdict(*known, evidence, tokens=tokens)
+
+    # in the driver: arithmetic, no model
+
+    def fit(self, verdicts: Iterable[Verdict]) -> KeptInstructions | None:
+        if not self._settings.optimise:
+            return None
+        tried: dict[str, dict[str, FairnessSums]] = {}
+        for verdict in verdicts:
+            found = by_instruction(verdict.evidence) if verdict.status == "ok" else {}
+            sums = {number: fairness_sums(evidence) for number, evidence in found.items()}
+            add_by_key(tried.setdefault(verdict.axis, {}), sums)
+        return KeptInstructions(tried, self._scored_by)
+
+    def score(self, verdict: Verdict) -> list[Score]:
+        return self._scored_by(verdict, None)
+
+    def _scored_by(self, verdict: Verdict, kept: str | None) -> list[Score]:
+        """`kept`: the number of the instruction; None: the first."""
+        known = verdict.doc_id, verdict.system
+        found: Mapping[str, Any] = verdict.evidence
+        if "instructions" in found:
+            tried = found["instructions"]
+            found = tried[kept or next(iter(tried))]
+        reason = verdict.reason or found.get("failed", "")
+        if reason:
+            return [Score(*known, scorer, verdict.axis, None, reason) for scorer in self.scorers]
+        of = sum(map(len, found["order"]))
+        values = [rank_score(found["rank"], of), found["strength"]]
+        preferences = [read_comparison(one).preference for one in found["comparisons"]]
+        undecided = doubt(preferences) if preferences else None
+        return [
+            Score(*known, scorer, verdict.axis, value, doubt=undecided)
+            for scorer, value in zip(self.scorers, values, strict=True)
+        ]
+
+    def collecting(self, wanted: CollectorOptions) -> Callable[[], PairsFindings]:
+        return partial(PairsFindings, self.name)

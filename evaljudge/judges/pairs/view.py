@@ -1,0 +1,107 @@
+"""The evidence on one text, for people: its document's texts from the best on, and how it compared.
+
+place  system  this text preferred
+1      B       0.120 (shown first 0.200, second 0.069)
+2      A       this text
+3      C       –
+4      D       0.970 (shown first 0.985, second 0.941)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evaljudge.judges.pairs.comparing import ReadPair, read_comparison
+from evaljudge.judges.pairs.equations import preference, rank_score
+from evaljudge.judges.pairs.instructions import by_instruction
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.sections import Cell, Named, Section, Table, View
+from evaljudge.sections.figures import NONE, correlation
+
+TEMPLATE = Path(__file__).with_name("view.html.j2")
+ABOUT = (
+    "The texts of this document from the best to the worst, and how probable the model finds it "
+    "that this text is better than each of them. Not every two texts were compared."
+)
+THIS = "this text"
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRow:
+    """One place in the order; texts that are the same share it."""
+
+    place: int
+    systems: Sequence[str]
+    is_this: bool
+    preference: float | None
+    """For this text, against the one here; None where they were not compared."""
+    figures: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOrder:
+    """`title`: the instruction, where several were tried."""
+
+    title: str
+    rows: Sequence[RankedRow]
+    summary: str
+
+
+def shown_evidence(judged: JudgedCandidate) -> Section:
+    orders = _shown(judged)
+    heads = ["place", "system", "this text preferred"]
+    tables = [
+        Table(order.title or "The order", heads, [_row(row) for row in order.rows], "lll")
+        for order in orders
+    ]
+    return Section("The order", [ABOUT], tables, [order.summary for order in orders])
+
+
+def _row(row: RankedRow) -> list[Cell]:
+    systems = [Named(system) for system in row.systems]
+    return [str(row.place), systems, THIS if row.is_this else row.figures]
+
+
+def pictured_evidence(judged: JudgedCandidate) -> View:
+    return View(TEMPLATE, _shown(judged))
+
+
+def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
+    system, found = judged.verdict.system, by_instruction(judged.verdict.evidence)
+    is_one = "instructions" not in judged.verdict.evidence
+    return [
+        _order(system, evidence, "" if is_one else f"Instruction {number}")
+        for number, evidence in found.items()
+    ]
+
+
+def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
+    read = {one.other: one for one in map(read_comparison, evidence["comparisons"])}
+    rows = [
+        _order_row(place, same, system, read.get(same[0]))
+        for place, same in enumerate(evidence["order"], 1)
+    ]
+    rank, of = evidence["rank"], sum(map(len, evidence["order"]))
+    by = f"{title}: rank" if title else "Rank"
+    summary = (
+        f"{by} {rank:g} of {of}: it stands above {rank_score(rank, of):.3f} of the other texts. "
+        f"Its strength by all comparisons is {evidence['strength']:.2f}, where 0 is the average."
+    )
+    return ShownOrder(title, rows, summary)
+
+
+def _order_row(place: int, systems: Sequence[str], system: str, one: ReadPair | None) -> RankedRow:
+    if one is None:
+        return RankedRow(place, systems, system in systems, None, NONE)
+    return RankedRow(place, systems, False, one.preference, _figures(one))
+
+
+def _figures(one: ReadPair) -> str:
+    """The preference for this text; and what it was in each order, where both were asked."""
+    if one.first is None or one.second is None:
+        return correlation(one.preference)
+    first, second = map(correlation, (preference(one.first), preference(-one.second)))
+    return f"{correlation(one.preference)} (shown first {first}, second {second})"

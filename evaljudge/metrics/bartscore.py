@@ -1,0 +1,193 @@
+"""BARTScore (Yuan et al. 2021): how probable an encoder–decoder finds one text after another.
+
+    bartscore: {model: facebook/bart-large-cnn}
+    faithfulness: {metric: bartscore, model: …, against: source, part: precision}
+
+    log p(y | x) = (1/m) Σ log p(token t of y | x, the tokens of y before it)
+
+The m tokens of y include the marks that the tokenizer puts around a text (BART's <s> and </s>), as
+in the authors' code. The parts, for a text and what it is compared with:
+
+    precision   log p(text | other)      with `against: source` the paper's faithfulness
+    recall      log p(other | text)
+    f           the mean of both         e.g. −1.0 and −3.0 -> −2.0
+
+All are log-probabilities, so at most 0. With several references, `against: best` or `mean` is over
+the values against one reference each. Both texts are cut at `most_tokens` tokens, marks included
+(1,024, as the authors cut them), or at the model's positions where these are fewer.
+
+The model is named by the user, and read from this machine alone: from its folder, or from the hub's
+local cache. Any encoder–decoder of transformers will do, if its tokenizer puts the same marks
+around what is read and what is written (BART, T5, Pegasus). It runs on the CPU, as encoders do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from statistics import fmean
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from evaljudge.engines import Identity
+from evaljudge.engines.tokens import Ids, Tokeniser
+from evaljudge.errors import UserError, first_words
+from evaljudge.metrics.embeddings import (
+    NO_TOKENS,
+    NOTHING_TO_COMPARE,
+    ModelSettings,
+    folder_here,
+    identified_here,
+    libraries,
+    naming_the_model,
+)
+from evaljudge.metrics.encoder import marks_around, padded
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.references import (
+    Comparison,
+    ReferenceSettings,
+    compared_with,
+    is_empty,
+    measured,
+)
+from evaljudge.records import Case
+from evaljudge.settings import read_settings
+
+Direction = Literal["f", "precision", "recall"]
+Pair = tuple[str, str]
+"""What the encoder reads, and the text whose probability is wanted."""
+_OPERATIONAL = frozenset({"model", "revision", "allow", "batch"})
+
+
+class BartScoreSettings(ReferenceSettings, ModelSettings):
+    kind_of_model = "an encoder–decoder"
+    part: Direction = "f"
+    most_tokens: Annotated[int, Field(ge=8)] = 1024
+    batch: Annotated[int, Field(gt=0)] = 4
+
+
+@dataclass(frozen=True)
+class BartScore:
+    name: str
+    settings: BartScoreSettings
+    library: str
+    version: str = "1"
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        settings = self.settings.model_dump(exclude=set(_OPERATIONAL))
+        return {**settings, "model": str(self._identity), "library": self.library}
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        settings, model = self.settings, self._model()
+        pairs = [pair for case in cases for pair in self._pairs(case)]
+        known = model.log_probabilities(pairs, settings.most_tokens, settings.batch)
+        return measured(cases, settings.against, partial(self._comparing, model, known))
+
+    def _pairs(self, case: Case) -> Iterator[Pair]:
+        others = compared_with(case.document, self.settings.against)
+        for other in () if isinstance(others, Unscored) else others:
+            for candidate in case.candidates:
+                if not is_empty(candidate.text):
+                    yield from pairs_of(self.settings.part, candidate.text, other)
+
+    def _comparing(
+        self, model: EncoderDecoder, known: Mapping[Pair, float], other: str
+    ) -> Comparison:
+        def value(text: str) -> Value:
+            if not model.reads(text):
+                return NO_TOKENS
+            if not model.reads(other):
+                return NOTHING_TO_COMPARE
+            return fmean(known[pair] for pair in pairs_of(self.settings.part, text, other))
+
+        return value
+
+    @cached_property
+    def _identity(self) -> Identity:
+        """Made on the driver; it travels, so that all workers read the commit that it saw."""
+        with naming_the_model(self.name):
+            return identified_here(self.settings)
+
+    def _model(self) -> EncoderDecoder:
+        identity = self._identity
+        with naming_the_model(self.name):
+            folder = folder_here(self.settings.model, identity.commit)
+            return opened_pair(str(folder), bool(identity.allow))
+
+
+def bartscore(name: str, given: Mapping[str, Any]) -> BartScore:
+    where = f"metrics.{name}"
+    settings = read_settings(BartScoreSettings, given, where)
+    return BartScore(name, settings, libraries(where, "transformers", "torch"))
+
+
+def pairs_of(part: Direction, text: str, other: str) -> list[Pair]:
+    pairs = {"precision": [(other, text)], "recall": [(text, other)]}
+    return pairs.get(part) or [*pairs["precision"], *pairs["recall"]]
+
+
+@cache
+def opened_pair(folder: str, unpickles: bool = False) -> EncoderDecoder:
+    """Loaded once per process; `unpickles`: pickled weights may be read."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    given: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    safe = not unpickles or None
+    try:
+        hf = AutoTokenizer.from_pretrained(folder, **given)
+        model = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=safe, **given)
+    except Exception as error:  # transformers raises many kinds; each means: none is there
+        said = first_words(error)
+        raise UserError(f"no encoder–decoder can be had of {folder}: {said}") from None
+    return EncoderDecoder(hf, model)
+
+
+class EncoderDecoder:
+    def __init__(self, hf_tokenizer: Any, model: Any) -> None:
+        self._model = model.float().eval()
+        self._tokeniser = Tokeniser(hf_tokenizer)
+        self._head, self._tail = marks_around(hf_tokenizer)
+        self._positions = getattr(model.config, "max_position_embeddings", None)
+
+    def reads(self, text: str) -> bool:
+        """Whether the vocabulary reads anything in the text."""
+        return bool(self._tokeniser.text(text))
+
+    def log_probabilities(
+        self, pairs: Collection[Pair], most: int, batch: int
+    ) -> dict[Pair, float]:
+        """Of each distinct pair with tokens on both sides. Apart from rounding, a pair's number
+        does not depend on the pairs read with it."""
+        distinct = [p for p in dict.fromkeys(pairs) if self.reads(p[0]) and self.reads(p[1])]
+        ids = {pair: (self._ids(pair[0], most), self._ids(pair[1], most)) for pair in distinct}
+        longest_first = sorted(distinct, key=lambda pair: [-len(one) for one in ids[pair]])
+        found: dict[Pair, float] = {}
+        for start in range(0, len(distinct), batch):
+            chosen = longest_first[start : start + batch]
+            values = self._means(*zip(*(ids[pair] for pair in chosen), strict=True))
+            found.update(zip(chosen, values, strict=True))
+        return found
+
+    def _ids(self, text: str, most: int) -> Ids:
+        most = min(most, self._positions or most)
+        room = most - len(self._head) - len(self._tail)
+        return self._head + self._tokeniser.text(text)[:room] + self._tail
+
+    def _means(self, given: Sequence[Ids], said: Sequence[Ids]) -> list[float]:
+        """The mean log-probability of the tokens of each text in `said` after that in `given`."""
+        import torch
+
+        (read, read_mask), (written, mask) = padded(given), padded(said)
+        with torch.inference_mode():
+            logits = self._model(
+                input_ids=read,
+                attention_mask=read_mask,
+                labels=written.masked_fill(mask == 0, -100),  # what no token is predicted for
+            ).logits
+            chosen = logits.gather(-1, written[..., None])[..., 0] - logits.logsumexp(-1)
+            means = (chosen * mask).sum(dim=1) / mask.sum(dim=1)
+        found: list[float] = means.tolist()
+        return found

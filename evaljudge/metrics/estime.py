@@ -1,0 +1,190 @@
+"""ESTIME (Vasilyev and Bohannon 2021): how many words stand where the source would have others.
+
+    estime: {model: bert-large-uncased-whole-word-masking}
+    estime: {model: bert-base-uncased, layer: 10, part: soft}
+
+A masked language model reads the text and its source. In both, words are masked (all their tokens),
+and e(w) is the hidden state of `layer` at the mask for the first token of w. For each word w of the
+text, the word of the source in the most similar place is
+
+    v(w) = the v of the source with the largest e(w) · e(v)
+
+    alarms   how many words of the text that the source has too, letter for letter, begin with
+             another token than v(w): the paper's number, at least 0; fewer are better
+    all      the same of all words of the text
+    soft     the mean over the words of the text of the cosine between the model's input vectors of
+             the first tokens of w and v(w), at most 1; more is better (the authors' second paper,
+             "Consistency and Coherence from Points of Contextual Similarity", 2021)
+
+The reading is that of the authors' code: every 8th word of a text is masked at a time, so that each
+text is read 8 times, in windows of 450 tokens (or as many as the model reads), of which the outer
+ninths on both sides give the masks between them their context. Their model has 24 layers, of which
+the paper takes the 21st. Two things differ. Words are runs of letters and digits, with hyphens
+inside them, numbers such as 3.5, and each other sign by itself; the code takes nltk's words, for
+which nltk needs data. And `soft` takes the input vectors of `model`, the code bert-base-uncased's.
+The model is read from this machine alone: from its folder, or from the hub's local cache.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.engines import Identity
+from evaljudge.engines.tokens import Ids
+from evaljudge.errors import UserError
+from evaljudge.metrics.embeddings import (
+    NO_TOKENS,
+    NOTHING_TO_COMPARE,
+    LayerSettings,
+    OverEncoder,
+    folder_here,
+    identified_here,
+    libraries,
+    naming_the_model,
+)
+from evaljudge.metrics.encoder import TokenEncoder, Vectors
+from evaljudge.metrics.lexical import spaced
+from evaljudge.metrics.protocol import Value
+from evaljudge.metrics.references import Comparison, measured
+from evaljudge.records import Case
+from evaljudge.settings import read_settings
+
+APART = 8
+"""One word in so many is masked at a time."""
+LONGEST_WINDOW = 450
+MARGIN = 9
+"""No mask lies in the first or the last of so many parts of a window inside a text."""
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:-\w+)*|[^\w\s]")
+
+
+class EstimeSettings(LayerSettings):
+    kind_of_model = "a masked language model"
+    layer: int = 21
+    part: Literal["alarms", "all", "soft"] = "alarms"
+
+
+def estime(name: str, given: Mapping[str, Any]) -> Estime:
+    where = f"metrics.{name}"
+    settings = read_settings(EstimeSettings, given, where)
+    library = libraries(where, "transformers", "torch")
+    return Estime(name, settings, library, (settings.layer,))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A text's words, the first token of each, and what the model has in its masked place."""
+
+    words: Sequence[str]
+    first: NDArray[np.int64]
+    places: Vectors
+    inputs: Vectors
+    """The model's input vectors of the first tokens."""
+
+
+@dataclass(frozen=True)
+class Estime(OverEncoder):
+    settings: EstimeSettings
+    version: str = "1"
+
+    @cached_property
+    def _identity(self) -> Identity:
+        with naming_the_model(self.name):
+            return identified_here(self.settings)
+
+    def _source(self, commit: str | None) -> tuple[str, str | None]:
+        return str(folder_here(self.settings.model, commit)), None
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        return measured(cases, "source", partial(self._comparing, self._masking()))
+
+    def _masking(self) -> TokenEncoder:
+        encoder = self._encoder()
+        if encoder.mask is None:
+            raise UserError(
+                f"metrics.{self.name}.model: {self.settings.model} has no mask token: name a "
+                "masked language model, such as bert-large-uncased-whole-word-masking"
+            )
+        return encoder
+
+    def _comparing(self, encoder: TokenEncoder, source: str) -> Comparison:
+        theirs = self._read(encoder, source)
+
+        def value(text: str) -> Value:
+            mine = self._read(encoder, text)
+            if not mine.words:
+                return NO_TOKENS
+            return (
+                estimated(self.settings.part, mine, theirs) if theirs.words else NOTHING_TO_COMPARE
+            )
+
+        return value
+
+    def _read(self, encoder: TokenEncoder, text: str) -> Read:
+        split = [(word, encoder.windows.ids(word)) for word in _WORD.findall(spaced(text))]
+        words = [word for word, ids in split if ids]
+        tokens = [ids for _, ids in split if ids]
+        first = [ids[0] for ids in tokens]
+        places = self._places(encoder, tokens)
+        return Read(words, np.array(first, np.int64), places, encoder.inputs(first))
+
+    def _places(self, encoder: TokenEncoder, words: Sequence[Ids]) -> Vectors:
+        found: dict[int, Vectors] = {}
+        room = min(LONGEST_WINDOW, encoder.windows.room)
+        windows = list(masked(words, encoder.mask or 0, room))
+        around = [encoder.windows.around(window.ids) for window in windows]
+        states = encoder.states([one.ids for one in around], self.layers, self.settings.batch)
+        for window, marked, (state,) in zip(windows, around, states, strict=True):
+            before = marked.own.index(True)
+            found.update((word, state[before + place]) for word, place in window.masks.items())
+        return np.array([found[word] for word in range(len(words))])
+
+
+def estimated(part: Literal["alarms", "all", "soft"], text: Read, source: Read) -> float:
+    nearest = np.argmax(text.places @ source.places.T, axis=1)
+    if part == "soft":
+        mine, theirs = (units(v) for v in (text.inputs, source.inputs[nearest]))
+        return float((mine * theirs).sum(axis=1).mean())
+    differs = text.first != source.first[nearest]
+    known = np.isin(text.words, source.words) if part == "alarms" else True
+    return float(np.count_nonzero(differs & known))
+
+
+def units(vectors: Vectors) -> Vectors:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A window of a text's tokens, and where in it the first mask of which word is."""
+
+    ids: Ids
+    masks: Mapping[int, int]
+
+
+def masked(words: Sequence[Ids], mask: int, room: int) -> Iterator[Masked]:
+    """Windows of at most `room` tokens in which each word of a text is masked once.
+
+    masked([(5,), (6, 7), (8,)], mask=0, room=450)
+      ->  ids (0, 6, 7, 8), masks {0: 0};  (5, 0, 0, 8), {1: 1};  (5, 6, 7, 0), {2: 3}
+    """
+    ends = np.cumsum([len(ids) for ids in words]).tolist()
+    starts, tokens = [0, *ends], list(chain(*words))
+    for group in range(min(APART, len(words))):
+        todo = list(range(group, len(words), APART))
+        while todo:
+            begin = max(0, starts[todo[0]] - room // MARGIN)
+            last = begin + room - room // MARGIN
+            chosen = [word for word in todo if ends[word] <= last + 1] or todo[:1]
+            hidden = {place for word in chosen for place in range(starts[word], ends[word])}
+            window = range(begin, min(begin + room, len(tokens)))
+            ids = tuple(mask if place in hidden else tokens[place] for place in window)
+            yield Masked(ids, {word: starts[word] - begin for word in chosen})
+            todo = todo[len(chosen) :]

@@ -1,0 +1,274 @@
+"""Two of the four parts of GRUEN (Zhu and Bhat 2020): grammar and repetition, from the text alone.
+
+    gruen2of4: {model: bert-base-cased, acceptability: models/bert-base-cased-cola}
+    text "The river rose. The river rose fast. Boats came."   perplexity 1.4, acceptability 2.0
+      ->  0.5 + (exp(-0.7) + 2.0) / 8 = 0.812;  one pair is alike in 1 way:  0.812 - 0.1 = 0.712
+
+The value is min(1, max(0, g + r)), in which
+
+    g = max(0, 1/2 + (exp(-perplexity / 2) + acceptability) / 8)      grammaticality
+    r = -0.1 for each way in which two of the sentences are alike     non-redundancy
+
+`perplexity` is that of a masked language model which sees all tokens of a sentence, and
+`acceptability` the second number (logit) of a classifier trained on CoLA, whose second class is the
+acceptable one. Both are means over the sentences. The four ways to be alike:
+
+    the longest string in common has more than 0.8 of the letters of the shorter sentence
+    it has more than 0.8 of the words of the sentence with fewer words
+    fewer letters must be edited than 0.6 of those of the longer sentence
+    more than 0.8 of the words of the sentence with fewer words are words of the other
+
+Where one sentence is inside the other, all four count; otherwise none does if both have fewer than
+five words. The numbers are those of the authors' code, for sentences split alike. As there, each
+full stop and each line break ends a sentence, numbers with a point become `UNK`, sentences of one
+word do not count, and one is cut at 510 tokens for the perplexity, at 126 for the acceptability.
+
+Two parts are missing, and so the metric is named 2 of 4. *Focus* needs spaCy with word vectors and
+the package wmd, which gives a distance where the authors' code expects a similarity: the code takes
+0.1 from a text with two neighbouring sentences that are near, where the paper means far. *Structure
+and coherence* is not in their code; it needs ALBERT's head for the order of sentences, which its
+checkpoints on the hub lack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cache, cached_property
+from itertools import combinations
+from math import exp
+from statistics import fmean
+from string import punctuation
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+
+from evaljudge.engines import Identity
+from evaljudge.errors import UserError, first_words
+from evaljudge.metrics.embeddings import (
+    ModelSettings,
+    folder_here,
+    identified_here,
+    libraries,
+    naming_the_model,
+)
+from evaljudge.metrics.encoder import Windows, padded, positions
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.references import EMPTY_TEXT, is_empty
+from evaljudge.metrics.sentences import sentences
+from evaljudge.records import Case
+from evaljudge.settings import read_settings
+
+NO_SENTENCE = Unscored("no sentence of two words")
+MISSING = "focus, and structure and coherence"
+READ_FOR_PERPLEXITY, READ_FOR_ACCEPTABILITY = 512, 128
+CLASSES = 2
+ALIKE, EDITED, PENALTY, WAYS = 0.8, 0.6, 0.1, 4
+FEWEST_WORDS = 5
+_NOT_MASKED = -100
+"""What torch's cross entropy leaves out."""
+CHANGES = (
+    *(("\n\n", ". "), ("\n", ". "), ("..", ".")),
+    *((".", ". "), (". . ", ". "), (".  . ", ". ")),
+)
+"""The authors' changes to a text, one after the other, so that full stops end sentences."""
+NEEDED = "`model` is a masked language model, `acceptability` a classifier trained on CoLA"
+
+
+class GruenSettings(ModelSettings):
+    kind_of_model = "a masked language model"
+    acceptability: Annotated[str, Field(validate_default=True)] = ""
+    batch: Annotated[int, Field(gt=0)] = 32
+
+    @field_validator("acceptability")
+    @classmethod
+    def _is_a_classifier(cls, model: str) -> str:
+        if not model or "://" in model:
+            raise ValueError("name a classifier trained on CoLA, by its hub name or its folder")
+        return model
+
+
+def gruen(name: str, given: Mapping[str, Any]) -> Gruen:
+    where = f"metrics.{name}"
+    settings = read_settings(GruenSettings, given, where)
+    return Gruen(name, settings, libraries(where, "transformers", "torch"))
+
+
+@dataclass(frozen=True)
+class Gruen:
+    name: str
+    settings: GruenSettings
+    library: str
+    version: str = "1"
+
+    @property
+    def cautions(self) -> Sequence[str]:
+        return [f"{self.name}: GRUEN without two of its four parts ({MISSING})"]
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        models = {key: str(identity) for key, identity in self._identities.items()}
+        return {**models, "library": self.library, "like": f"GRUEN without {MISSING}"}
+
+    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
+        texts = {c.text for case in cases for c in case.candidates if not is_empty(c.text)}
+        parts = {text: separated(text) for text in texts}
+        distinct = sorted({sentence for of_text in parts.values() for sentence in of_text})
+        perplexity, acceptability = self._read(distinct)
+
+        def value(text: str) -> Value:
+            if is_empty(text):
+                return EMPTY_TEXT
+            if not (found := parts[text]):
+                return NO_SENTENCE
+            by_sentence = [(perplexity[one], acceptability[one]) for one in found]
+            perplexities, accepted = zip(*by_sentence, strict=True)
+            g = grammaticality(fmean(perplexities), fmean(accepted))
+            return min(1.0, max(0.0, g + non_redundancy(found)))
+
+        return [[value(candidate.text) for candidate in case.candidates] for case in cases]
+
+    @cached_property
+    def _identities(self) -> Mapping[str, Identity]:
+        """Made on the driver; they travel, so that all workers read what it saw."""
+        classifier = {"model": self.settings.acceptability, "revision": None}
+        with naming_the_model(self.name):
+            model = identified_here(self.settings)
+        with naming_the_model(self.name, "acceptability"):
+            other = identified_here(self.settings.model_copy(update=classifier))
+        return {"model": model, "acceptability": other}
+
+    def _read(self, found: Sequence[str]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        read_by: dict[str, Mapping[str, float]] = {}
+        for key, identity in self._identities.items():
+            with naming_the_model(self.name, key):
+                folder = folder_here(getattr(self.settings, key), identity.commit)
+                reader = opened(key, str(folder), bool(identity.allow))
+            read_by[key] = reader.numbers(found, self.settings.batch)
+        return read_by["model"], read_by["acceptability"]
+
+
+def grammaticality(perplexity: float, acceptability: float) -> float:
+    return max(0.0, 0.5 + (exp(-perplexity / 2) + acceptability) / 8)
+
+
+def non_redundancy(found: Sequence[str]) -> float:
+    return -PENALTY * sum(ways_alike(a, b) for a, b in combinations(found, 2))
+
+
+def ways_alike(a: str, b: str) -> int:
+    """In how many of the four ways two sentences are alike."""
+    if a in b or b in a:
+        return WAYS
+    words, others = a.split(), b.split()
+    if max(len(words), len(others)) < FEWEST_WORDS:
+        return 0
+    start, _, length = SequenceMatcher(None, a, b).find_longest_match()
+    common = len(a[start : start + length].split())
+    shared = sum(word in others for word in words)
+    fewer = ALIKE * min(len(words), len(others))
+    return sum(
+        [
+            length > ALIKE * min(len(a), len(b)),
+            common > fewer,
+            edits(a, b) < EDITED * max(len(a), len(b)),
+            shared > fewer,
+        ]
+    )
+
+
+def edits(a: str, b: str) -> int:
+    """Levenshtein's distance, bit-parallel (Hyyrö 2003): one step for each letter of b."""
+    everywhere, last = (1 << len(a)) - 1, 1 << len(a) - 1
+    places: dict[str, int] = {}
+    for at, letter in enumerate(a):
+        places[letter] = places.get(letter, 0) | 1 << at
+    more, less, distance = everywhere, 0, len(a)
+    for letter in b:
+        same = places.get(letter, 0)
+        diagonal = (((same & more) + more) ^ more) | same | less
+        up, down = less | ~(diagonal | more), diagonal & more
+        distance += bool(up & last) - bool(down & last)
+        up, down = up << 1 | 1, down << 1
+        more, less = (down | ~(diagonal | up)) & everywhere, up & diagonal & everywhere
+    return distance
+
+
+def separated(text: str) -> list[str]:
+    """The sentences of more than one word, after the authors' changes to the text.
+
+    separated("It rose 3.5 metres. Boats came.Yes.")  ->  ["It rose UNK metres.", "Boats came."]
+    """
+    text = text.strip()
+    for old, new in CHANGES:
+        text = text.replace(old, new)
+    text = re.sub(r"(\d+)\. (\d+)", "UNK", re.sub(" {2,}", " ", text))
+    without_signs = str.maketrans("", "", punctuation)
+    return [one for one in sentences(text) if len(one.translate(without_signs).split()) > 1]
+
+
+class Reader:
+    """A model that gives a number for each sentence by itself."""
+
+    def __init__(
+        self, hf_tokenizer: Any, model: Any, most: int, number: Callable[..., Any]
+    ) -> None:
+        self._model = model.float().eval()
+        self._windows = Windows(hf_tokenizer, min(most, positions(hf_tokenizer, model.base_model)))
+        self._number = number
+
+    def numbers(self, found: Sequence[str], batch: int) -> dict[str, float]:
+        import torch
+
+        values: dict[str, float] = {}
+        for start in range(0, len(found), batch):
+            chosen = found[start : start + batch]
+            ids, mask = padded([self._ids(sentence) for sentence in chosen])
+            with torch.inference_mode():
+                logits = self._model(input_ids=ids, attention_mask=mask).logits
+            values.update(zip(chosen, self._number(logits, ids, mask).tolist(), strict=True))
+        return values
+
+    def _ids(self, sentence: str) -> Any:
+        return self._windows.around(self._windows.ids(sentence)[: self._windows.room]).ids
+
+
+def _perplexities(logits: Any, ids: Any, mask: Any) -> Any:
+    """Of each sentence's tokens, the marks around it too, given all of them."""
+    from torch.nn.functional import cross_entropy
+
+    labels = ids.masked_fill(mask == 0, _NOT_MASKED)
+    losses = cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+    return (losses.sum(dim=1) / mask.sum(dim=1)).exp()
+
+
+def _acceptabilities(logits: Any, ids: Any, mask: Any) -> Any:
+    return logits[:, 1]
+
+
+@cache
+def opened(key: str, folder: str, unpickles: bool) -> Reader:
+    """Loaded once per process; `unpickles`: pickled weights may be read."""
+    import transformers
+
+    is_classifier = key == "acceptability"
+    kind = "AutoModelForSequenceClassification" if is_classifier else "AutoModelForMaskedLM"
+    given: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    try:
+        hf = transformers.AutoTokenizer.from_pretrained(folder, **given)
+        model, loaded = getattr(transformers, kind).from_pretrained(
+            folder, use_safetensors=not unpickles or None, output_loading_info=True, **given
+        )
+    except Exception as error:  # transformers raises many kinds; each means: no such model there
+        raise UserError(f"{folder} cannot be read: {first_words(error)}") from None
+    if loaded["missing_keys"]:
+        raise UserError(
+            f"{folder} has no weights for {sorted(loaded['missing_keys'])[0]}: {NEEDED}"
+        )
+    if is_classifier and model.config.num_labels != CLASSES:
+        raise UserError(f"{folder} has {model.config.num_labels} classes, not 2: {NEEDED}")
+    if is_classifier:
+        return Reader(hf, model, READ_FOR_ACCEPTABILITY, _acceptabilities)
+    return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)

@@ -1,0 +1,215 @@
+"""What a model was asked about one text: a finished run's prompts, made again from its briefs.
+
+    prompts = RunPrompts(output)
+    prompts.about("synthetic", "fluency", case, "A", briefs)
+    ->  [AskedPrompt("synthetic.compare", "The probability of …", "Compare …")]
+
+A run keeps replies and no prompts, which would be larger than all the rest. Its report keeps the
+task with the templates' words, and the judges' settings (`report/judging.json`): from these, a
+case and its briefs, the judge makes the same prompts again. Instead of an engine it has a model
+that writes down what it is asked. Where a judge's next question depends on a reply, a placeholder
+stands for the reply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from evaljudge.engines import Identity
+from evaljudge.errors import UserError
+from evaljudge.execution.local import complete
+from evaljudge.identity import asking, brief_key
+from evaljudge.judges import make_judges
+from evaljudge.judges.checked import verdicts_of
+from evaljudge.judges.protocol import Judge
+from evaljudge.model import ModelAround
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
+from evaljudge.model.imagining import MARK, Imagining
+from evaljudge.model.remembering import Remembering
+from evaljudge.plugins import kinds
+from evaljudge.prompts import Task
+from evaljudge.records import ANY_AXIS, Brief, Candidate, Case, Document
+from evaljudge.report.texts import AskedPrompt
+from evaljudge.runs.job import Job
+from evaljudge.runs.references import SETTING
+from evaljudge.storage import DERIVED, Output, Place, Stage
+
+SAID = "PLACEHOLDER FOR A REPLY"
+PLACEHOLDER = f"{SAID} {MARK}"
+KEPT = "report/judging.json"
+CHANGED = "This version of evaljudge makes other prompts than the run's: run it with that version."
+NOT_KEPT = "The run's last report keeps no prompts: `evaljudge report CONFIG` writes it anew."
+NOT_HERE = "The judge {} is not installed here, so its prompts cannot be shown."
+OF_A_PATH = "The judge is a class named by its path: `evaljudge prompts CONFIG` shows its prompts."
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAsk:
+    stage: Stage
+    how: str
+    """How the reply is read, in a sentence."""
+    prompt: Prompt
+    reply: str = ""
+    """The reply that is given to the model, where only its probability is asked for."""
+    is_writing: bool = False
+    """Its reply is a placeholder here."""
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Questions of one kind are one template, asked in one way."""
+        return self.stage, self.prompt.template, self.how
+
+
+class Recording(ModelAround):
+    """Writes down what it is asked, in order; its replies are placeholders."""
+
+    def __init__(self) -> None:
+        super().__init__(Imagining(lambda _: Spent(0, 0, 0), [PLACEHOLDER]))
+        self.stage: Stage = "prepare"
+        self.questions: list[RecordedAsk] = []
+
+    async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
+        said = _writing(how)
+        self.questions += [RecordedAsk(self.stage, said, one, is_writing=True) for one in prompts]
+        return await super().write(prompts, how)
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        how = f"The probability of each answer is read: {', '.join(options.names)}."
+        self.questions += [RecordedAsk(self.stage, how, one) for one in prompts]
+        return await super().choose(prompts, options, samples)
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        how = "The probability of a reply that was written is read."
+        for prompt, text in zip(prompts, texts, strict=True):
+            self.questions.append(RecordedAsk(self.stage, how, prompt, text))
+        return await super().weigh(prompts, texts)
+
+
+def _writing(how: Writing) -> str:
+    form = ", as JSON of a given schema" if how.schema else ", in a given form" if how.regex else ""
+    warm = f", at temperature {how.temperature:g}" if how.temperature else ""
+    times = f", {how.n} times" if how.n > 1 else ""
+    return f"The model writes up to {how.max_tokens:,} tokens{form}{warm}{times}."
+
+
+# what a report keeps of the judges
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The judges of a run, as they were set, and their prompts: plain data."""
+
+    task: Task
+    judges: Mapping[str, Mapping[str, Any]]
+
+
+def judging_of(job: Job) -> Judging:
+    """Without models, which the fingerprint has; of a file of references it has the digest."""
+    judges = dict[str, Mapping[str, Any]]()
+    for judge in job.judges:
+        given = job.config.judges.get(judge.name, {})
+        own = {key: value for key, value in given.items() if key != "model"}
+        has_file = judge.name in job.references
+        judges[judge.name] = own | ({SETTING: judge.asking[SETTING]} if has_file else {})
+    return Judging(job.task, judges)
+
+
+def keep_judging(place: Place, judging: Judging) -> None:
+    if judging.judges:
+        place.write_json(KEPT, asdict(judging))
+    else:
+        place.remove(KEPT)
+
+
+def kept_judging(output: Output) -> Judging:
+    """Refused where the last report is of an earlier version, or its file is damaged."""
+    if KEPT not in (output.run() or {}).get(DERIVED, {}):
+        raise UserError(NOT_KEPT)
+    try:
+        return TypeAdapter(Judging).validate_python(json.loads(output.place.read(KEPT)))
+    except (ValueError, FileNotFoundError):
+        raise output.damaged(KEPT, "cannot be read") from None
+
+
+# making the prompts again
+
+
+class RunPrompts:
+    def __init__(self, output: Output, judging: Judging | None = None) -> None:
+        """`judging`: what a report keeps, where it is not yet written."""
+        self._judging = cache(lambda: judging or kept_judging(output))
+        self._fingerprint = (output.run() or {})["fingerprint"]
+        self._judge = cache(self._made)
+
+    def about(
+        self, name: str, axis: str, case: Case, system: str, briefs: Sequence[Brief]
+    ) -> list[AskedPrompt]:
+        """What the judge asked on this axis about this system's text, or a UserError that says why
+        that cannot be shown. `briefs`: of the document, those of the judge's kind."""
+        judge = self._judge(name, axis)
+        known = self._fingerprint
+        model = known["writer"] or known["judges"][name].get("model") or known["model"]
+        writer = Identity(model["name"], model["revision"], model["chat"], model["engine"],
+                          allow=tuple(model.get("allow", ())))  # fmt: skip
+        keys = {brief_key(judge, part, case.document, writer) for part in judge.parts()}
+        mine = [brief for brief in briefs if brief.key in keys]
+        alone = [one for one in case.candidates if one.system == system]
+        # a judge that compares the texts of a document with each other asks nothing about one
+        asked = self._about(judge, case.document, alone, system, mine) or self._about(
+            judge, case.document, case.candidates, system, mine
+        )
+        return [
+            AskedPrompt(one.prompt.template, one.how, words, one.reply, is_guessed=SAID in words)
+            for one in asked
+            for words in [one.prompt.text]
+        ]
+
+    def _about(
+        self, judge: Judge, document: Document, candidates: Sequence[Candidate], system: str,
+        briefs: Sequence[Brief],
+    ) -> list[RecordedAsk]:  # fmt: skip
+        """Not what would be asked in the same words if the text were another one."""
+        changed = [
+            replace(one, text=PLACEHOLDER) if one.system == system else one for one in candidates
+        ]
+        of_any = {one.prompt for one in _asked(judge, document, changed, briefs)}
+        asked = _asked(judge, document, candidates, briefs)
+        return [one for one in asked if one.prompt not in of_any]
+
+    def _made(self, name: str, axis: str) -> Judge:
+        judging = self._judging()
+        settings, task = judging.judges[name], judging.task
+        kind = settings.get("judge", name)
+        if kind not in kinds():  # a run's folder may be from elsewhere: it never has code imported
+            raise UserError(OF_A_PATH if ":" in kind else NOT_HERE.format(kind))
+        (judge,) = make_judges({name: settings}, task)
+        asked = {
+            key: one for key, one in self._fingerprint["judges"][name].items() if key != "model"
+        }
+        if json.loads(json.dumps(asking(judge))) != asked:
+            raise UserError(CHANGED)
+        if axis == ANY_AXIS:
+            return judge
+        only = replace(task, axes=tuple(one for one in task.axes if one.name == axis))
+        (judge,) = make_judges({name: settings}, only)
+        return judge
+
+
+def _asked(
+    judge: Judge, document: Document, candidates: Sequence[Candidate], briefs: Sequence[Brief]
+) -> list[RecordedAsk]:
+    recording = Recording()
+    recording.stage = "judge"
+    case = Case(document, tuple(candidates))
+    complete(verdicts_of(judge, case, briefs, Remembering(recording)))
+    return recording.questions

@@ -1,0 +1,85 @@
+"""Every judge and every metric there is, in one job over real engines: local and on Ray.
+
+Three documents of SummEval, the tiny random model, and tiny encoders made on the spot, so the
+numbers say nothing; that all are there, and that the plan knew what would be asked, is the point.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.metrics import METRICS
+from evaljudge.plugins import is_built_in, kinds
+from tests.metrics.tiny_models import bert, encoder_decoder
+
+pytestmark = pytest.mark.engine
+CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
+SYSTEMS = 4
+ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27, "block_size": 32}
+DEPENDS_ON_REPLIES = {"entities", "pairs", "roles"}
+"""How often these ask is known only afterwards; `plan` says so of each."""
+
+UNREAD = {"direct", "roles"}
+"""What a random model replies to these holds no rating and no vote, so they are unscored."""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) -> dict[str, Any]:
+    if not CORPUS.exists():
+        pytest.skip("the shared human judgements are not here")
+    folder = tmp_path_factory.mktemp("everything")
+    rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:3]]
+    cut = (row | {"candidates": row["candidates"][:SYSTEMS]} for row in rows)
+    (folder / "three.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in cut))
+    model = tiny("bytes")
+    places = {name: folder / name for name in ("bert", "bart", "classifier")}
+    for place in places.values():
+        place.mkdir()
+    encoder = {"model": str(bert(places["bert"]))}
+    classifier = str(bert(places["classifier"], "BertForSequenceClassification"))
+    bart = str(encoder_decoder("bart", model, places["bart"]))
+    metrics: dict[str, dict[str, Any]] = {name: {} for name in METRICS} | {
+        "bertscore": encoder, "mover": encoder, "estime": {**encoder, "layer": 2},
+        "bartscore": {"model": bart, "most_tokens": 24},
+        "gruen2of4": {**encoder, "acceptability": classifier},
+    }  # fmt: skip
+    judges: dict[str, dict[str, Any]] = {name: {} for name in kinds() if is_built_in(name)} | {
+        "roles": {"encoder": encoder["model"], "dynamic": 2},
+    }
+    return {
+        "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
+        "model": {"source": str(model), "engine": ENGINE},
+        "judges": judges, "metrics": metrics, "coverage_floor": 0,
+        "agreement": {"resamples": 50, "permutations": 50},
+        "out": str(folder / "run"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])]
+)
+def test_all_of_them_in_one_job(
+    executor: str, config: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    if executor == "ray":
+        request.getfixturevalue("local_ray")
+    config = config | {"out": f"{config['out']}-{executor}", "workers": {"executor": executor}}
+    planned = {at: tokens.asks for at, tokens in evaljudge.plan(config).asked.items()}
+    found = evaljudge.run(config).findings
+    asked = {(row["stage"], row["judge"]): row["asks"] for row in found.tokens}
+    sure = {at for at in planned if at[1] not in DEPENDS_ON_REPLIES}
+    assert {at: asked[at] for at in sure} == {at: planned[at] for at in sure}
+    assert {judge for _, judge in asked} == set(config["judges"])
+    headlines = {*config["judges"], *config["metrics"]}
+    assert headlines <= {row.scorer for row in found.agreement}
+    scored = {row.scorer for row in found.coverage if row.scored}
+    assert headlines - scored <= UNREAD
+    assert headlines & scored <= {row.scorer for row in found.rankings}
+    intervals = {row.scorer for row in found.agreement if row.low is not None}
+    assert intervals & headlines, "no interval at all"

@@ -1,0 +1,238 @@
+"""Extract, then evaluate: the greedy choice by hand and by brute force, what is asked and read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaljudge.engines.scripted import Scripted
+from evaljudge.errors import UserError
+from evaljudge.judges.extract.columns import verdict_columns
+from evaljudge.judges.extract.equations import chosen_sentences, grams, most_probable
+from evaljudge.judges.extract.extraction import SIZES, TOO_SMALL, Extract, extracted, tokens_in
+from evaljudge.judges.extract.judge import ExtractThenRate
+from evaljudge.model.asks import Failed, Options, Prompt
+from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.records import Candidate, Case, Document, Verdict
+
+SOURCE = "It was late. Rain fell. They closed the bridge. The bridge was old."
+TEXT = "Rain closed the bridge."
+P = {"1": 0.05, "2": 0.10, "3": 0.20, "4": 0.40, "5": 0.25}
+CASE = Case(
+    Document("d1", SOURCE, context="A fact."),
+    (Candidate("A", TEXT), Candidate("B", "The bridge was late."), Candidate("C", " ")),
+)
+
+
+def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> ExtractThenRate:
+    return ExtractThenRate(settings, load_task(task, axes or ["relevance"]))
+
+
+class Noting(Scripted):
+    """Answers with these probabilities, and notes the prompts."""
+
+    def __init__(self, p: Mapping[str, float] | Failed = P) -> None:
+        self.asked: list[str] = []
+
+        def choose(prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+            self.asked.append(prompt.text)
+            return p if isinstance(p, Failed) else {name: log(p[name]) for name in options.names}
+
+        super().__init__(chooses=choose)
+
+
+def verdicts_of(one: ExtractThenRate, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
+    return {v.system: v for v in asyncio.run(one.verdicts(case, [], model)).verdicts}
+
+
+def shown_source(prompt: str) -> str:
+    return prompt.partition("<source>\n")[2].partition("\n</source>")[0]
+
+
+# the choice of sentences
+
+
+@pytest.mark.parametrize(
+    ("by", "budget", "chosen"),
+    [
+        ("rouge1+2", 5, [3]),  # They closed the bridge.: 3 of 4 words, 2 of 3 pairs
+        ("rouge1+2", 8, [2, 3]),  # then Rain fell.: the word that is missing
+        ("rouge1+2", 12, [1, 2, 3]),  # then nothing is left to cover: the earliest
+        ("rouge1", 8, [2, 3]),
+        ("rouge2", 8, [3]),  # then It was late.: 4 more tokens are too many
+        ("rouge2", 9, [1, 3]),
+        ("lead", 9, [1, 2]),
+    ],
+)
+def test_greedy_by_hand(by: Any, budget: int, chosen: list[int]) -> None:
+    sentences = ["It was late.", "Rain fell.", "They closed the bridge.", "The bridge was old."]
+    assert [tokens_in(one) for one in sentences] == [4, 3, 5, 5]
+    wanted = " ".join(sentences[n - 1] for n in chosen)
+    assert extracted(SOURCE, TEXT, by, budget) == Extract(wanted, tuple(chosen), 4)
+
+
+def test_it_ends_before_the_first_sentence_that_is_too_long() -> None:
+    """As in the authors' code, no shorter one takes its place."""
+    source = "Snow fell. Rain and wind and hail and then more rain closed the bridge. It rained."
+    assert extracted(source, TEXT, "rouge1", 6) == TOO_SMALL
+    assert extracted(source, "Snow fell, and rain closed the bridge.", "rouge1", 15) == Extract(
+        "Rain and wind and hail and then more rain closed the bridge.", (2,), 3
+    )
+
+
+def test_a_source_within_the_budget_is_shown_as_it_is() -> None:
+    text = "Heading:\n- It was late.\n- Rain fell."
+    assert extracted(text, TEXT, "rouge1+2", 100) == Extract(text, (), 2)
+    assert isinstance(extracted("!" * 9, TEXT, "rouge1", 8), Failed)
+
+
+def test_words_are_compared_by_their_stems_and_in_any_script() -> None:
+    source = "Dogs sleep. Cats were closing bridges."
+    assert extracted(source, "A cat closes a bridge.", "rouge1", 5) == Extract(
+        "Cats were closing bridges.", (2,), 2
+    )
+    assert tokens_in("东京 tower, 12 km.") == 7
+    assert extracted("雨が降った。橋は閉じた。", "橋", "rouge1", 6) == Extract(
+        "橋は閉じた。", (2,), 2
+    )
+
+
+WORDS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=5)
+
+
+@given(
+    st.lists(WORDS, min_size=1, max_size=6), WORDS, st.integers(1, 12), st.sampled_from([*SIZES])
+)
+def test_greedy_by_brute_force(
+    sentences: list[list[str]], text: list[str], budget: int, by: Any
+) -> None:
+    """The recall of what is extracted is counted anew for each sentence that could be added."""
+    sizes, lengths = SIZES[by], [len(one) for one in sentences]
+
+    def recall(chosen: list[int]) -> float:
+        total = 0.0
+        for n in sizes:
+            there: Counter[tuple[str, ...]] = Counter()
+            for at in chosen:
+                there += Counter(
+                    tuple(sentences[at][i : i + n]) for i in range(lengths[at] - n + 1)
+                )
+            wanted = Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
+            hits = sum(min(count, there[gram]) for gram, count in wanted.items())
+            total += hits / max(1, len(text) - n + 1)
+        return total
+
+    found: list[int] = []
+    while len(found) < len(sentences):
+        others = [n for n in range(len(sentences)) if n not in found]
+        best = max(others, key=lambda n: (round(recall([*found, n]), 9), -n))
+        if sum(lengths[n] for n in [*found, best]) > budget:
+            break
+        found.append(best)
+    each = [grams(one, sizes) for one in sentences]
+    assert chosen_sentences(each, lengths, grams(text, sizes), budget) == sorted(found)
+
+
+# what is asked
+
+
+def test_each_candidate_is_rated_beside_its_own_extract() -> None:
+    model = Noting()
+    found = verdicts_of(judge(budget=8), model)
+    first, second = model.asked
+    assert shown_source(first) == "Rain fell. They closed the bridge."
+    assert shown_source(second) == "The bridge was old."
+    assert f"<target>\n{TEXT}\n</target>" in first
+    assert first.index("relevance - the choice") < first.index("<source>") < first.index("<target>")
+    assert (found["A"].evidence["extract"], found["A"].evidence["sentences"]) == ([2, 3], 4)
+    assert found["C"].reason == "empty text"
+
+
+@pytest.mark.parametrize("settings", [{"extract": "none"}, {"budget": 100}])
+def test_the_whole_source(settings: dict[str, Any]) -> None:
+    model = Noting()
+    found = verdicts_of(judge(**settings), model)
+    assert {shown_source(prompt) for prompt in model.asked} == {SOURCE}
+    assert set(found["A"].evidence) == {"logprobs"}
+
+
+def test_an_extract_serves_all_axes() -> None:
+    model = Noting()
+    axes = ["naturalness", "groundedness"]
+    verdicts_of(judge("dialogue", axes, budget=8, extract="lead"), model)
+    assert {shown_source(prompt) for prompt in model.asked} == {"It was late. Rain fell."}
+    assert ["A fact." in prompt for prompt in model.asked] == [False] * 2 + [True] * 2
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_every_task_has_the_prompt(task: str) -> None:
+    loaded, model = load_task(task), Noting()
+    verdicts_of(ExtractThenRate({}, loaded), model)
+    assert len(model.asked) == 2 * len(loaded.axes)
+    assert all(f"the {loaded.nouns['target']} that was made" in prompt for prompt in model.asked)
+
+
+# what is read
+
+
+def test_scores_by_hand() -> None:
+    one = judge(budget=8)
+    assert one.scorers == ["extract", "extract.greedy"]
+    found = verdicts_of(one, Noting())
+    values = {s.scorer: s.value for s in one.score(found["A"])}
+    assert values == {"extract": pytest.approx(3.7), "extract.greedy": 4}
+    assert [s.reason for s in one.score(found["C"])] == ["empty text"] * 2
+    (row,) = verdict_columns([found["A"].evidence])
+    assert (row["p"], row["extract"], row["sentences"]) == (pytest.approx(P), [2, 3], 4)
+    (whole,) = verdict_columns([{"logprobs": {"1": 0.0}}])
+    assert (whole["extract"], whole["sentences"]) == (None, None)
+
+
+def test_of_equally_probable_ratings_the_lowest() -> None:
+    assert most_probable({"1": 0.1, "2": 0.4, "3": 0.0, "4": 0.4, "5": 0.1}) == 2
+
+
+def test_every_way_to_stay_unscored() -> None:
+    found = verdicts_of(judge(budget=2), Noting())
+    assert [found[s].reason for s in "ABC"] == [TOO_SMALL.reason] * 2 + ["empty text"]
+    failing = verdicts_of(judge(), Noting(Failed("prompt too long")))
+    assert failing["A"].reason == "prompt too long"
+    empty = verdicts_of(judge(), Noting(), Case(Document("d", " "), CASE.candidates))
+    assert {verdict.reason for verdict in empty.values()} == {"empty source"}
+
+
+# what binds a run
+
+
+def test_what_changes_a_question_is_in_asking() -> None:
+    assert judge().asking["extract"] == "rouge1+2" and judge().asking["budget"] == 1024
+    assert judge(budget=9).asking != judge().asking != judge(extract="lead").asking
+    assert "budget" not in judge(extract="none").asking
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"extract": "none", "budget": 9}, "budget goes with an `extract` other than none"),
+        ({"extract": "bertscore"}, "judges.extract.extract"),
+        ({"budget": 0}, "judges.extract.budget"),
+        ({"budgets": 9}, "did you mean 'budget'?"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        judge(**settings)
+
+
+def test_the_template_is_checked_at_once(tmp_path: Path) -> None:
+    (tmp_path / "extract.rate.j2").write_text("{{ target }} {{ axis }}")
+    with pytest.raises(UserError, match="has no place for {{ source }}"):
+        ExtractThenRate({}, load_task("summary", prompts=str(tmp_path)))

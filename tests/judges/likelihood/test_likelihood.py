@@ -1,0 +1,223 @@
+"""GPTScore: the mean log-probability by hand, what is asked in both directions, and every way to
+stay unscored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from math import fsum, inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaljudge.engines.scripted import Scripted
+from evaljudge.errors import UserError
+from evaljudge.judges.likelihood.columns import verdict_columns
+from evaljudge.judges.likelihood.equations import mean_log_probability
+from evaljudge.judges.likelihood.judge import NO_PROBABILITY, Likelihood
+from evaljudge.judges.likelihood.view import shown_evidence
+from evaljudge.judges.plugin import JudgedCandidate
+from evaljudge.model.asks import Failed, Prompt, Weighed
+from evaljudge.prompts import BUILT_IN, load_task
+from evaljudge.records import Candidate, Case, Document, Verdict
+
+CASE = Case(
+    Document("d1", " The river rose.\n", context="A fact."),
+    (Candidate("A", "A flood came."), Candidate("B", "Rain.\n"), Candidate("C", "  ")),
+)
+LOGPROBS = {"A": -2.0, "flood": -0.5, "came.": -0.5, "Rain.": -1.5, "The": -1.0, "river": -4.0,
+            "rose.": -0.25}  # fmt: skip
+EXAMPLES = [
+    {"source": "Snow fell.", "target": "Snow."},
+    {"source": "A dog barked.", "target": "A </target> dog.", "axis": "relevance"},
+]
+
+
+def judge(task: str = "summary", axes: list[str] | None = None, **settings: Any) -> Likelihood:
+    return Likelihood(settings, load_task(task, axes or ["fluency"]))
+
+
+def by_word(prompt: Prompt, text: str) -> Sequence[float]:
+    return [LOGPROBS[word] for word in text.split()]
+
+
+class Noting(Scripted):
+    """Notes what it weighs."""
+
+    def __init__(self, weighs: Callable[[Prompt, str], Any] = by_word) -> None:
+        super().__init__(weighs=weighs)
+        self.asked: list[tuple[str, str]] = []
+
+    async def weigh(
+        self, prompts: Sequence[Prompt], texts: Sequence[str]
+    ) -> list[Weighed | Failed]:
+        self.asked += [(p.text, text) for p, text in zip(prompts, texts, strict=True)]
+        return await super().weigh(prompts, texts)
+
+
+def verdicts_of(one: Likelihood, model: Scripted, case: Case = CASE) -> dict[str, Verdict]:
+    return {v.system: v for v in asyncio.run(one.verdicts(case, [], model)).verdicts}
+
+
+def values_of(one: Likelihood, model: Scripted) -> dict[str, float | None]:
+    found = verdicts_of(one, model)
+    return {s.system: s.value for verdict in found.values() for s in one.score(verdict)}
+
+
+# arithmetic
+
+
+def test_the_mean_by_hand() -> None:
+    assert mean_log_probability(-3.0, 3) == -1.0
+    assert mean_log_probability(-1.5, 1) == -1.5
+
+
+def test_scores_by_hand() -> None:
+    assert values_of(judge(), Noting()) == {"A": -1.0, "B": -1.5, "C": None}
+    reversed_ = values_of(judge(reversed=True), Noting())
+    assert reversed_ == {"A": -1.75, "B": -1.75, "C": None}
+
+
+def test_evidence_is_the_sum_the_number_and_the_least_probable() -> None:
+    found = verdicts_of(judge(), Noting())
+    assert found["A"].evidence == {
+        "logprob": -3.0,
+        "weighed": 3,
+        "least": [
+            {"text": "A", "logprob": -2.0},
+            {"text": " flood", "logprob": -0.5},
+            {"text": " came.", "logprob": -0.5},
+        ],
+    }
+    assert verdict_columns([found["A"].evidence]) == [found["A"].evidence]
+    shown = shown_evidence(JudgedCandidate(CASE.candidates[0], found["A"]))
+    assert "of the 3 tokens is -1.000, as if each had the probability 0.368" in shown.about[0]
+    assert shown.tables[0].rows[0] == ["“A”", "-2.000"]
+
+
+def test_few_tokens_are_kept_of_a_long_text() -> None:
+    text = " ".join(f"w{n}" for n in range(50))
+    case = Case(CASE.document, (Candidate("A", text),))
+    model = Noting(lambda p, t: [-float(word[1:]) for word in t.split()])
+    evidence = verdicts_of(judge(), model, case)["A"].evidence
+    assert (evidence["logprob"], evidence["weighed"]) == (-fsum(range(50)), 50)
+    assert [one["text"] for one in evidence["least"]] == [f" w{n}" for n in range(49, 41, -1)]
+
+
+# what is asked
+
+
+def test_the_text_follows_the_aspect_and_the_source() -> None:
+    model = Noting()
+    verdicts_of(judge(), model)
+    (prompt, text), (same, other) = model.asked
+    assert (text, other) == ("A flood came.", "Rain.")
+    assert prompt == same
+    assert "A flood came." not in prompt and "A fact." not in prompt
+    places = [prompt.index(w) for w in ("fluency - the quality", "\nThe river rose.\n")]
+    assert places == sorted(places)
+    assert prompt.endswith("</source>\n\nThe summary:")
+
+
+def test_reversed_the_source_follows_the_text() -> None:
+    model = Noting()
+    verdicts_of(judge(reversed=True), model)
+    (prompt, text), (_, other) = model.asked
+    assert text == other == "The river rose."
+    assert "<target>\nA flood came.\n</target>" in prompt and "The river rose." not in prompt
+    assert prompt.endswith("</target>\n\nThe article:")
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_demonstrations_of_the_axis_stand_before_the_document(is_reversed: bool) -> None:
+    one = judge(axes=["fluency", "relevance"], reversed=is_reversed, demonstrations=EXAMPLES)
+    model = Noting()
+    verdicts_of(one, model)
+    fluency, relevance = model.asked[0][0], model.asked[2][0]
+    assert "Snow fell." in fluency and "A dog barked." not in fluency
+    first, second = ("source", "target") if not is_reversed else ("target", "source")
+    order = [EXAMPLES[0][first], EXAMPLES[0][second]]
+    order += [{"source": "A dog barked.", "target": "A ‹/target> dog."}[slot]
+              for slot in (first, second)]  # fmt: skip
+    order += ["A flood came." if is_reversed else "The river rose."]
+    assert [relevance.index(f"\n{text}\n") for text in order] == sorted(
+        relevance.index(f"\n{text}\n") for text in order
+    )
+    assert "Example 2, article:" in relevance and "Example 2" not in fluency
+
+
+def test_a_fact_is_shown_on_the_axes_that_it_belongs_to() -> None:
+    for is_reversed in (False, True):
+        model = Noting()
+        axes = ["naturalness", "groundedness"]
+        verdicts_of(judge("dialogue", axes, reversed=is_reversed), model)
+        assert ["A fact." in prompt for prompt, _ in model.asked] == [False] * 2 + [True] * 2
+
+
+@pytest.mark.parametrize("task", BUILT_IN)
+def test_every_task_has_both_prompts(task: str) -> None:
+    loaded = load_task(task)
+    for is_reversed in (False, True):
+        one = Likelihood({"reversed": is_reversed}, loaded)
+        model = Noting(lambda p, t: [-1.0] * len(t.split()))
+        verdicts_of(one, model)
+        assert len(model.asked) == 2 * len(loaded.axes)
+        assert all(loaded.nouns["target"] in prompt for prompt, _ in model.asked)
+
+
+# what binds a run
+
+
+def test_what_changes_a_question_is_in_asking() -> None:
+    plain = judge().asking
+    assert plain != judge(reversed=True).asking != judge(demonstrations=EXAMPLES[:1]).asking
+    assert judge(demonstrations=EXAMPLES[:1]).asking["demonstrations"] == [
+        {"source": "Snow fell.", "target": "Snow.", "axis": None}
+    ]
+    assert plain["prompts"] != judge(reversed=True).asking["prompts"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"reverse": True}, "did you mean 'reversed'?"),
+        ({"demonstrations": [{"source": "a"}]}, "judges.likelihood.demonstrations.0.target"),
+        ({"demonstrations": EXAMPLES}, "judges.likelihood.demonstrations: unknown axis"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        judge(**settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "said"),
+    [
+        ("write", "{{ axis }} {{ target_noun }}", "has no place for {{ source }}"),
+        ("write", "{{ source }} {{ axis }}", "has no place for {{ example_sources }}"),
+        ("back", "{{ source_noun }}", "has no place for {{ target }}"),
+    ],
+)
+def test_templates_are_checked_at_once(tmp_path: Path, name: str, template: str, said: str) -> None:
+    (tmp_path / f"likelihood.{name}.j2").write_text(template)
+    with pytest.raises(UserError, match=said):
+        Likelihood({"reversed": name == "back"}, load_task("summary", prompts=str(tmp_path)))
+
+
+# unscored
+
+
+def test_what_cannot_be_weighed_has_a_reason() -> None:
+    failing = Noting(lambda p, t: Failed("prompt too long") if "flood" in t else [-inf])
+    found = verdicts_of(judge(), failing)
+    assert [found[s].reason for s in "ABC"] == ["prompt too long", NO_PROBABILITY, "empty text"]
+    (score,) = judge().score(found["A"])
+    assert (score.value, score.reason) == (None, "prompt too long")
+
+
+def test_without_a_source_nothing_is_asked() -> None:
+    case = Case(Document("d", " "), CASE.candidates)
+    model = Noting()
+    assert {v.reason for v in verdicts_of(judge(), model, case).values()} == {"empty source"}
+    assert model.asked == []

@@ -1,0 +1,188 @@
+"""Paraphrased instructions: how they are written, and that the fairest one is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
+from evaljudge.errors import UserError
+from evaljudge.judges.pairs.columns import verdict_columns
+from evaljudge.judges.pairs.equations import preference
+from evaljudge.judges.pairs.instructions import FairnessSums, fairest
+from evaljudge.judges.pairs.judge import PairsJudge
+from evaljudge.model.asks import Failed, Options, Prompt, Writing
+from evaljudge.prompts import load_task
+from evaljudge.records import Brief, Candidate, Case, Document, Verdict
+
+PULL = {"version 1": 0.4, "version 2": -1.0, "version 3": 3.0}
+"""The log-odds that each paraphrase gives the first place; ours gives 2."""
+CASE = Case(Document("d1", "S"), tuple(Candidate(s, f"text {n}") for n, s in enumerate("ABC")))
+
+
+def judge(prompts: str | None = None, **settings: Any) -> PairsJudge:
+    return PairsJudge(settings, load_task("summary", ["fluency"], prompts=prompts))
+
+
+class Biased(Scripted):
+    """Prefers the greater number by log-odds of 1, and a place by the words of the instruction."""
+
+    def __init__(self) -> None:
+        super().__init__(writes=self._write, chooses=self._compare)
+        self.written = Counter[str]()
+
+    def _write(self, prompt: Prompt, how: Writing) -> str | Failed:
+        (number,) = re.findall(r"This is version (\d)", prompt.text)
+        self.written[prompt.text] += 1
+        return Failed("cut") if number == "4" else f" Compare them: version {number}.\n"
+
+    def _compare(self, prompt: Prompt, options: Options) -> Mapping[str, float]:
+        first, second = (int(n) for n in re.findall(r"text (\d+)\n</", prompt.text))
+        named = [pull for words, pull in PULL.items() if f"Compare them: {words}." in prompt.text]
+        is_ours = "Compare the following two texts" in prompt.text
+        assert len(named) + is_ours == 1
+        odds = (1 if first > second else -1) + (2.0 if is_ours else named[0])
+        return {"First": -log(1 + exp(-odds)), "Second": -log(1 + exp(odds))}
+
+
+def done(judge: PairsJudge, model: Scripted) -> tuple[list[Brief], dict[str, Verdict]]:
+    briefs = asyncio.run(judge.brief(CASE.document, [], model))
+    return briefs, {v.system: v for v in asyncio.run(judge.verdicts(CASE, briefs, model)).verdicts}
+
+
+def test_fairness_by_hand() -> None:
+    """The example of the module."""
+    tried = {n: FairnessSums(10, 20 * p) for n, p in (("0", 0.62), ("1", 0.53), ("2", 0.41))}
+    assert [own.fairness for own in tried.values()] == pytest.approx([0.76, 0.94, 0.82])
+    assert fairest(tried) == "1"
+    assert fairest({"10": FairnessSums(1, 1.2), "9": FairnessSums(1, 0.8)}) == "9"
+    assert fairest({"0": FairnessSums()}) is None
+
+
+def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
+    asker = judge(optimise="fairness", paraphrases=3, method="round_robin")
+    briefs, verdicts = done(asker, Biased())
+    assert [(b.part, b.content["text"]) for b in briefs] == [
+        (f"instruction-{n}", f"Compare them: version {n}.") for n in (1, 2, 3)
+    ]
+    tried = verdicts["A"].evidence["instructions"]
+    assert list(tried) == ["0", "1", "2", "3"]
+    kept = asker.fit(verdicts.values())
+    assert kept is not None
+    found = kept.learnt["fluency"]
+    assert found["kept"] == "1"
+    mean = {p: (preference(1 + p) + preference(p - 1)) / 2 for p in (2.0, 0.4, -1.0, 3.0)}
+    assert list(found["first_place"].values()) == pytest.approx(list(mean.values()))
+    assert [kept.score(verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
+
+
+def test_scores_are_those_of_the_instruction_that_is_kept() -> None:
+    """The two instructions rank the texts in opposite orders here."""
+    asker = judge(optimise="fairness", paraphrases=1)
+    _, verdicts = done(asker, Biased())
+    verdict = verdicts["A"]
+    tried = dict(verdict.evidence["instructions"])
+    order = [["A"], ["B"], ["C"]]
+    tried["1"] = tried["1"] | {"rank": 1, "order": order, "strength": 9.0}
+    changed = Verdict("d1", "A", "pairs", "fluency", {"instructions": tried})
+    fitted = asker.fit(verdicts.values())
+    assert fitted is not None
+    assert [score.value for score in fitted.score(changed)] == [1, 9.0]
+    assert asker.score(verdict)[0].value == 0
+
+
+def test_one_paraphrase_alone() -> None:
+    asker = judge(instruction=2)
+    briefs, verdicts = done(asker, Biased())
+    assert [brief.part for brief in briefs] == ["instruction-2"]
+    assert verdicts["C"].evidence["rank"] == 1
+    assert asker.fit(verdicts.values()) is None
+    assert asker.asking["instruction"] == 2
+    known = asyncio.run(asker.brief(CASE.document, briefs, Biased()))
+    assert known == []
+
+
+def test_a_paraphrase_that_failed() -> None:
+    _, verdicts = done(judge(instruction=4), Biased())
+    reason = "no instruction 4 on fluency: cut"
+    assert {(v.status, v.reason) for v in verdicts.values()} == {("unscored", reason)}
+    asker = judge(optimise="fairness", paraphrases=4)
+    _, verdicts = done(asker, Biased())
+    assert verdicts["A"].evidence["instructions"]["4"] == {"failed": reason}
+    fitted = asker.fit(verdicts.values())
+    assert fitted is not None
+    assert fitted.learnt["fluency"]["kept"] == "1"
+    (row,) = verdict_columns([verdicts["A"].evidence])
+    assert (row["rank"], row["comparisons"]) == (None, None)
+    assert row["instructions"] is not None
+    assert [one["failed"] for one in row["instructions"]] == [None, None, None, None, reason]
+
+
+def test_settings_that_do_not_go_together() -> None:
+    for settings, said in (
+        ({"paraphrases": 3}, "paraphrases goes with"),
+        ({"optimise": "fairness", "instruction": 1}, "leave `instruction` out"),
+        ({"optimise": "fairness", "swap": "none"}, "it needs `swap: both`"),
+        ({"optimise": "fairness", "swap": "estimated"}, "it needs `swap: both`"),
+    ):
+        with pytest.raises(UserError, match=said):
+            judge(**settings)
+    with pytest.raises(UserError, match=r"has no place for {{ instruction }}"):
+        judge(prompts="nano", optimise="fairness")
+    assert judge().asking.keys().isdisjoint({"optimise", "paraphrases", "instruction"})
+
+
+def test_a_run_says_what_was_tried(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": f"d{n}", "source": f"River {n}.", "candidates": [
+            {"system": s, "text": f"text {(n + place) % 4}", "ratings": {"fluency": place}}
+            for place, s in enumerate("ABCD")]}
+        for n in range(3)
+    ]  # fmt: skip
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    how = {"optimise": "fairness", "paraphrases": 3, "method": "round_robin"}
+    config = {
+        "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
+        "axes": ["fluency"], "judges": {"pairs": how}, "workers": {"executor": "local"},
+        "agreement": {"resamples": 0, "permutations": 0},
+    }  # fmt: skip
+    model = Biased()
+    engines = ScriptedEngines(lambda: model)
+    planned = evaljudge.plan(config, engines=engines).total.asks
+    outcome = evaljudge.run(config, engines=engines)
+    assert outcome.coverage == 1.0
+    assert set(model.written.values()) == {1}  # once for all documents
+    comparisons = 3 * 6 * 2 * 4
+    assert planned == comparisons + 3
+    assert sum(v["tokens"]["asks"] for v in outcome.verdicts("pairs").to_pylist()) == comparisons
+    fitted = json.loads((tmp_path / "out/report/fitted.json").read_text())
+    assert fitted["pairs"]["fluency"]["kept"] == "1"
+    tried = json.loads((tmp_path / "out/report/pairs.json").read_text())
+    assert [(row["instruction"], row["kept"], row["text"]) for row in tried] == [
+        ("0", False, ""), ("1", True, "Compare them: version 1."),
+        ("2", False, "Compare them: version 2."), ("3", False, "Compare them: version 3."),
+    ]  # fmt: skip
+    page = (tmp_path / "out/report/agreement.md").read_text()
+    assert "Instructions that were tried" in page
+    assert "| 1 (kept)" in page
+    signatures = set(outcome.scores().column("signature").to_pylist())
+    assert all("fitted" in one and "optimise" in one for one in signatures)
+
+    others = (tmp_path / "cases.jsonl").read_text().replace(': "d', ': "e').replace("River", "Lake")
+    (tmp_path / "others.jsonl").write_text(others)
+    config |= {
+        "corpus": str(tmp_path / "others.jsonl"), "out": str(tmp_path / "rest"),
+        "briefs": str(tmp_path / "out/briefs"), "judges": {"pairs": {"instruction": 1}},
+    }  # fmt: skip
+    rest = evaljudge.run(config, engines=engines)
+    assert rest.coverage == 1.0
+    assert set(model.written.values()) == {1}  # the same words, although for other documents

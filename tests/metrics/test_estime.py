@@ -1,0 +1,202 @@
+"""ESTIME: by hand on vectors of two numbers, and by a second implementation on a tiny BERT."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import BertForMaskedLM, BertTokenizerFast
+
+from evaljudge.errors import UserError
+from evaljudge.metrics import make_metrics
+from evaljudge.metrics.estime import Read, estimated, masked
+from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.records import Candidate, Case, Document
+
+Part = Literal["alarms", "all", "soft"]
+PARTS: list[Part] = ["alarms", "all", "soft"]
+EAST, NORTH = (1.0, 0.0), (0.0, 1.0)
+
+
+def read(words: str, *places: tuple[float, float], first: Sequence[int]) -> Read:
+    inputs = np.array([[1.0, 0.0] if token % 2 else [0.6, 0.8] for token in first], np.float32)
+    return Read(words.split(), np.array(first), np.array(places, np.float32), inputs)
+
+
+def test_by_hand() -> None:
+    """In the places of `town` and `city` the source has `river`; `city` is not in the source."""
+    source = read("river town", EAST, NORTH, first=[1, 2])
+    text = read("river town city", (0.9, 0.1), (5, 1), (1, 0.5), first=[1, 2, 3])
+    assert estimated("alarms", text, source) == 1
+    assert estimated("all", text, source) == 2
+    assert estimated("soft", text, source) == pytest.approx((1 + 0.6 + 1) / 3)
+
+
+def test_the_longer_vector_is_the_more_similar() -> None:
+    """A product, no cosine: `town`, which points elsewhere, is as near as it is long."""
+    source = read("river town", EAST, (2, 2), first=[1, 2])
+    assert estimated("alarms", read("river", EAST, first=[1]), source) == 1
+
+
+def test_windows_by_hand() -> None:
+    found = [(one.ids, one.masks) for one in masked([(5,), (6, 7), (8,)], mask=0, room=450)]
+    assert found == [((0, 6, 7, 8), {0: 0}), ((5, 0, 0, 8), {1: 1}), ((5, 6, 7, 0), {2: 3})]
+    first, second = list(masked([(i,) for i in range(20)], 99, room=18))[:2]
+    # A margin of 2; the words 0 and 8 of the first window, 16 in the next, from 14 on.
+    assert first.ids == (99, *range(1, 8), 99, *range(9, 16), 99, 17)
+    assert first.masks == {0: 0, 8: 8, 16: 16}
+    assert second.masks == {1: 1, 9: 9}
+
+
+@given(st.lists(st.integers(1, 12), max_size=60), st.integers(2, 30))
+def test_each_word_is_masked_once(lengths: list[int], room: int) -> None:
+    words = [(number + 1,) * length for number, length in enumerate(lengths)]
+    windows = list(masked(words, 0, room))
+    assert sorted(word for one in windows for word in one.masks) == list(range(len(words)))
+    for one in windows:
+        assert len(one.ids) <= room
+        assert all(one.ids[place] == 0 for place in one.masks.values())
+        numbers = sorted(one.masks)
+        assert all(later - word >= 8 for word, later in pairwise(numbers))
+        assert not {number + 1 for number in numbers} & set(one.ids)
+
+
+# On a tiny BERT
+
+SOURCE = "The river rose after two days of rain. The town was cut off, and a flood closed a bridge."
+TEXTS = [
+    "The river rose two days.",
+    "A bridge closed the town; rain reopened it 3.5 days.",
+    "flood",
+    SOURCE.replace("river", "bridge") * 3 + "A well-known re-open.",
+]
+
+
+class SecondImplementation:
+    """Word by word and window by window, with transformers' own tokenizer and model."""
+
+    def __init__(self, folder: Path, layer: int) -> None:
+        self.tokenizer = BertTokenizerFast.from_pretrained(folder)
+        self.model = BertForMaskedLM.from_pretrained(folder).eval()
+        self.layer, self.room, self.margin = layer, 62, 6
+
+    def words(self, text: str) -> list[tuple[str, list[str]]]:
+        found = re.findall(r"\d+\.\d+|well-known|re-open|\w+|[^\w\s]", text)
+        return [(word, self.tokenizer.tokenize(word)) for word in found]
+
+    def vectors(self, text: str) -> dict[int, Any]:
+        words = self.words(text)
+        tokens = [token for _, pieces in words for token in pieces]
+        spans, at = [], 0
+        for _, pieces in words:
+            spans.append((at, at + len(pieces)))
+            at += len(pieces)
+        found: dict[int, Any] = {}
+        while len(found) < len(words):
+            left = [number for number in range(len(words)) if number not in found]
+            begin = max(0, spans[left[0]][0] - self.margin)
+            shown, group, previous = tokens[begin : begin + self.room], [], -8
+            for number in left:
+                if spans[number][1] - 1 > begin + self.room - self.margin:
+                    break
+                if number - previous >= 8 and (number - left[0]) % 8 == 0:
+                    group.append(number)
+                    previous = number
+            for number in group:
+                for place in range(*spans[number]):
+                    shown[place - begin] = "[MASK]"
+            ids = self.tokenizer.convert_tokens_to_ids(["[CLS]", *shown, "[SEP]"])
+            with torch.no_grad():
+                states = self.model(torch.tensor([ids]), output_hidden_states=True).hidden_states
+            for number in group:
+                found[number] = states[self.layer][0][1 + spans[number][0] - begin]
+        return found
+
+    def estime(self, text: str, source: str) -> dict[Part, float]:
+        mine, theirs = self.words(text), self.words(source)
+        here, there = self.vectors(text), self.vectors(source)
+        table = self.model.get_input_embeddings().weight.detach()
+        found: dict[Part, float] = {"alarms": 0, "all": 0, "soft": 0}
+        for number, (word, pieces) in enumerate(mine):
+            products = [float(here[number] @ there[other]) for other in range(len(theirs))]
+            nearest = theirs[products.index(max(products))][1][0]
+            if nearest != pieces[0]:
+                found["all"] += 1
+                found["alarms"] += word in [other for other, _ in theirs]
+            ids = self.tokenizer.convert_tokens_to_ids([pieces[0], nearest])
+            cosine = torch.nn.functional.cosine_similarity(table[ids[0]], table[ids[1]], dim=0)
+            found["soft"] += float(cosine) / len(mine)
+        return found
+
+
+def values(folder: Path, source: str, *texts: str, **settings: Any) -> list[Value]:
+    (metric,) = make_metrics({"estime": {"model": str(folder), "layer": 2, **settings}})
+    candidates = tuple(Candidate(f"s{i}", text) for i, text in enumerate(texts))
+    (row,) = metric.measure([Case(Document("d", source), candidates)])
+    return row
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("source", [SOURCE, f"{SOURCE} A flood! " * 5])
+def test_as_a_second_implementation(tiny_bert: Path, source: str) -> None:
+    second = SecondImplementation(tiny_bert, 2)
+    expected = [second.estime(text, source) for text in TEXTS]
+    for part in PARTS:
+        found = values(tiny_bert, source, *TEXTS, part=part)
+        assert found == pytest.approx([one[part] for one in expected], abs=1e-4)
+    alarms = [one["alarms"] for one in expected]
+    assert len({*alarms}) > 2 and max(alarms) < max(one["all"] for one in expected)
+    other_layer = values(tiny_bert, source, *TEXTS, layer=-1, batch=1, part="soft")
+    assert other_layer != pytest.approx([one["soft"] for one in expected], abs=1e-4)
+
+
+@pytest.mark.engine
+def test_marks_in_a_text_are_words(tiny_bert: Path) -> None:
+    """A written [MASK] is three words; none of them hides the word beside it."""
+    with_mask = values(tiny_bert, "[MASK] river rose", "river [MASK] rose", part="all")
+    assert with_mask == values(tiny_bert, "[maSk] river rose", "river [maSk] rose", part="all")
+
+
+@pytest.mark.engine
+def test_unscored(tiny_bert: Path) -> None:
+    texts = ["The river rose.", SOURCE, " ", "\u200b"]
+    reasons = [Unscored(reason) for reason in ("is the reference", "empty text", "no tokens")]
+    scored, *rest = values(tiny_bert, SOURCE, *texts)
+    assert isinstance(scored, float) and rest == reasons
+    assert values(tiny_bert, " ", "rain") == [Unscored("empty source")]
+    assert values(tiny_bert, "\u200b", "rain") == [Unscored("no tokens to compare with")]
+
+
+@pytest.mark.engine
+def test_what_the_signature_says(tiny_bert: Path) -> None:
+    (metric,) = make_metrics({"estime": {"model": str(tiny_bert), "layer": 2}})
+    assert {key: metric.facts[key] for key in ("layer", "part")} == {"layer": 2, "part": "alarms"}
+    assert metric.facts["model"].startswith(f"{tiny_bert.name}@")
+    assert pickle.loads(pickle.dumps(metric)).facts == metric.facts
+
+
+@pytest.mark.engine
+def test_a_model_that_does_not_fit(
+    tiny_bert: Path, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(
+        UserError, match=r"^metrics\.estime\.layer: the encoder .* to 3, .* not 21$"
+    ):
+        values(tiny_bert, SOURCE, "rain", layer=21)
+    with pytest.raises(UserError, match=r"^metrics\.estime\.model: .* has no mask token: name a"):
+        values(tiny("bytes"), SOURCE, "rain", layer=1)
+    with pytest.raises(UserError, match=r"^metrics\.estime\.model: name a masked language"):
+        make_metrics({"estime": {}})
+    with pytest.raises(
+        UserError, match="some/bert is not on this machine, and no metric downloads"
+    ):
+        values(Path("some/bert"), SOURCE, "rain")

@@ -1,0 +1,249 @@
+"""`combine`: scorers made of several, by rules worked by hand and in a run on a scripted model."""
+
+from __future__ import annotations
+
+import json
+from math import isnan, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import evaljudge
+from evaljudge.agreement.rated import Rated
+from evaljudge.analysis.combining import (
+    Combination,
+    Weights,
+    majority,
+    on_rated,
+    weights_of,
+)
+from evaljudge.config import Rule
+from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.errors import UserError
+
+
+def combined(by: Rule, *scorers: str) -> Combination:
+    return Combination(tuple((scorer, 1.0) for scorer in scorers), by)
+
+
+@pytest.mark.parametrize(
+    ("by", "values", "expected"),
+    [
+        ("mean", [4, 4, 1], 3),
+        ("median", [4, 4, 1], 4),
+        ("median", [4, 1], 2.5),
+        ("majority", [4, 4, 1], 4),
+        ("majority", [3.6, 4.4, 1], 4),
+        ("majority", [5, 4, 1], 10 / 3),
+        ("majority", [1, 1, 5, 5, 3], 3),
+    ],
+)
+def test_the_rules_by_hand(by: Rule, values: list[float], expected: float) -> None:
+    names = [str(n) for n in range(len(values))]
+    rule = combined(by, *names)
+    assert rule.of_values(values) == pytest.approx(expected)
+    columns = {name: np.array([value, nan]) for name, value in zip(names, values, strict=True)}
+    first, second = rule.of(columns)
+    assert first == pytest.approx(expected)
+    assert isnan(second), "one that a scorer left unscored is unscored"
+
+
+def test_a_vote_for_each_of_several_whole_numbers_is_their_mean() -> None:
+    assert majority([1.2, 2.1, 2.6]) == 2
+
+
+# weights by agreement
+
+DOCUMENTS = np.array([f"d{n}" for n in range(10) for _ in range(4)], dtype=object)
+DRAW = np.random.default_rng(0)
+HUMAN = DRAW.integers(1, 6, 40).astype(float)
+COLUMNS = {
+    "good": HUMAN + DRAW.normal(0, 0.5, 40),
+    "fair": HUMAN + DRAW.normal(0, 2, 40),
+    "contrary": -HUMAN,
+}
+
+
+def rated(human: Any = HUMAN, columns: Any = COLUMNS) -> Rated:
+    codes = np.unique(DOCUMENTS, return_inverse=True)[1]
+    scores = {(name, "fluency"): column for name, column in columns.items()}
+    return Rated(codes, np.arange(40) % 4, scores, {"fluency": human}, {})
+
+
+def weights(of: Rated | None = None, *scorers: str) -> Weights:
+    names = scorers or tuple(COLUMNS)
+    rule = combined("agreement", *names)
+    return weights_of("jury", rule, "fluency", of or rated(), DOCUMENTS, 0)
+
+
+def by_definition(rows: np.ndarray[Any, Any]) -> list[float]:
+    found = [max(0.0, float(spearmanr(c[rows], HUMAN[rows])[0])) for c in COLUMNS.values()]
+    return [one / sum(found) for one in found]
+
+
+def test_weights_are_correlations_on_the_other_folds_documents() -> None:
+    found = weights()
+    assert found.whole == pytest.approx(by_definition(np.ones(40, dtype=bool)))
+    assert found.whole[2] == 0, "who disagrees with people counts for nothing"
+    assert len(found.folds) == 5
+    for fold, own in enumerate(found.folds):
+        inside = np.array([found.fold_of[doc] == fold for doc in DOCUMENTS])
+        assert inside.sum() == 8
+        assert own == pytest.approx(by_definition(~inside))
+    assert found.doubt == ""
+
+
+def test_a_documents_score_does_not_rest_on_its_own_ratings() -> None:
+    other = HUMAN.copy()
+    other[DOCUMENTS == "d3"] = 6 - other[DOCUMENTS == "d3"]
+    mine = weights().mix("d3")
+    assert weights(rated(other)).mix("d3") == mine
+    assert weights(rated(other)).whole != weights().whole
+
+
+def test_scores_by_agreement_are_sums_with_the_weights_of_their_fold() -> None:
+    rule, found = combined("agreement", *COLUMNS), weights()
+    scores = on_rated(rule, found, "fluency", rated(), DOCUMENTS)
+    own = found.folds[found.fold_of["d3"]]
+    expected = sum(w * column[13] for w, column in zip(own, COLUMNS.values(), strict=True))
+    assert scores[13] == pytest.approx(expected)
+    names, others = zip(*found.mix("nobody rated it").parts, strict=True)
+    assert (list(names), list(others)) == (list(COLUMNS), pytest.approx(found.whole))
+
+
+def test_of_those_that_are_left_the_weights_are_one_again() -> None:
+    left = weights().mix("d0", left_out="fair")
+    assert [name for name, _ in left.parts] == ["good", "contrary"]
+    assert [weight for _, weight in left.parts] == [1.0, 0.0]
+    alone = weights().mix("d0", left_out="good")
+    assert sum(weight for _, weight in alone.parts) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        (rated(np.full(40, nan)), "fewer than 2 documents have all scores and a rating"),
+        (rated(-COLUMNS["good"], {"good": COLUMNS["good"], "fair": COLUMNS["good"] + 1}),
+         "none agrees with people"),
+        (rated(np.full(40, 3.0)), "none agrees with people"),
+        (rated(HUMAN, {name: np.full(40, 1.0) for name in COLUMNS}), "none agrees with people"),
+    ],
+)  # fmt: skip
+def test_where_nothing_can_be_learnt_all_count_alike(of: Rated, said: str) -> None:
+    scorers = [name for name, _ in of.scores]
+    found = weights(of, *scorers)
+    assert said in found.doubt
+    assert found.whole == pytest.approx([1 / len(scorers)] * len(scorers))
+    alike = on_rated(combined("agreement", *scorers), found, "fluency", of, DOCUMENTS)
+    mean = on_rated(combined("mean", *scorers), None, "fluency", of, DOCUMENTS)
+    np.testing.assert_allclose(alike, mean)
+
+
+# in a run
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> dict[str, Any]:
+    rows = [
+        {
+            "doc_id": f"d{n}",
+            "source": f"source {n}",
+            "candidates": [
+                {"system": s, "text": s * n + len(s) * " word",
+                 "ratings": {"fluency": len(s)} if n < 5 else {}}
+                for s in ("A", "BB", "CCC")
+            ],
+        }
+        for n in range(6)
+    ]  # fmt: skip
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return {
+        "corpus": str(tmp_path / "cases.jsonl"),
+        "out": str(tmp_path / "out"),
+        "axes": ["fluency", "relevance"],
+        "model": "m",
+        "judges": {"a": {"judge": "geval"}, "b": {"judge": "geval", "model": "n"}},
+        "metrics": ["words"],
+        "agreement": {"resamples": 20, "permutations": 0},
+        "view": 2,
+    }
+
+
+def ran(config: dict[str, Any]) -> tuple[Any, dict[tuple[str, ...], float]]:
+    came = evaljudge.run(config, engines=ScriptedEngines(), progress=False)
+    names = ("doc_id", "system", "axis", "scorer")
+    rows = came.scores([*names, "value"]).to_pylist()
+    return came, {tuple(row[name] for name in names): row["value"] for row in rows}
+
+
+def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
+    config["mixes"] = {"twice": "a + a"}
+    config["combine"] = {
+        "mean": ["a", "b"],
+        "votes": {"of": ["a", "b", "twice"], "by": "majority"},
+        "weighted": {"of": ["a", "b", "words"], "by": "agreement"},
+    }
+    config["calibrate"] = ["weighted"]
+    best = {"scorer": "weighted", "axis": "fluency", "top_fraction": 0.5}
+    config["select"] = [{"name": "best", "all": [best]}]
+    came, found = ran(config)
+    for (*at, axis, scorer), value in found.items():
+        if scorer == "mean":
+            mean = (found[*at, axis, "a"] + found[*at, axis, "b"]) / 2
+            assert value == pytest.approx(mean)
+    (weights,) = [
+        one for one in json.loads((Path(config["out"]) / "report/combined.json").read_text())
+        if one["axis"] == "fluency"
+    ]  # fmt: skip
+    of_d1 = weights["folds"][weights["fold_of"]["d1"]]
+    for doc_id, own in (("d5", weights["whole"]), ("d1", of_d1)):
+        parts = [(doc_id, "A", "fluency", "a"), (doc_id, "A", "fluency", "b"),
+                 (doc_id, "A", "*", "words")]  # fmt: skip
+        expected = sum(w * found[at] for w, at in zip(own, parts, strict=True))
+        assert found[doc_id, "A", "fluency", "weighted"] == pytest.approx(expected)
+    assert "d5" not in weights["fold_of"]
+    scorers = {row.scorer for row in came.agreement}
+    assert scorers >= {"mean", "votes", "weighted", "weighted.calibrated"}
+    (chosen,) = came.selections
+    least = chosen.thresholds[0]["value"]
+    own = [value for at, value in found.items() if at[2:] == ("fluency", "weighted")]
+    assert chosen.selected == sum(value >= least for value in own) > 0
+    assert came.coverage == 1.0
+    assert came.findings.signatures["votes"].startswith("votes@1 | majority of a, b, twice | ")
+    assert "weighted by agreement" in came.findings.signatures["weighted on fluency"]
+    warned = [one for one in came.warnings if "count alike" in one]
+    assert warned == ["weighted on relevance: all scorers count alike: nobody rated this axis"]
+    assert ran(config)[1] == found
+    del config["calibrate"], config["select"]
+    ran(config | {"combine": {}})
+    assert not (Path(config["out"]) / "report/combined.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("combine", "said"),
+    [
+        ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
+        ({"jury": ["a"]}, "combine.jury.of: should "),
+        ({"jury": ["a", "a"]}, "combine.jury.of: 'a' is named twice"),
+        ({"jury": {"of": ["a", "b"], "by": "vote"}}, "combine.jury.by: should be "),
+        ({"a": ["a", "b"]}, "combine.a: a scorer of the run has this name"),
+        ({"a b": ["a", "b"]}, "combine.a b: a name may hold letters"),
+        ({"jury": {"of": ["words", "chrf"], "by": "agreement"}}, "needs a scorer with axes"),
+        ({"jury": "a, b"}, "combine.jury: should be a list of scorers, or a mapping"),
+    ],
+)
+def test_combinations_that_are_none(
+    config: dict[str, Any], combine: dict[str, Any], said: str
+) -> None:
+    config |= {"metrics": ["words", "chrf"], "combine": combine}
+    with pytest.raises(UserError) as refused:
+        evaljudge.plan(config, engines=ScriptedEngines())
+    assert said in str(refused.value)
+
+
+def test_families_are_of_judges_that_there_are(config: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="families: unknown judge 'c'"):
+        evaljudge.plan(config | {"families": {"c": ["A"]}}, engines=ScriptedEngines())

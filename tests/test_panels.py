@@ -1,0 +1,556 @@
+"""Judges of several models in one run: which model is asked what, and what a rerun asks again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import evaljudge
+from evaljudge.commands.check_config import check_config
+from evaljudge.commands.plan import planned_text
+from evaljudge.commands.prompts import PromptsOptions, prompts_text
+from evaljudge.commands.show import ShowOptions, show_text
+from evaljudge.commands.smoke import smoke
+from evaljudge.engines import Identity, ModelSource
+from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
+from evaljudge.errors import EngineDead, UserError
+from evaljudge.model.asks import Options, Prompt, Writing
+from evaljudge.runs.progress import Log
+from evaljudge.storage import Output, inspect
+
+DOCUMENTS = 3
+AXES = ["fluency", "relevance"]
+OWN = {"levels": 3, "checks": {"neighbours": 0, "exchanged": 0}}
+JUDGES = {
+    "synthetic": OWN,
+    "second": {"judge": "synthetic", "model": "n", **OWN},
+    "third": {"judge": "geval", "model": {"source": "t"}},
+}
+WRITES = DOCUMENTS * len(AXES) * 3
+CHOOSES = DOCUMENTS * 2 * len(AXES) * 3
+
+
+class Noting(ScriptedEngines):
+    """Models that answer each in its own way, note what they are asked, and are asked so often."""
+
+    def __init__(self, log: Path, most: int = sys.maxsize) -> None:
+        self.log, self.most = str(log), most
+
+    def identify(self, source: ModelSource) -> Identity:
+        return Identity(source.source, f"{source.source}-1", source.chat, source.engine)
+
+    def end(self) -> None:
+        raise UserError("asked enough")
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:
+        def note(kind: str) -> None:
+            self.most -= 1
+            if self.most < 0:
+                self.end()
+            with open(self.log, "a") as file:
+                file.write(f"{kind} {source.source}\n")
+
+        def writes(prompt: Prompt, how: Writing) -> str:
+            note("write")
+            return f"{source.source}: {any_text(prompt, how)}"
+
+        def chooses(prompt: Prompt, options: Options) -> Mapping[str, float]:
+            note("choose")
+            return any_option(Prompt(f"{source.source} {prompt.text}"), options)
+
+        with open(self.log, "a") as file:
+            file.write(f"open {source.source}\n")
+        return Scripted(writes, chooses)
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out, self.log = folder, folder / "out", folder / "asks"
+        self.corpus(DOCUMENTS)
+
+    def corpus(self, documents: int) -> None:
+        rows = [
+            {
+                "doc_id": f"d{n}",
+                "source": f"source {n}",
+                "candidates": [
+                    {"system": s, "text": f"{s} of {n}", "ratings": {"fluency": 1 + n % 3}}
+                    for s in "AB"
+                ],
+            }
+            for n in range(documents)
+        ]
+        (self.folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+    def config(self, **changes: Any) -> dict[str, Any]:
+        usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "axes": AXES,
+                 "model": "m", "judges": JUDGES, "workers": {"executor": "local"},
+                "agreement": {"resamples": 10, "permutations": 0}, "view": 2}  # fmt: skip
+        return usual | changes
+
+    def run(self, *, most: int = sys.maxsize, extend: bool = False, **changes: Any) -> Any:
+        self.log.write_text("")
+        engines = Noting(self.log, most)
+        return evaljudge.run(self.config(**changes), extend=extend, engines=engines, progress=False)
+
+    def lines(self) -> list[str]:
+        return self.log.read_text().splitlines()
+
+    def asked(self) -> Counter[str]:
+        return Counter(line for line in self.lines() if not line.startswith("open"))
+
+    def opened(self) -> list[str]:
+        return [line.split()[1] for line in self.lines() if line.startswith("open")]
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        files = sorted((self.out / table).rglob("*.parquet"))
+        return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def plain(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], Any]:
+    """Each row's content, without names that depend on the run; briefs by their keys."""
+    ours = ("doc_id", "system", "axis", "part", "key")
+    return {
+        tuple(row.get(name) for name in ours): row.get("evidence") or row.get("content")
+        for row in rows
+    }
+
+
+def test_each_model_is_loaded_once_and_asked_for_its_own_judges(bench: Bench) -> None:
+    came = bench.run()
+    assert bench.opened() == ["m", "n", "t"]
+    asked = bench.asked()
+    assert {k: asked[k] for k in ("write m", "choose m", "write n", "choose n")} == {
+        "write m": WRITES, "choose m": CHOOSES, "write n": WRITES, "choose n": CHOOSES,
+    }  # fmt: skip
+    assert asked["write t"] == len(AXES), "geval's steps, once for all documents"
+    assert asked["choose t"] == DOCUMENTS * 2 * len(AXES)
+    assert came.findings.model == "m@m-1 (synthetic), n@n-1 (second), t@t-1 (third)"
+    models = {name: line.split(" | ")[1] for name, line in came.findings.signatures.items()}
+    assert models["synthetic"] == "m@m-1"
+    assert (models["second"], models["second.level"], models["third"]) == (
+        "n@n-1", "n@n-1", "t@t-1",
+    )  # fmt: skip
+    assert all(row["status"] == "ok" for row in bench.rows("scores"))
+    assert {row.scorer for row in came.agreement} >= {"synthetic", "second", "third"}
+
+
+def test_judges_of_one_run_say_what_each_says_in_a_run_of_its_own(bench: Bench) -> None:
+    bench.run()
+    verdicts = {name: plain(bench.rows(f"verdicts/{name}")) for name in JUDGES}
+    briefs = plain(bench.rows("briefs/synthetic"))
+    alone = dict[Any, Any]()
+    for name, model in (("synthetic", "m"), ("second", "n"), ("third", "t")):
+        bench.out = bench.folder / f"alone-{name}"
+        own = {key: value for key, value in JUDGES[name].items() if key != "model"}
+        bench.run(model=model, judges={name: own})
+        assert plain(bench.rows(f"verdicts/{name}")) == verdicts[name]
+        alone |= plain(bench.rows("briefs/synthetic"))
+    assert briefs == alone, "each model wrote its own briefs, whose keys name their writer"
+    assert verdicts["synthetic"] != verdicts["second"]
+
+
+def test_briefs_that_another_run_wrote_are_found_by_their_writer(bench: Bench) -> None:
+    bench.run(model="n", judges={"synthetic": OWN})
+    shared = str(bench.out / "briefs")
+    bench.out = bench.folder / "second"
+    bench.run(briefs=shared)
+    asked = bench.asked()
+    assert (asked["write n"], asked["write m"]) == (0, WRITES)
+    bench.out = bench.folder / "third"
+    bench.run(briefs=shared)
+    assert not any(bench.asked()[f"write {model}"] for model in "mn")
+
+
+@pytest.mark.parametrize("writer", [None, "w", "m"])
+def test_asks_equal_the_plan(bench: Bench, writer: str | None) -> None:
+    plan = evaljudge.plan(bench.config(writer=writer), engines=Noting(bench.log))
+    bench.run(writer=writer)
+    receipts = [receipt for stage in ("prepare", "judge")
+                for receipt in Output(str(bench.out)).receipts(stage)]  # type: ignore[arg-type]  # fmt: skip
+    found = Counter[tuple[str, str]]()
+    for receipt in receipts:
+        for judge, of in receipt["asked"].items():
+            found[receipt["stage"], judge] += of["tokens"]["asks"]
+    assert {key: of.asks for key, of in plan.asked.items()} == dict(found)
+    assert plan.total.asks == sum(bench.asked().values())
+    assert plan.first_cases is not None
+    assert plan.first_cases.asks == plan.total.asks
+    again = evaljudge.plan(bench.config(writer=writer), engines=Noting(bench.log))
+    assert (again.total.asks, again.done, again.refused) == (0, DOCUMENTS, [])
+
+
+def test_a_writer_that_is_named_writes_for_all_models(bench: Bench) -> None:
+    came = bench.run(writer="w")
+    assert bench.opened() == ["w", "m", "n", "t"]
+    asked = bench.asked()
+    assert asked["write w"] == WRITES + len(AXES), "judges of one kind share their briefs"
+    assert (asked["choose m"], asked["choose n"]) == (CHOOSES, CHOOSES)
+    assert came.findings.writer == "w@w-1"
+    assert not [name for name in asked if name in ("write m", "write n", "write t")]
+    bench.run(writer="w")
+    assert (bench.opened(), bench.asked()) == ([], {})
+    with pytest.raises(UserError, match="writer"):
+        bench.run()
+
+
+def test_a_writer_named_like_the_model_for_all_is_no_run_without_a_writer(bench: Bench) -> None:
+    bench.run(writer="m")
+    assert bench.asked()["write n"] == 0
+    with pytest.raises(UserError, match="is bound to another run: writer"):
+        bench.run()
+
+
+@pytest.mark.parametrize("writer", [None, "w"])
+def test_the_stages_can_be_done_one_by_one(bench: Bench, writer: str | None) -> None:
+    bench.run(writer=writer)
+    whole, out = scores(bench), bench.out
+    out.rename(bench.folder / "whole")
+    given = bench.config(writer=writer)
+    bench.log.write_text("")
+    evaljudge.prepare(given, engines=Noting(bench.log), progress=False)
+    assert bench.opened() == (["w"] if writer else ["m", "n", "t"])
+    assert not [line for line in bench.asked() if line.startswith("choose")]
+    bench.log.write_text("")
+    evaljudge.judge(given, engines=Noting(bench.log), progress=False)
+    assert bench.opened() == ["m", "n", "t"]
+    evaljudge.make_report(given, engines=Noting(bench.log), progress=False)
+    assert scores(bench) == whole
+
+
+def test_judges_whose_models_differ_in_how_the_engine_runs_are_asked_together(
+    bench: Bench,
+) -> None:
+    more = {"source": "n", "engine": {"max_num_seqs": 2}}
+    bench.run(judges=JUDGES | {"fourth": {"judge": "geval", "model": more}})
+    assert bench.opened() == ["m", "n", "t"]
+
+
+def test_every_judge_may_have_its_own_model(bench: Bench) -> None:
+    judges = {name: {"model": "n"} | own for name, own in JUDGES.items()}
+    bench.run(judges=judges, model=None)
+    assert bench.opened() == ["n", "t"]
+    bench.run(judges=judges, model="never used")
+    assert bench.opened() == []
+    with pytest.raises(UserError, match="model: judges need one"):
+        bench.run(model=None)
+
+
+def test_a_judge_that_names_the_model_for_all_is_one_of_all(bench: Bench) -> None:
+    judges = {"synthetic": OWN, "geval": {"model": {"source": "m"}}}
+    bench.run(judges={"synthetic": OWN, "geval": {}})
+    markers = sorted(file.parent.name for file in bench.out.glob("commits/*/00000.json"))
+    assert markers == ["judge", "prepare"], "as in runs of earlier versions"
+    assert "panels" not in json.loads((bench.out / "run.json").read_text())
+    bench.run(judges=judges)
+    assert bench.opened() == []
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"model": "o"}, 'judges.second.model.name is "n" there, "o" here'),
+        ({}, 'judges.second.model.name is "n" there, absent here'),
+        ({"model": {"source": "n", "chat": {"x": 1}}}, "judges.second.model.chat"),
+    ],
+)
+def test_another_model_of_a_judge_is_another_run(
+    bench: Bench, own: dict[str, Any], said: str
+) -> None:
+    bench.run()
+    second = {key: value for key, value in JUDGES["second"].items() if key != "model"} | own
+    with pytest.raises(UserError, match="is bound to another run") as refused:
+        bench.run(judges=JUDGES | {"second": second})
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({"sorce": "n"}, "judges.second.model: unknown key 'sorce': did you mean 'source'?"),
+        ({"revision": "n"}, "judges.second.model: needs a `source`"),
+        (5, "judges.second.model: should be a hub name, a path or a URI, or a mapping"),
+    ],
+)
+def test_a_mistake_in_a_judges_model_is_named(bench: Bench, model: Any, said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        bench.run(judges=JUDGES | {"second": JUDGES["second"] | {"model": model}})
+    assert said in str(refused.value)
+
+
+def test_judges_of_a_study_have_no_model_of_their_own(bench: Bench) -> None:
+    config = bench.config(study={"judges": [{"geval": {"model": "n"}}]})
+    del config["judges"]
+    with pytest.raises(UserError, match="name it under study.models"):
+        evaljudge.load_config(config)
+
+
+def test_a_run_that_is_cut_short_anywhere_goes_on_as_if_it_had_not_been(bench: Bench) -> None:
+    """Nothing is asked again of a model that had done its work."""
+    bench.run()
+    whole, total = scores(bench), sum(bench.asked().values())
+    for first in range(0, total, 29):
+        bench.out = bench.folder / f"cut-{first}"
+        with pytest.raises(UserError, match="asked enough"):
+            bench.run(most=first)
+        done = committed(bench.out)
+        bench.run()
+        assert scores(bench) == whole
+        unfinished = [model for model in "mnt" if len(done.get(model, ())) < 2 * DOCUMENTS]
+        assert bench.opened() == unfinished, first
+        assert not (bench.out / "attempts").exists()
+
+
+def scores(bench: Bench) -> dict[tuple[str, ...], Any]:
+    names = ("doc_id", "system", "scorer", "axis")
+    return {tuple(row[name] for name in names): row["value"] for row in bench.rows("scores")}
+
+
+def committed(out: Path) -> dict[str, list[str]]:
+    """The markers of `prepare` and `judge`, by their model."""
+    panels = json.loads((out / "run.json").read_text())["panels"]
+    models = {panels["second"][1]: "n", panels["third"][1]: "t", "": "m"}
+    found: dict[str, list[str]] = {}
+    for file in out.glob("commits/*/*.json"):
+        stage, _, end = file.parent.name.partition("-")
+        if stage != "measure":
+            found.setdefault(models[end], []).append(str(file))
+    return found
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {tests!r})
+import evaljudge, test_panels
+from pathlib import Path
+
+class Killing(test_panels.Noting):
+    def end(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+bench = test_panels.Bench(Path({folder!r}))
+engines = Killing(bench.log, {most})
+evaljudge.run(bench.config(), engines=engines, progress=False)
+"""
+
+
+def test_a_run_that_is_killed_in_each_of_its_models_ends_as_if_it_had_not_been(
+    bench: Bench,
+) -> None:
+    bench.run()
+    whole, out = scores(bench), bench.out
+    out.rename(bench.folder / "whole")
+    for most in (40, 60):  # in the first model's work, and in the second's
+        script = KILLED.format(
+            tests=str(Path(__file__).parent), folder=str(bench.folder), most=most
+        )
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+        assert ended.returncode == -signal.SIGKILL, ended.stderr
+        assert committed(out)["m"], "nothing was kept"
+    bench.run()
+    assert bench.opened() == ["n", "t"]
+    assert scores(bench) == whole
+
+
+def test_a_case_that_one_model_dies_of_is_unscored_by_its_judges_alone(bench: Bench) -> None:
+    class Dying(Noting):
+        def open(self, source: ModelSource, seed: int) -> Scripted:
+            model = super().open(source, seed)
+            choose = model.choose
+
+            async def dying(prompts: Any, options: Any, samples: int = 0) -> Any:
+                if source.source == "n" and any("source 1" in p.text for p in prompts):
+                    raise EngineDead("of this document")
+                return await choose(prompts, options, samples)
+
+            model.choose = dying  # type: ignore[method-assign]
+            return model
+
+    bench.log.write_text("")
+    judges = JUDGES | {"second": {"judge": "geval", "model": "n"}}
+    config = bench.config(judges=judges, coverage_floor=0)
+    evaljudge.run(config, engines=Dying(bench.log), progress=False)
+    assert bench.opened() == ["m", "n", "n", "n", "n", "t"]
+    unscored = {(row["scorer"], row["doc_id"]): row["reason"] for row in bench.rows("scores")
+                if row["status"] == "unscored"}  # fmt: skip
+    assert unscored == {("second", "d1"): "engine died"}
+    assert not (bench.out / "attempts").exists()
+
+
+@pytest.mark.ray
+def test_on_ray_as_in_this_process(bench: Bench, local_ray: None) -> None:
+    bench.run()
+    whole, out = scores(bench), bench.out
+    out.rename(bench.folder / "here")
+    with pytest.raises(UserError, match="asked enough"):
+        bench.run(most=15, workers={"executor": "ray"})
+    bench.run(workers={"executor": "ray"})
+    assert scores(bench) == whole
+    bench.run(workers={"executor": "ray"})
+    assert bench.opened() == []
+
+
+@pytest.mark.ray
+def test_a_worker_that_is_killed_in_the_second_models_work_is_replaced(
+    bench: Bench, local_ray: None
+) -> None:
+    class KillingOnce(Noting):
+        def open(self, source: ModelSource, seed: int) -> Scripted:
+            self.is_second = source.source == "n"
+            return super().open(source, seed)
+
+        def end(self) -> None:
+            flag = Path(f"{self.log}.killed")
+            if self.is_second and not flag.exists():
+                flag.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    bench.run()
+    whole, out = scores(bench), bench.out
+    out.rename(bench.folder / "here")
+    bench.log.write_text("")
+    config = bench.config(workers={"executor": "ray"})
+    evaljudge.run(config, engines=KillingOnce(bench.log, most=20), progress=False)
+    assert bench.opened() == ["m", "n", "n", "t"]
+    assert scores(bench) == whole
+    assert not (bench.out / "attempts").exists()
+
+
+def test_new_documents_are_judged_by_every_model(bench: Bench) -> None:
+    bench.run()
+    before = bench.asked()
+    bench.corpus(2 * DOCUMENTS)
+    bench.run(extend=True)
+    asked = bench.asked()
+    assert {name: asked[name] for name in before if name != "write t"} == {
+        name: times for name, times in before.items() if name != "write t"
+    }
+    assert {row["doc_id"] for row in bench.rows("verdicts/third")} == {
+        f"d{n}" for n in range(2 * DOCUMENTS)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "stages"),
+    [
+        ("verdicts/second/00001.parquet", "n", ["choose"]),
+        ("verdicts/synthetic/00001.parquet", "m", ["choose"]),
+        ("commits/judge-*/00001.json", "n", ["choose"]),
+        ("briefs/synthetic/00001-*-*.parquet", "n", ["write"]),
+    ],
+)
+def test_a_damaged_file_is_made_again_by_its_own_model(
+    bench: Bench, name: str, model: str, stages: list[str]
+) -> None:
+    bench.run(judges={key: JUDGES[key] for key in ("synthetic", "second")})
+    whole = scores(bench)
+    (file,) = bench.out.glob(name)
+    assert inspect(Output(str(bench.out))).done == {"prepare": 3, "judge": 3, "measure": 0}
+    file.write_bytes(b"damaged")
+    (fault,) = inspect(Output(str(bench.out))).faults
+    assert fault.name == str(file.relative_to(bench.out))
+    bench.run(judges={key: JUDGES[key] for key in ("synthetic", "second")}, select=[])
+    if "briefs" in name:  # the scores do not need them, so nothing has read this one yet
+        file.unlink()
+        bench.run(judges={key: JUDGES[key] for key in ("synthetic", "second")})
+    assert set(bench.asked()) == {f"{stage} {model}" for stage in stages}
+    assert scores(bench) == whole
+    assert not inspect(Output(str(bench.out))).faults
+
+
+def test_a_report_is_of_the_shards_that_all_models_have_judged(bench: Bench) -> None:
+    bench.run()
+    last = next(bench.out.glob("commits/judge-*/00002.json"))
+    last.unlink()
+    came = evaljudge.make_report(bench.config(), progress=False)
+    assert came.findings.cases == DOCUMENTS - 1
+    assert any("1 shard is not judged yet" in warning for warning in came.warnings)
+    assert [line.partition("@")[0] for line in came.findings.model.split(", ")] == ["m", "n", "t"]
+
+
+def test_people_see_each_judges_own_briefs(bench: Bench) -> None:
+    came = bench.run()
+    for judge, model in (("synthetic", "m"), ("second", "n")):
+        texts = came.briefs(judge).column("text").to_pylist()
+        assert len(texts) == WRITES
+        assert all(text.startswith(f"{model}: ") for text in texts)
+        shown = show_text(ShowOptions(str(bench.out), "d0", "A", judge=judge)).text
+        assert f"{model}: " in shown
+        assert f"{'mn'[model == 'm']}: " not in shown
+    page = (bench.out / "report/index.html").read_text()
+    assert "n: " in page and "m: " in page
+
+
+def test_commands_name_every_model(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    engines = Noting(bench.log)
+    said = planned_text(bench.config(), engines=engines)
+    assert all(f"{stage:10}{name}" in said for name in JUDGES for stage in ("prepare", "judge"))
+    wanted = PromptsOptions()
+    heads = prompts_text(bench.config(), (), wanted)
+    assert [line for line in heads.splitlines() if line.startswith("model ")]
+    lines = list[str]()
+    assert smoke(bench.config(), show=lines.append, engines=engines) == 0
+    said = "\n".join(lines)
+    assert "model m@m-1, n@n-1, t@t-1, 3 judges" in said
+    assert all(f"verdicts of {name}" in said for name in JUDGES)
+
+
+def test_progress_counts_every_model(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.log.write_text("")
+    log = Log(sys.stderr)
+    evaljudge.run(bench.config(), watcher=log, engines=Noting(bench.log))
+    said = capsys.readouterr().err
+    of = 3 * DOCUMENTS
+    assert f"to prepare {of} and judge {of} cases" in said
+    assert f"prepared {of}/{of} cases, judged {of}/{of}" in said
+
+
+def test_given_references_go_to_the_judge_that_they_are_given_to(bench: Bench) -> None:
+    from evaljudge.runs.references import export_references
+
+    bench.run(judges={"synthetic": OWN})
+    file = bench.folder / "references.jsonl"
+    assert export_references(str(bench.out), str(file)).references == WRITES
+    bench.out = bench.folder / "given"
+    judges = JUDGES | {"second": JUDGES["second"] | {"references": str(file)}}
+    plan = evaljudge.plan(bench.config(judges=judges), engines=Noting(bench.log))
+    bench.run(judges=judges)
+    assert (bench.asked()["write n"], bench.asked()["write m"]) == (0, WRITES)
+    assert plan.asked["prepare", "second"].asks == 0
+    texts = bench.run(judges=judges).briefs("second").column("text").to_pylist()
+    assert all(text.startswith("m: ") for text in texts)
+    again = bench.folder / "again.jsonl"
+    assert export_references(str(bench.out), str(again)).references == WRITES
+    bench.out = bench.folder / "each"
+    bench.run(judges={"second": JUDGES["second"]}, model=None)
+    export_references(str(bench.out), str(again))
+    writers = {json.loads(line)["writer"] for line in again.read_text().splitlines()}
+    assert writers == {"n@n-1"}
+
+
+def test_check_looks_for_the_model_of_each_judge(bench: Bench) -> None:
+    class Lacking(Noting):
+        def identify(self, source: ModelSource) -> Identity:
+            if source.source == "t":
+                raise UserError("model t: no such folder")
+            return super().identify(source)
+
+    file = bench.folder / "config.yaml"
+    file.write_text(json.dumps(bench.config()))
+    checked = check_config(str(file), engines=Lacking(bench.log))
+    assert "model t: no such folder" in str(checked)

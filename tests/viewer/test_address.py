@@ -1,0 +1,211 @@
+"""What the page's address keeps of the list, and the list's order by its heads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaljudge
+from evaljudge.analysis.two_runs import scored_run
+from evaljudge.viewer.server import served
+from evaljudge.viewer.site import RunSite
+from tests.viewer.pages import choose, make_run, opened, settle
+
+pytestmark = pytest.mark.browser
+CONTROLS = ("#search", "#by-scorer", "#by-system", "#by-low", "#by-status", "#by-selected", "#sort")
+
+
+def seen(page: Any) -> tuple[list[str], list[str], str]:
+    """The list's controls, rows and count."""
+    settle(page)
+    names = page.locator("#list tbody th, #list td:nth-child(2)").all_text_contents()
+    return [page.input_value(one) for one in CONTROLS], names, page.text_content("#count")
+
+
+@pytest.fixture
+def alone(outcome: evaljudge.Outcome) -> str:
+    """The page that was written with the run."""
+    return (Path(outcome.out) / "report" / "index.html").as_uri()
+
+
+def column(page: Any, number: int) -> list[str]:
+    found = page.locator(f"#list tbody td:nth-child({number})").all_text_contents()
+    return [cell for cell in found if cell not in ("–", "unscored")]
+
+
+def evidence(page: Any) -> list[str]:
+    """The heads of a text's evidence, in both runs."""
+    page.wait_for_selector("dialog[open] .beside .judged")
+    heads: list[str] = page.locator("#text-body .judged > h3").all_text_contents()
+    return heads
+
+
+def test_the_address_keeps_filters_and_order(link: str, browser: Any) -> None:
+    with opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        before, history = seen(page), page.evaluate("history.length")
+        choose(page, "#by-scorer", "geval · fluency")
+        choose(page, "#by-system", "B")
+        choose(page, "#sort", "highest score first")
+        page.fill("#by-low", "1.5")
+        page.fill("#search", "river & rose")
+        page.wait_for_url("**search=*")
+        page.fill("#search", "river rose")
+        page.wait_for_url("**search=river+rose")
+        assert page.url.partition("#")[2] == (
+            "texts?scorer=geval&axis=fluency&system=B&from=1.5&sort=high&search=river+rose"
+        )
+        assert page.evaluate("history.length") == history
+        chosen, address = seen(page), page.url
+        assert chosen[1] and chosen != before
+        page.reload()
+        assert seen(page) == chosen
+        page.locator("#list tbody a").nth(1).click()
+        page.wait_for_selector("dialog[open] .judged")
+        assert "scorer=geval&axis=fluency" in page.url
+        page.go_back()
+        page.wait_for_selector("dialog:not([open])", state="attached")
+        assert page.url == address and seen(page) == chosen
+        page.click("nav a[href='#texts']")
+        assert page.url == address and seen(page) == chosen
+    with opened(browser, address) as page:
+        page.wait_for_selector("#list tbody tr")
+        assert seen(page) == chosen
+        choose(page, "#by-scorer", "synthetic · fluency")
+        choose(page, "#by-system", "all")
+        choose(page, "#sort", "as in the corpus")
+        page.fill("#by-low", "")
+        page.fill("#search", "")
+        page.wait_for_url("**#texts")
+        assert seen(page) == before
+
+
+def test_what_is_not_there_is_said_and_the_list_is_as_at_the_start(
+    outcome: evaljudge.Outcome, browser: Any
+) -> None:
+    site = RunSite(scored_run(outcome.out), outcome.findings).site
+    with served(site) as link, opened(browser, f"{link}#texts?sort=bogus") as page:
+        page.wait_for_selector("#list tbody tr")
+        assert page.text_content("#unknown") == "There is no order 'bogus'."
+        start = ["", "0", "", "", "", "", "corpus"]
+        assert seen(page)[0] == start
+        for asked, said in (
+            ("system=x", "There is no system 'x' in this run."),
+            ("scorer=x&axis=fluency", "There is no scorer 'x' on axis 'fluency' in this run."),
+            ("scorer=geval&axis=x", "There is no axis 'x' of geval in this run."),
+            ("status=x&from=y", "There is no score 'y'. There is no status 'x' in this run."),
+            ("selected=yes:x", "There is no selection 'yes:x' in this run."),
+        ):
+            page.evaluate("hash => { location.hash = hash }", f"#texts?{asked}")
+            page.wait_for_function(
+                "said => document.querySelector('#unknown').textContent === said", arg=said
+            )
+            assert seen(page)[0] == start
+            assert page.is_visible("#unknown") and page.url.endswith("#texts")
+        choose(page, "#by-system", "A")
+        assert not page.is_visible("#unknown")
+
+
+def test_a_text_that_is_not_there_is_said(link: str, browser: Any) -> None:
+    with opened(browser, f"{link}#text?doc=nope&system=A") as page:
+        page.wait_for_selector("dialog[open]")
+        assert page.text_content("#text-name") == (
+            "This text is not among the 60 texts of this page: evaljudge view shows all texts of "
+            "the run." if link.startswith("file") else "The run has no such text."
+        )  # fmt: skip
+        assert page.is_disabled("#previous") and page.is_disabled("#next")
+
+
+def test_a_texts_link_says_whose_evidence_comes_first(browser: Any, tmp_path: Path) -> None:
+    axes = ["fluency", "relevance", "coherence"]
+    made = make_run(tmp_path, "axes", axes=axes, judges={"direct": {"steps": False}}, select=[])
+    site = RunSite(scored_run(made.out), made.findings, scored_run(made.out)).site
+    with served(site) as link, opened(browser, link) as page:
+        page.wait_for_selector("#list tbody tr")
+        choose(page, "#by-scorer", "direct · relevance")
+        page.locator("#list tbody a").first.click()
+        expected = [f"direct on {axis}" for axis in ("relevance", "fluency", "coherence")] * 2
+        assert evidence(page) == expected
+        page.reload()
+        assert evidence(page) == expected
+        assert page.locator("#by-scorer option:checked").text_content() == "direct · relevance"
+        page.click("#next")
+        page.wait_for_url("**&system=B&scorer=direct&axis=relevance")
+        page.locator("#text-name", has_text="· B").wait_for()
+        assert evidence(page) == expected
+        assert page.text_content("#difference") == "No score differs between the two runs."
+
+
+def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
+    with opened(browser, alone) as page:
+        page.wait_for_selector("#list tbody tr")
+        for word, number, orders in (
+            ("score", 3, ("high", "low", "high")),
+            ("people", 4, ("people-high", "people-low")),
+            ("doubt", 5, ("doubt", "doubt-low")),
+        ):
+            head = page.locator("#list thead th", has_text=word)
+            for order in orders:
+                head.locator("button").click()
+                settle(page)
+                falls = order in ("high", "people-high", "doubt")
+                assert page.input_value("#sort") == order and page.url.endswith(f"sort={order}")
+                assert head.get_attribute("aria-sort") == ("descending" if falls else "ascending")
+                assert page.locator("#list [aria-sort]").count() == 1
+                shown = [float(cell) for cell in column(page, number)]
+                assert shown == sorted(shown, reverse=falls) and shown[0] != shown[-1]
+        choose(page, "#sort", "highest score first")
+        marked = page.locator("#list [aria-sort]")
+        assert marked.all_text_contents() == ["score"]
+        choose(page, "#sort", "as in the corpus")
+        assert marked.count() == 0
+
+
+def test_numbers_of_a_column_have_the_same_decimals(alone: str, browser: Any) -> None:
+    with opened(browser, alone) as page:
+        page.wait_for_selector("#list tbody tr")
+        for scorer, wanted in (("synthetic · fluency", 2), ("synthetic.level · fluency", 2),
+                               ("words", 0), ("geval · fluency", 2)):  # fmt: skip
+            choose(page, "#by-scorer", scorer)
+            assert {len(cell.partition(".")[2]) for cell in column(page, 3)} == {wanted}
+
+
+def test_orders_are_the_same_on_the_page_and_over_the_whole_run(
+    outcome: evaljudge.Outcome, alone: str, browser: Any
+) -> None:
+    orders = []
+    with served(RunSite(scored_run(outcome.out), outcome.findings).site) as whole:
+        for link in (alone, whole):
+            with opened(browser, f"{link}#texts?scorer=geval&sort=disagreement") as page:
+                page.wait_for_selector("#list tbody tr")
+                while page.is_visible("#more"):
+                    page.click("#more")
+                    settle(page)
+                orders.append(page.locator("#list tbody tr").evaluate_all(
+                    "all => all.map((row) => [...row.cells].slice(0, 2).map((c) => c.innerText))"
+                ))  # fmt: skip
+    on_page, in_run = orders
+    assert len(on_page) == 60 and len(in_run) == 120
+    rated = [text for text in on_page if int(text[0][1:]) < 30]
+    assert rated == [text for text in in_run if text in rated]
+
+
+def test_a_server_that_has_ended_is_said_where_a_text_is_opened(
+    outcome: evaljudge.Outcome, browser: Any
+) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    with served(RunSite(scored_run(outcome.out), outcome.findings).site) as link:
+        page.goto(link)
+        page.wait_for_selector("#borderline li")
+        settle(page)
+        page.route("**/*", lambda asked: asked.abort("connectionrefused"))
+    page.locator("#list tbody tr td").first.click()
+    page.wait_for_selector("dialog[open]")
+    assert page.text_content("#text-name").startswith("The server does not answer: start")
+    page.click("#close")
+    page.select_option("#by-scorer", label="words")
+    page.locator("#count", has_text="The server does not answer: start").wait_for()
+    context.close()

@@ -1,0 +1,105 @@
+"""`evaljudge view`: what it refuses, what two runs are compared by, and disagreement over a run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evaljudge
+from evaljudge.analysis.two_runs import scored_run
+from evaljudge.commands.view import ViewOptions, made_site, viewing
+from evaljudge.errors import UserError
+from evaljudge.viewer.index import RunIndex, TwoRunsIndex
+from tests.viewer.pages import make_run
+
+JUDGES: dict[str, Any] = {"judges": {"geval": {}}, "view": 20}
+
+
+def rule(at_least: float) -> dict[str, Any]:
+    condition = {"scorer": "geval", "axis": "fluency", "at_least": at_least}
+    return {"select": [{"name": name, "all": [condition | {"at_least": least}]}
+                       for name, least in (("good", at_least), ("fair", 2))]}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
+    return make_run(tmp_path_factory.mktemp("first"), "run", **JUDGES, **rule(3))
+
+
+def test_the_same_run_differs_in_nothing(first: evaljudge.Outcome) -> None:
+    run = scored_run(first.out)
+    index = TwoRunsIndex(run, RunIndex(run))
+    assert index.comparison == {
+        "texts": 120, "differ": [0] * len(index.scales), "shared": ["fair", "good"], "changed": [],
+        "otherwise": [],
+    }  # fmt: skip
+
+
+def test_a_rule_that_differs_is_not_compared(first: evaljudge.Outcome, tmp_path: Path) -> None:
+    other = make_run(tmp_path, "next", judges={"direct": {"steps": False}}, select=[])
+    there = make_run(tmp_path, "third", **JUDGES, **rule(4))
+    run = scored_run(first.out)
+    index = TwoRunsIndex(run, RunIndex(scored_run(there.out)))
+    assert (index.comparison["shared"], index.comparison["changed"]) == (["fair"], ["good"])
+    lacking = TwoRunsIndex(run, RunIndex(scored_run(other.out))).comparison
+    assert lacking["differ"][index.scales.index(("geval", "fluency"))] is None
+    assert lacking["differ"][index.scales.index(("words", "*"))] == 0
+    assert (lacking["shared"], lacking["changed"]) == ([], [])
+
+
+def test_a_scorer_that_is_made_otherwise_is_named(first: evaljudge.Outcome, tmp_path: Path) -> None:
+    other = make_run(tmp_path, "next", judges={"geval": {"samples": 8}}, **rule(3))
+    index = TwoRunsIndex(scored_run(first.out), RunIndex(scored_run(other.out)))
+    assert "geval" in index.comparison["otherwise"]
+    assert "words" not in index.comparison["otherwise"]
+
+
+def test_disagreement_on_the_page_is_that_over_the_whole_run(first: evaljudge.Outcome) -> None:
+    index = RunIndex(scored_run(first.out))
+    (own,) = (one for one in first.findings.disagreements if one.scorer == "geval")
+    at = index.scales.index(("geval", "fluency"))
+    whole = np.frombuffer(index.column(f"disagreement:{at}"), np.float32)
+    assert np.isfinite(whole).sum() > 80
+    mine = [whole[index.row_of[text]] for text in first.findings.telling]
+    assert mine == pytest.approx([np.nan if x is None else x for x in own.apart], nan_ok=True)
+    assert np.isfinite(mine).sum() > 5
+
+
+@pytest.mark.parametrize(("rater", "is_there", "said"), [
+    ("", False, "{sheet}: no such file: `evaljudge label` writes a sheet; --label: name the person "
+     "who rates with --rater"),
+    ("anna", False, "{sheet}: no such file: `evaljudge label` writes a sheet"),
+    ("", True, "--label: name the person who rates with --rater"),
+])  # fmt: skip
+def test_what_rating_lacks_is_said_at_once(
+    first: evaljudge.Outcome, tmp_path: Path, rater: str, is_there: bool, said: str
+) -> None:
+    sheet = tmp_path / "sheet.jsonl"
+    if is_there:
+        sheet.write_text(json.dumps({"label": "ab", "text": "T", "rater": None}))
+    with pytest.raises(UserError) as refused:
+        made_site(ViewOptions(first.out, label=str(sheet), rater=rater))
+    assert str(refused.value) == said.format(sheet=sheet)
+
+
+def test_a_run_without_scores_says_the_whole_command(
+    first: evaljudge.Outcome, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(first.out, copy)
+    shutil.rmtree(copy / "scores")
+    with pytest.raises(UserError, match="is gone: `evaljudge report CONFIG` makes it anew"):
+        made_site(ViewOptions(str(copy)))
+
+
+def test_a_port_that_is_taken_is_said(first: evaljudge.Outcome) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match=f"--port {port}: nothing can be served there"):
+            viewing(ViewOptions(first.out, port=port)).__enter__()
