@@ -7,13 +7,17 @@ numbers say nothing; that all are there, and that the plan knew what would be as
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from safetensors.numpy import load_file, save_file
+from tokenizers import Tokenizer
 
 import evaljudge
+from evaljudge.bundled.tiny import END, SPECIALS
 from evaljudge.metrics import METRICS
 from evaljudge.plugins import is_built_in, kinds
 from tests.metrics.tiny_models import bert, encoder_decoder
@@ -25,8 +29,20 @@ ENGINE = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27, "block_size": 32
 DEPENDS_ON_REPLIES = {"entities", "pairs", "roles"}
 """How often these ask is known only afterwards; `plan` says so of each."""
 
-UNREAD = {"direct", "roles"}
-"""What a random model replies to these holds no rating and no vote, so they are unscored."""
+
+def speaking(tiny: Path, folder: Path) -> Path:
+    """The tiny model, as ignorant, whose replies often begin with a rating, and whose lines end.
+
+    What the other says by chance has no rating to read, and no line of a vote that ends.
+    """
+    shutil.copytree(tiny, folder)
+    tokens = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    weights = load_file(folder / "model.safetensors")
+    words = weights["lm_head.weight"]
+    words[[tokens.token_to_id(rating) for rating in "12345"]] *= 8
+    words[tokens.token_to_id("Ċ")] = words[SPECIALS.index(END)]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +53,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:3]]
     cut = (row | {"candidates": row["candidates"][:SYSTEMS]} for row in rows)
     (folder / "three.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in cut))
-    model = tiny("bytes")
+    model = speaking(tiny("bytes"), folder / "model")
     places = {name: folder / name for name in ("bert", "bart", "classifier")}
     for place in places.values():
         place.mkdir()
@@ -51,6 +67,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     }  # fmt: skip
     judges: dict[str, dict[str, Any]] = {name: {} for name in kinds() if is_built_in(name)} | {
         "roles": {"encoder": encoder["model"], "dynamic": 2},
+        "direct": {"max_tokens": 1},
     }
     return {
         "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
@@ -78,8 +95,6 @@ def test_all_of_them_in_one_job(
     assert {judge for _, judge in asked} == set(config["judges"])
     headlines = {*config["judges"], *config["metrics"]}
     assert headlines <= {row.scorer for row in found.agreement}
-    scored = {row.scorer for row in found.coverage if row.scored}
-    assert headlines - scored <= UNREAD
-    assert headlines & scored <= {row.scorer for row in found.rankings}
-    intervals = {row.scorer for row in found.agreement if row.low is not None}
-    assert intervals & headlines, "no interval at all"
+    assert headlines <= {row.scorer for row in found.coverage if row.scored}
+    assert headlines <= {row.scorer for row in found.rankings}
+    assert headlines <= {row.scorer for row in found.agreement if row.low is not None}
