@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +15,12 @@ import evaljudge
 from evaljudge.config import WorkersConfig
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.errors import UserError
-from evaljudge.execution.measuring import Measuring
 from evaljudge.execution.ray.executor import RayExecutor
 from evaljudge.metrics import Unscored, Value, make_metrics
 from evaljudge.metrics.importance import Importance
 from evaljudge.metrics.measuring import measure_here
-from evaljudge.records import Candidate, Case, Document
 from evaljudge.runs.pipeline import Todo, Watcher
-from evaljudge.storage import Output, Shard
+from tests.execution.deadly import DeadlyShard
 
 WORDS = ["the", "river", "rose", "and", "flooded", "town", "it", "was", "bridge", "closed", "came"]
 METRICS: dict[str, Any] = {
@@ -177,45 +172,20 @@ def test_what_a_worker_finds_amiss_is_one_line(bench: Bench, tmp_path: Path) -> 
         bench.run([case(n) for n in range(3)], metrics)
 
 
-@dataclass(frozen=True)
-class Deadly:
-    """Kills its worker over one document, as often as there are lives to take."""
-
-    lives: str
-    name: str = "deadly"
-    version: str = "1"
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        lives = Path(self.lives)
-        left = int(lives.read_text())
-        if left and any(case.document.doc_id == "deadly" for case in cases):
-            lives.write_text(str(left - 1))
-            os._exit(1)
-        return [[1.0 for _ in case.candidates] for case in cases]
-
-
 @pytest.mark.ray
 @pytest.mark.parametrize(("lives", "taken"), [(1, 1), pytest.param(50, 3, marks=pytest.mark.long)])
 def test_a_case_that_kills_its_worker_is_set_aside(
     tmp_path: Path, local_ray: None, lives: int, taken: int
 ) -> None:
     """After three deaths; the others of its shard are measured."""
-    output, shard = Output(str(tmp_path / "out")), Shard(0, 3, 3)
-    names = ("before", "deadly", "after")
-    output.write_cases(shard, [Case(Document(n, "s"), (Candidate("A", "t"),)) for n in names])
-    (tmp_path / "lives").write_text(str(lives))
-    deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"}, "now")
+    of = DeadlyShard(tmp_path)
     seen: list[Any] = []
-    RayExecutor(WorkersConfig()).measure(deadly, {shard: ["deadly"]}, seen.append)
+    RayExecutor(WorkersConfig()).measure(of.task(lives), {of.shard: ["deadly"]}, seen.append)
     assert [receipt["measured"] for receipt in seen] == [{"deadly": "deadly@1"}]
-    found = {
-        score.doc_id: score.value or score.reason for score in output.measures("deadly", shard)
-    }
     of_deadly = "worker died" if taken == 3 else 1.0
-    assert found == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
-    assert int((tmp_path / "lives").read_text()) == lives - taken
-    assert output.attempt("measure-00000") == {}
+    assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
+    assert of.lives == lives - taken
+    assert of.output.attempt("measure-00000") == {}
 
 
 @pytest.mark.engine

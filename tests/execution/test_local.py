@@ -35,6 +35,7 @@ from evaljudge.model.asks import Options, Prompt, Writing
 from evaljudge.records import Candidate, Case, Document
 from evaljudge.runs.pipeline import Watcher
 from evaljudge.storage import Output, Shard
+from tests.execution.deadly import DeadlyShard
 
 CASES = 12
 FATAL = ("number 5.", "number 9.")
@@ -548,23 +549,6 @@ def test_one_job_at_a_time(tmp_path: Path) -> None:
     assert refused
 
 
-@dataclass(frozen=True)
-class Deadly:
-    """A metric that kills its process over one document, as often as there are lives to take."""
-
-    lives: str
-    name: str = "deadly"
-    version: str = "1"
-    told: dict[str, Any] = field(default_factory=dict)
-
-    def measure(self, cases: Sequence[Case]) -> list[list[Value]]:
-        left = int(Path(self.lives).read_text())
-        if left and any(case.document.doc_id == "deadly" for case in cases):
-            Path(self.lives).write_text(str(left - 1))
-            signal.raise_signal(signal.SIGBUS)
-        return [[1.0 for _ in case.candidates] for case in cases]
-
-
 def test_a_metric_that_crashes_a_run_with_judges_is_found_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -590,21 +574,17 @@ def test_a_metric_that_crashes_a_run_with_judges_is_found_too(
 def test_a_case_that_kills_what_measures_it_is_set_aside(
     tmp_path: Path, lives: int, taken: int
 ) -> None:
-    output, shard = Output(str(tmp_path / "out")), Shard(0, 3, 3)
-    names = ("before", "deadly", "after")
-    output.write_cases(shard, [Case(Document(n, "s"), (Candidate("A", "t"),)) for n in names])
-    (tmp_path / "lives").write_text(str(lives))
-    deadly = Measuring(output.uri, [Deadly(str(tmp_path / "lives"))], {"deadly": "deadly@1"}, "now")
+    of = DeadlyShard(tmp_path)
+    task = of.task(lives)
 
     def work() -> None:
-        LocalExecutor(str(tmp_path)).measure(deadly, {shard: ["deadly"]}, lambda receipt: None)
+        LocalExecutor(str(tmp_path)).measure(task, {of.shard: ["deadly"]}, lambda receipt: None)
 
     codes = [in_a_process(work) for _ in range(taken + 1)]
     assert codes == [-signal.SIGBUS] * taken + [0]
-    receipt = output.receipt("measure", shard)
+    receipt = of.output.receipt("measure", of.shard)
     assert receipt is not None
     assert (receipt["unscored"], receipt["gpus"]) == (taken == 3, 0)
-    found = {s.doc_id: s.value or s.reason for s in output.measures("deadly", shard)}
     of_deadly = "worker died" if taken == 3 else 1.0
-    assert found == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
+    assert of.measured() == {"before": 1.0, "deadly": of_deadly, "after": 1.0}
     assert notes(tmp_path / "out") == []
