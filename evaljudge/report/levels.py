@@ -87,8 +87,8 @@ _MEANINGS = {
     ),
 }
 _ACROSS = {
-    "system": "a system's mean is its mean rank or strength among the systems of this run",
-    "summary": "those of different documents do not compare, and are mixed here",
+    "system": "a system's mean depends on which other systems are in the run",
+    "summary": "those of different documents do not compare, and are pooled here",
 }
 """What scores that rank texts within a document mean at levels that go across documents."""
 
@@ -165,7 +165,7 @@ def across(level: str, scorers: Iterable[str], within_documents: Sequence[str]) 
     ranking = [scorer for scorer in within_documents if scorer in there]
     if level not in _ACROSS or not ranking:
         return []
-    return [f"{', '.join(ranking)}: ranks or strengths within each document; {_ACROSS[level]}."]
+    return [f"{', '.join(ranking)}: ordered within each document; {_ACROSS[level]}."]
 
 
 def levels(findings: Findings) -> list[Level]:

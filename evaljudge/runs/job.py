@@ -165,7 +165,8 @@ class Job:
         """What a reader of the numbers must know about models, judges, metrics and thresholds."""
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
-        return [*self._of_models(), *of_judges, *of_metrics, *self._of_thresholds()]
+        of_uses = [*self._of_thresholds(), *self._of_ranks()]
+        return [*self._of_models(), *of_judges, *of_metrics, *of_uses]
 
     def _of_models(self) -> Iterator[str]:
         if not any(source.is_bundled for source in self.sources):
@@ -188,6 +189,31 @@ class Job:
                         f"passed by a judge that cannot decide, which is at {there:.2f}: use "
                         f"{better}, where it is at {undecided[better]:.2f}"
                     )
+
+    @property
+    def within_documents(self) -> list[str]:
+        """The scorers that order the texts of one document, and those that are made of them."""
+        found = [one for judge in self.judges if judge.whole_documents for one in judge.scorers]
+        for name, mix in self.mixes.items():
+            if any(scorer in found for scorer, _ in mix.parts):
+                found.append(name)
+        return found + [calibrated_name(of) for of in self.config.calibrate if of in found]
+
+    def _of_ranks(self) -> Iterator[str]:
+        """Where scores that do not compare across documents are used across documents."""
+        ranking = set(self.within_documents)
+        for rule in self.config.select:
+            for scorer in dict.fromkeys(one.scorer for one in rule.all if one.scorer in ranking):
+                yield (
+                    f"select.{rule.name}: {scorer} orders the texts of one document, so this rule "
+                    "takes the top of each document, whether its texts are good or bad"
+                )
+        for scorer in self.config.calibrate:
+            if scorer in ranking:
+                yield (
+                    f"calibrate: {scorer} orders the texts of one document: calibrated, it is the "
+                    "mean rating of texts of this rank, in documents of good and of bad texts"
+                )
 
     @property
     def meanings(self) -> dict[str, str]:

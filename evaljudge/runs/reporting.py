@@ -179,7 +179,7 @@ def findings_of(
         spreads=spreads(grid),
         telling=telling,
         disagreements=disagreements(tables, telling),
-        within_documents=[one for j in job.judges if j.whole_documents for one in j.scorers],
+        within_documents=job.within_documents,
         **_of_jury(job, tables, people, grid, weighted),
         meanings=job.meanings,
         **with_outliers(job.config, tables),

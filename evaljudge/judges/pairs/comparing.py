@@ -53,8 +53,8 @@ class AnswerWords:
         return log_odds(logprobs[self.first], logprobs[self.second], tie)
 
 
-WHICH = AnswerWords("First", "Second")
-HOW = AnswerWords("Worse", "Better", "Similar")
+FIRST_OR_SECOND = AnswerWords("First", "Second")
+BETTER_OR_WORSE = AnswerWords("Worse", "Better", "Similar")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,11 @@ def read_comparison(stored: Mapping[str, Any]) -> ReadPair:
 def _stored_odds(logprobs: Mapping[str, float] | None) -> float | None:
     if logprobs is None:
         return None
-    return (HOW if HOW.tie in logprobs else WHICH).log_odds(logprobs)
+    return _words_of(logprobs).log_odds(logprobs)
+
+
+def _words_of(logprobs: Mapping[str, float]) -> AnswerWords:
+    return BETTER_OR_WORSE if BETTER_OR_WORSE.tie in logprobs else FIRST_OR_SECOND
 
 
 class PairQuestion:
@@ -121,7 +125,7 @@ class PairQuestion:
 
 def _answers(question: str) -> AnswerWords:
     """Those whose words are all in the question."""
-    for answers in (HOW, WHICH):
+    for answers in (BETTER_OR_WORSE, FIRST_OR_SECOND):
         if all(re.search(rf"\b{name}\b", question) for name in answers.options.names):
             return answers
     raise UserError(f"prompt {TEMPLATE}: it should name its answers: First and Second, or Better, "

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from math import log2
 from operator import attrgetter
@@ -23,8 +23,8 @@ from evaljudge.judges.pairs.equations import doubt, preference, worth_of_place
 from evaljudge.judges.pairs.instructions import (
     FairnessSums,
     by_instruction,
+    document_fairness,
     fairest,
-    fairness_sums,
     number_of,
 )
 from evaljudge.judges.shared.counting import Summed, add_by_key, wilson
@@ -54,13 +54,10 @@ class PairsSums(Summed):
     """Of them, those whose preference was for the same place both times."""
     place: float = 0.0
     """Of them, the sum of the log-odds that standing first was worth."""
-    seen: int = 0
-    """The comparisons in both orders of each text, as the choice of an instruction counts them."""
-    seen_first: float = 0.0
-    """Of them, the sum of the probabilities that the first place was preferred, in both orders."""
     against: int = 0
     """Comparisons whose preference is against the final order."""
     entropy: float = 0.0
+    fairness: FairnessSums = field(default_factory=FairnessSums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,9 @@ class PairsRow:
     entropy: float | None  # the mean, in bits
     instruction: str = "0"  # its number
     kept: bool = True  # whether scores are by this instruction
+    ranked: int = 0  # texts, each system's own
     fairness: float | None = None
-    first_place: float | None = None  # the mean probability that the first place was preferred
+    first_place: float | None = None  # the share of answers that decided for the first text
     text: str = ""  # of a paraphrase
 
 
@@ -129,20 +127,20 @@ class PairsFindings:
         return JudgeFindings([section(rows)], {"pairs": rows}) if rows else JudgeFindings()
 
     def _rows(self, axis: str, own: Mapping[str, PairsSums]) -> list[PairsRow]:
-        fairness = {
-            number: FairnessSums(sums.seen, sums.seen_first) for number, sums in own.items()
-        }
+        fairness = {number: sums.fairness for number, sums in own.items()}
         kept = fairest(fairness) if len(own) > 1 else next(iter(own))
         return [
             replace(
                 _row(self._judge, axis, sums),
                 instruction=number,
                 kept=number == kept,
-                fairness=fairness[number].fairness if sums.seen else None,
-                first_place=fairness[number].first_place if sums.seen else None,
+                ranked=fair.texts,
+                fairness=fair.fairness if fair.documents else None,
+                first_place=fair.first_place if fair.documents else None,
                 text=self._texts.get((axis, number), ""),
             )
             for number, sums in own.items()
+            for fair in [sums.fairness]
         ]
 
 
@@ -160,9 +158,7 @@ def _sums(texts: Mapping[str, Mapping[str, Any]]) -> PairsSums:
     compared = {one.other for _, one in found}
     n = max(1, len(compared))
     sums = PairsSums(documents=1, texts=n, sorting=n * log2(n), squares=n**2)
-    for evidence in texts.values():
-        counted = fairness_sums(evidence)
-        sums += PairsSums(seen=counted.comparisons, seen_first=counted.first)
+    sums.fairness = document_fairness(list(texts.values()))
     for system, one in found:
         if system in compared and system < one.other:
             sums += _comparison_sums(one, texts[one.other]["rank"] - texts[system]["rank"])
@@ -200,13 +196,21 @@ def section(every: Sequence[PairsRow]) -> Section:
 
 
 def _tried(rows: Sequence[PairsRow]) -> Table:
-    heads = ["judge", "axis", "instruction", "its words", "comparisons", "p(first)", "fairness"]
+    heads = [
+        "judge",
+        "axis",
+        "instruction",
+        "its words",
+        "texts ranked",
+        "for the first",
+        "fairness",
+    ]
     cells = []
     for row in rows:
         number = f"{row.instruction} (kept)" if row.kept else row.instruction
-        away = NONE if row.fairness is None else correlation(row.fairness)
-        cells.append([row.judge, row.axis, number, row.text or OWN_WORDS, count(row.comparisons),
-                      correlation(row.first_place), away])  # fmt: skip
+        first = NONE if row.first_place is None else percent(row.first_place)
+        cells.append([row.judge, row.axis, number, row.text or OWN_WORDS, count(row.ranked),
+                      first, correlation(row.fairness)])  # fmt: skip
     return Table("Instructions that were tried", heads, cells, "llllrrr", lead=3)
 
 

@@ -1,14 +1,18 @@
 """Paraphrases of the instruction to compare, and which of them the model follows most fairly.
 
-After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Model Judgments"): how
-well an instruction works can be told without labels, since with a good one the model prefers the
-first text as often as the second. With `optimise: fairness` the texts are ranked by each of several
-paraphrases, and the report uses the one whose preferences are the fairest over the whole run:
+After ZEPO ("Fairer Preferences Elicit Improved Human-Aligned Large Language Model Judgments"): an
+instruction can be chosen without labels. With a fair one the model decides for the text that is
+shown first as often as for the other. With `optimise: fairness` the texts are ranked by each of
+several paraphrases, and the report uses the one with the fairest decisions over the whole run:
 
-    instruction    p(first), mean of all answers    fairness
-    0 (ours)       .62                              1 − 2 · |.62 − .5| = .76
-    1              .53                              .94     kept
-    2              .41                              .82
+    instruction    texts ranked    decided for the first    fairness
+    0 (ours)       600             62%                      1 − 2 · |.62 − .5| = .76
+    1              600             53%                      .94     kept
+    2              600             41%                      .82
+    3              580             50%                      1       not kept: it ranks fewer texts
+
+An answer decides for the text with the greater probability. How sure it is does not count: under an
+instruction that leaves the model undecided it would look fair, and rank the texts by nothing.
 
 The paraphrases are briefs: they are written from the axis alone, once for all documents.
 """
@@ -17,13 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from statistics import fmean
 from typing import Any
 
 from evaljudge.judges.pairs.comparing import read_comparison
-from evaljudge.judges.pairs.equations import preference
 from evaljudge.judges.protocol import Part
 from evaljudge.judges.shared.asking import ANY_WORDS
-from evaljudge.judges.shared.counting import Summed
+from evaljudge.judges.shared.counting import Summed, add_by_key
 from evaljudge.judges.shared.references import text_of
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed, Sample, Writing, Written
@@ -32,7 +38,7 @@ from evaljudge.prompts import Task
 from evaljudge.records import Axis, Brief, Document, Score, Verdict
 
 PARAPHRASE = "pairs.paraphrase"
-HOW = Writing(max_tokens=512, temperature=1.0)
+WRITING = Writing(max_tokens=512, temperature=1.0)
 OURS = 0
 """The number of the template's own instruction."""
 DIGITS = 9
@@ -53,7 +59,7 @@ class Instructions:
             self.prompts = {"paraphrasing": self._pack.hash([PARAPHRASE])}
 
     def parts(self) -> list[Part]:
-        alike = {**self._nouns, **self.prompts, "temperature": HOW.temperature}
+        alike = {**self._nouns, **self.prompts, "temperature": WRITING.temperature}
         return [
             Part(axis.name, _part(number), {"number": number, **axis.words, **alike})
             for axis in self._axes
@@ -74,7 +80,7 @@ class Instructions:
                 self._pack.render(PARAPHRASE, {}, number=str(n), **axis.words, **self._nouns)
                 for axis, n in missing
             ]
-            replies = await model.write(prompts, HOW)
+            replies = await model.write(prompts, WRITING)
         return [
             self._brief(document, axis, number, reply)
             for (axis, number), reply in zip(missing, replies, strict=True)
@@ -114,44 +120,72 @@ def _usable(sample: Sample) -> str | Failed:
     return sample.text.strip() or Failed("the reply was empty")
 
 
-@dataclass
-class FairnessSums(Summed):
-    """Of one instruction on one axis; each comparison counts for both of its texts."""
-
-    comparisons: int = 0
-    first: float = 0.0
-    """The sum of the probabilities that the first place was preferred, over both orders."""
-
-    @property
-    def first_place(self) -> float:
-        return round(self.first / (2 * self.comparisons), DIGITS)
-
-    @property
-    def fairness(self) -> float:
-        """1 if both places are preferred equally, 0 if one is always preferred."""
-        return 1 - 2 * abs(self.first_place - 0.5)
-
-
 def by_instruction(evidence: Mapping[str, Any]) -> ByInstruction:
     """A verdict's evidence by the number of the instruction, where it has any."""
     tried: ByInstruction = evidence.get("instructions", {str(OURS): evidence})
     return {number: one for number, one in tried.items() if "failed" not in one}
 
 
-def fairness_sums(evidence: Mapping[str, Any]) -> FairnessSums:
-    """Of one text's comparisons by one instruction."""
-    sums = FairnessSums()
-    for one in map(read_comparison, evidence["comparisons"]):
-        if one.first is not None and one.second is not None:
-            both = preference(one.first) + preference(one.second)
-            sums += FairnessSums(1, both)
-    return sums
+@dataclass
+class FairnessSums(Summed):
+    """Of one instruction on one axis."""
+
+    texts: int = 0
+    """That the instruction ranked."""
+    documents: int = 0
+    """With an answer."""
+    first: float = 0.0
+    """The sum, over these documents, of the share of answers that decided for the first text."""
+
+    @property
+    def first_place(self) -> float:
+        """The share of answers for the first text, which is the mean over documents."""
+        return round(self.first / self.documents, DIGITS)
+
+    @property
+    def fairness(self) -> float:
+        """1 if both places are chosen equally often, 0 if one is always chosen."""
+        return 1 - 2 * abs(self.first_place - 0.5)
 
 
-def fairest(sums: Mapping[str, FairnessSums]) -> str | None:
-    """The number of the instruction to keep; of equally fair ones the first."""
-    known = [number for number, own in sums.items() if own.comparisons]
-    return min(known, key=lambda number: (-sums[number].fairness, int(number)), default=None)
+def document_fairness(ranked: Sequence[Mapping[str, Any]]) -> FairnessSums:
+    """`ranked`: one instruction's evidence on each text of a document, on one axis."""
+    compared = [read_comparison(one) for evidence in ranked for one in evidence["comparisons"]]
+    answers = [odds for one in compared for odds in (one.first, one.second) if odds is not None]
+    if not answers:
+        return FairnessSums(len(ranked))
+    return FairnessSums(len(ranked), 1, fmean(map(_for_first, answers)))
+
+
+def _for_first(odds: float) -> float:
+    """`odds`: of the first place, as log-odds."""
+    return (1 + (odds > 0) - (odds < 0)) / 2
+
+
+def fairness_by_axis(verdicts: Iterable[Verdict]) -> dict[str, dict[str, FairnessSums]]:
+    """Of each instruction, by axis and number; the verdicts of a document stand together."""
+    found: dict[str, dict[str, FairnessSums]] = {}
+    for (_, axis), own in groupby(verdicts, attrgetter("doc_id", "axis")):
+        ranked: dict[str, list[Mapping[str, Any]]] = {}
+        for verdict in own:
+            if verdict.status == "ok":
+                for number, evidence in by_instruction(verdict.evidence).items():
+                    ranked.setdefault(number, []).append(evidence)
+        sums = {number: document_fairness(one) for number, one in ranked.items()}
+        add_by_key(found.setdefault(axis, {}), sums)
+    return found
+
+
+def fairest(sums: Mapping[str, FairnessSums]) -> str:
+    """The number of the instruction to keep; of equally fair ones the first.
+
+    One that ranks fewer texts than the template's own is not kept: no score is given up for
+    fairness.
+    """
+    least = sums.get(str(OURS), FairnessSums()).texts
+    known = [number for number, own in sums.items() if own.documents and own.texts >= least]
+    best = min(known, key=lambda number: (-sums[number].fairness, int(number)), default=OURS)
+    return str(best)
 
 
 @dataclass(frozen=True)
@@ -166,7 +200,8 @@ class KeptInstructions:
         return {
             axis: {
                 "kept": fairest(sums),
-                "first_place": {n: own.first_place for n, own in sums.items() if own.comparisons},
+                "texts": {number: own.texts for number, own in sums.items()},
+                "first_place": {n: own.first_place for n, own in sums.items() if own.documents},
             }
             for axis, sums in sorted(self.tried.items())
         }

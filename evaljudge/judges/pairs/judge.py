@@ -34,16 +34,13 @@ from evaljudge.judges.pairs.equations import doubt, rank_score
 from evaljudge.judges.pairs.findings import PairsFindings
 from evaljudge.judges.pairs.instructions import (
     OURS,
-    FairnessSums,
     Instructions,
     KeptInstructions,
-    by_instruction,
-    fairness_sums,
+    fairness_by_axis,
     instruction_in,
 )
 from evaljudge.judges.pairs.sorting import Beam, Likelihood, by_merge_sort, by_round_robin
 from evaljudge.judges.protocol import Judge, Judged, Part
-from evaljudge.judges.shared.counting import add_by_key
 from evaljudge.model import Model
 from evaljudge.model.asks import Failed
 from evaljudge.model.counting import cost
@@ -53,8 +50,8 @@ from evaljudge.settings import Settings, read_settings
 
 OF_BEAM = frozenset({"beam", "threshold", "likelihood"})
 CAUTION = (
-    "its scores are ranks within a document: two texts of different documents cannot be compared "
-    "by them, and a system's mean is its mean rank among the systems of this run"
+    "its scores order the texts of one document, from 1 (the best) to 0: they do not compare texts "
+    "of different documents, and a system's mean depends on which other systems are in the run"
 )
 
 
@@ -77,8 +74,6 @@ class PairsSettings(Settings):
             raise ValueError("paraphrases goes with `optimise: fairness`")
         if self.optimise and self.instruction:
             raise ValueError("optimise chooses the instruction itself: leave `instruction` out")
-        if self.optimise and self.swap != "both":
-            raise ValueError("optimise: fairness is seen in both orders: it needs `swap: both`")
         return self
 
 
@@ -213,12 +208,7 @@ class PairsJudge(Judge):
     def fit(self, verdicts: Iterable[Verdict]) -> KeptInstructions | None:
         if not self._settings.optimise:
             return None
-        tried: dict[str, dict[str, FairnessSums]] = {}
-        for verdict in verdicts:
-            found = by_instruction(verdict.evidence) if verdict.status == "ok" else {}
-            sums = {number: fairness_sums(evidence) for number, evidence in found.items()}
-            add_by_key(tried.setdefault(verdict.axis, {}), sums)
-        return KeptInstructions(tried, self._scored_by)
+        return KeptInstructions(fairness_by_axis(verdicts), self._scored_by)
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self._scored_by(verdict, None)

@@ -313,7 +313,7 @@ def test_what_is_in_the_signature() -> None:
 
 def test_its_readers_are_warned() -> None:
     (caution,) = judge().cautions
-    assert caution.startswith("judges.pairs: its scores are ranks within a document")
+    assert caution.startswith("judges.pairs: its scores order the texts of one document")
 
 
 # the report
@@ -447,11 +447,25 @@ def test_two_pairs_of_one_document_never_share_a_question() -> None:
 
 
 def test_the_report_says_where_ranks_are_used_across_documents(tmp_path: Path) -> None:
+    """Also of what is made of them, and where they select and are calibrated."""
     spec = config(tmp_path, "ABC", judges={"direct": {"steps": False}, "mine": {"judge": "pairs"}})
-    evaljudge.run(spec | {"coverage_floor": 0}, engines=ScriptedEngines(Sure))
+    spec |= {
+        "coverage_floor": 0, "mixes": {"mixed": "mine + 0.5*mine.bradley-terry"},
+        "combine": {"jury": {"of": ["mixed", "mine"], "by": "median"}}, "calibrate": ["mine"],
+        "select": [{"name": "top", "all": [
+            {"scorer": "jury", "axis": "fluency", "at_least": 0.7},
+            {"scorer": "direct", "axis": "fluency", "at_least": 3}]}],
+    }  # fmt: skip
+    found = evaljudge.run(spec, engines=ScriptedEngines(Sure)).findings
+    made = ["mine", "mine.bradley-terry", "mixed", "jury", "mine.calibrated"]
+    assert found.within_documents == made
+    uses = [one for one in found.warnings if "takes the top" in one or "calibrated, it is" in one]
+    assert [one.partition(" orders the texts")[0] for one in uses] == [
+        "select.top: jury", "calibrate: mine"
+    ]  # fmt: skip
     report = (tmp_path / "out/report/agreement.md").read_text()
-    note = "mine, mine.bradley-terry: ranks or strengths within each document; "
-    mean = f"{note}a system's mean is its mean rank or strength among the systems of this run."
+    note = f"{', '.join(made)}: ordered within each document; "
+    mean = f"{note}a system's mean depends on which other systems are in the run."
     assert report.count(mean) == 2  # at system level, and beside the systems' means
     assert report.count(f"{note}those of different documents do not compare") == 1
     sample = report.partition("## Sample level")[2].partition("## System level")[0]

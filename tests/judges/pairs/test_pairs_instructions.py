@@ -17,8 +17,7 @@ import evaljudge
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.pairs.columns import verdict_columns
-from evaljudge.judges.pairs.equations import preference
-from evaljudge.judges.pairs.instructions import FairnessSums, fairest
+from evaljudge.judges.pairs.instructions import FairnessSums, document_fairness, fairest
 from evaljudge.judges.pairs.judge import PairsJudge
 from evaljudge.model.asks import Failed, Options, Prompt, Writing
 from evaljudge.prompts import load_task
@@ -45,7 +44,7 @@ class Biased(Scripted):
         self.written[prompt.text] += 1
         return Failed("cut") if number == "4" else f" Compare them: version {number}.\n"
 
-    def _compare(self, prompt: Prompt, options: Options) -> Mapping[str, float]:
+    def _compare(self, prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
         first, second = (int(n) for n in re.findall(r"text (\d+)\n</", prompt.text))
         named = [pull for words, pull in PULL.items() if f"Compare them: {words}." in prompt.text]
         is_ours = "Compare the following two texts" in prompt.text
@@ -61,11 +60,38 @@ def done(judge: PairsJudge, model: Scripted) -> tuple[list[Brief], dict[str, Ver
 
 def test_fairness_by_hand() -> None:
     """The example of the module."""
-    tried = {n: FairnessSums(10, 20 * p) for n, p in (("0", 0.62), ("1", 0.53), ("2", 0.41))}
-    assert [own.fairness for own in tried.values()] == pytest.approx([0.76, 0.94, 0.82])
+    tried = {n: FairnessSums(600, 100, 100 * p) for n, p in (("0", 0.62), ("1", 0.53), ("2", 0.41))}
+    tried["3"] = FairnessSums(580, 97, 97 * 0.5)
+    assert [own.fairness for own in tried.values()] == pytest.approx([0.76, 0.94, 0.82, 1])
     assert fairest(tried) == "1"
-    assert fairest({"10": FairnessSums(1, 1.2), "9": FairnessSums(1, 0.8)}) == "9"
-    assert fairest({"0": FairnessSums()}) is None
+    assert fairest({"10": FairnessSums(1, 1, 0.6), "9": FairnessSums(1, 1, 0.4)}) == "9"
+    assert fairest({"0": FairnessSums(2)}) == "0"
+
+
+def comparison(other: str, first: float, second: float | None = None) -> dict[str, Any]:
+    """By the log-odds of the first place, when the text stood there and when the other did."""
+    shown = {"first": first} | ({} if second is None else {"second": second})
+    answers = {place: {"First": -log(1 + exp(-odds)), "Second": -log(1 + exp(odds))}
+               for place, odds in shown.items()}  # fmt: skip
+    return {"other": other, **answers}
+
+
+def test_decisions_count_and_not_how_sure_they_are() -> None:
+    """The first instruction decides every pair by quality, though the first place adds to it; the
+    second one always says First, and is hardly sure of it."""
+    decided = document_fairness([{"comparisons": [comparison("B", 1.3, -0.7)]}])
+    undecided = document_fairness([{"comparisons": [comparison("B", 0.08, 0.08)]}])
+    assert (decided.first_place, undecided.first_place) == (0.5, 1)
+    assert fairest({"0": decided, "1": undecided}) == "0"
+
+
+def test_fairness_by_hand_in_one_order_with_a_tie() -> None:
+    """Answers for the first text: 1, 0 and a half; each document counts alike."""
+    one = document_fairness([{"comparisons": [comparison("B", 2), comparison("C", -1)]},
+                             {"comparisons": [comparison("A", 0)]}])  # fmt: skip
+    one += document_fairness([{"comparisons": [comparison("B", 1)]}])
+    assert (one.texts, one.documents, one.first_place) == (3, 2, 0.75)
+    assert document_fairness([{"comparisons": []}]) == FairnessSums(1)
 
 
 def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
@@ -80,8 +106,9 @@ def test_every_instruction_is_asked_and_the_fairest_is_kept() -> None:
     assert kept is not None
     found = kept.learnt["fluency"]
     assert found["kept"] == "1"
-    mean = {p: (preference(1 + p) + preference(p - 1)) / 2 for p in (2.0, 0.4, -1.0, 3.0)}
-    assert list(found["first_place"].values()) == pytest.approx(list(mean.values()))
+    # ours: 2 ± 1, always the first; .4 ± 1 never by the place; −1 ± 1, a tie and the second; 3 ± 1
+    assert list(found["first_place"].values()) == [1, 0.5, 0.25, 1]
+    assert found["texts"] == {"0": 3, "1": 3, "2": 3, "3": 3}
     assert [kept.score(verdicts[s])[0].value for s in "ABC"] == [0, 0.5, 1]
 
 
@@ -98,6 +125,37 @@ def test_scores_are_those_of_the_instruction_that_is_kept() -> None:
     assert fitted is not None
     assert [score.value for score in fitted.score(changed)] == [1, 9.0]
     assert asker.score(verdict)[0].value == 0
+
+
+@pytest.mark.parametrize("swap", ["none", "estimated"])
+def test_the_fairest_in_one_order(swap: str) -> None:
+    """Which text is shown first is drawn, so that the place shows in one order, too."""
+    asker = judge(optimise="fairness", paraphrases=3, method="round_robin", swap=swap)
+    case = Case(Document("d1", "S"), tuple(Candidate(f"s{n}", f"text {n}") for n in range(12)))
+    model = Biased()
+    briefs = asyncio.run(asker.brief(case.document, [], model))
+    kept = asker.fit(asyncio.run(asker.verdicts(case, briefs, model)).verdicts)
+    assert kept is not None
+    assert kept.learnt["fluency"]["kept"] == "1"
+
+
+def test_no_text_is_given_up_for_fairness() -> None:
+    """Half of the texts cannot be compared with the fairest instruction, which is longer."""
+
+    class Long(Biased):
+        def _compare(self, prompt: Prompt, options: Options) -> Mapping[str, float] | Failed:
+            is_long = "version 1." in prompt.text and "text 2" in prompt.text
+            return Failed("prompt too long") if is_long else super()._compare(prompt, options)
+
+    asker = judge(optimise="fairness", paraphrases=2, method="round_robin")
+    _, verdicts = done(asker, Long())
+    kept = asker.fit(verdicts.values())
+    assert kept is not None
+    assert kept.learnt["fluency"] == {
+        "kept": "2", "texts": {"0": 3, "1": 2, "2": 3},
+        "first_place": {"0": 1, "1": 0.5, "2": 0.25},
+    }  # fmt: skip
+    assert all(kept.score(verdict)[0].value is not None for verdict in verdicts.values())
 
 
 def test_one_paraphrase_alone() -> None:
@@ -131,8 +189,6 @@ def test_settings_that_do_not_go_together() -> None:
     for settings, said in (
         ({"paraphrases": 3}, "paraphrases goes with"),
         ({"optimise": "fairness", "instruction": 1}, "leave `instruction` out"),
-        ({"optimise": "fairness", "swap": "none"}, "it needs `swap: both`"),
-        ({"optimise": "fairness", "swap": "estimated"}, "it needs `swap: both`"),
     ):
         with pytest.raises(UserError, match=said):
             judge(**settings)
