@@ -30,7 +30,7 @@ from evaljudge.execution import executor_name
 from evaljudge.model.asks import Prompt, Spent
 from evaljudge.reasons import grouped
 from evaljudge.records import Case
-from evaljudge.runs.binding import differs_from_run, refuse_other_run
+from evaljudge.runs.binding import differs_from_run, refuse_lone_texts, refuse_other_run
 from evaljudge.runs.job import Job, assemble_job, corpus_of, encoders_of
 from evaljudge.runs.pipeline import files_of_report
 from evaljudge.runs.planning import plan_afresh
@@ -214,6 +214,7 @@ class _Check:
         if not corpus.candidates:
             raise UserError(f"{config.corpus_name}: no document has a candidate to judge")
         for job in jobs:
+            refuse_lone_texts(corpus, job)
             if job.references:
                 check_references(job.references, job.judges, (case.document for case in corpus))
 

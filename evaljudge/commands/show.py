@@ -283,7 +283,12 @@ def _scale(scorer: str, axis: str) -> str:
 
 
 def _section(section: Section, most: int | None) -> str:
-    tables = map(on_screen, section.tables)
+    """Tables have their titles where there are several."""
+    is_one = len(section.tables) == 1
+    tables = [
+        on_screen(table) if is_one else f"{harmless(table.title)}\n{on_screen(table)}"
+        for table in section.tables
+    ]
     notes = "\n".join(_folded(_wrapped(note), most) for note in section.notes)
     return "\n\n".join(filter(None, [*map(_wrapped, section.about), *tables, notes]))
 

@@ -29,11 +29,25 @@ PIECES_PER_WORKER = 8
 Listing = dict[str, Any]
 
 
+def refuse_lone_texts(corpus: Corpus, job: Job) -> None:
+    """A judge that compares the texts of a document would score nothing."""
+    whole = [judge.name for judge in job.judges if judge.whole_documents]
+    if not whole or corpus.candidates > corpus.cases:
+        return
+    if not any(len(case.candidates) > 1 for case in corpus):
+        raise UserError(
+            f"judges.{whole[0]} compares the texts of a document with each other, and no document "
+            f"of {job.config.corpus_name} has two: give each document the texts of several "
+            "systems, or leave this judge out"
+        )
+
+
 def bind_and_cut(job: Job, claim: Claim, *, extend: bool = False) -> Output:
     """The run's output folder, bound to its fingerprint, with every case in a shard."""
     config = job.config
     with open_corpus(job.corpus, config.bad_rows) as corpus:
         refuse_empty(corpus, config.corpus_name, "judge")
+        refuse_lone_texts(corpus, job)
         if job.references:
             documents = (case.document for case in corpus)
             check_references(job.references, job.judges, documents)

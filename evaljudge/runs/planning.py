@@ -31,7 +31,7 @@ from evaljudge.model.imagining import Gauge, Imagining
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import grouped
 from evaljudge.records import Brief, Case, Tokens
-from evaljudge.runs.binding import differs_from_run
+from evaljudge.runs.binding import differs_from_run, refuse_lone_texts
 from evaljudge.runs.job import BOTH, Job, Pass, one_of
 from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
@@ -80,6 +80,7 @@ def make_plan(job: Job, written: KnownBriefs | None = None) -> Plan:
 async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
     with open_corpus(job.corpus, job.config.bad_rows) as corpus:
         refuse_empty(corpus, job.config.corpus_name, "judge")
+        refuse_lone_texts(corpus, job)
         judged = [axis.name for axis in job.task.axes if job.judges]
         plan = Plan(corpus.cases, corpus.candidates)
         plan.rated = corpus.rated_on()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from evaljudge.judges.plugin import Plugin, made_by
+from evaljudge.judges.plugin import Plugin, made_by, shown_by
 
 PLUGIN = Plugin(
     made_by("evaljudge.judges.extract.judge:ExtractThenRate"),
+    show=shown_by("evaljudge.judges.extract.view:shown_evidence"),
     verdict_columns="evaljudge.judges.extract.columns:verdict_columns",
 )

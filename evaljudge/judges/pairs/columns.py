@@ -31,6 +31,7 @@ class PairsColumns(TypedDict):
 
     rank: float | None
     order: list[list[str]] | None
+    ranks: list[float] | None
     strength: float | None
     comparisons: list[ComparisonColumns] | None
     instructions: list[TriedColumns] | None
@@ -45,6 +46,7 @@ def _columns(one: Mapping[str, Any]) -> PairsColumns:
     return {
         "rank": one.get("rank"),
         "order": one.get("order"),
+        "ranks": one.get("ranks"),
         "strength": one.get("strength"),
         "comparisons": None if compared is None else list(map(_comparison, compared)),
         "instructions": None if tried is None else [_tried(*item) for item in tried.items()],

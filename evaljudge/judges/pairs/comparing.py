@@ -103,7 +103,12 @@ class PairQuestion:
         needed, own = ["first", "second"], ["instruction"]
         self._pack.check(TEMPLATE, needed, without=own, **self._nouns, **ANY_WORDS)
         if paraphrased:
-            self._pack.check(TEMPLATE, [*needed, *own], **self._nouns, **ANY_WORDS)
+            try:
+                self._pack.check(TEMPLATE, [*needed, *own], **self._nouns, **ANY_WORDS)
+            except UserError as error:
+                raise UserError(
+                    f"`optimise` and `instruction` need another prompt: {error}"
+                ) from None
         nothing = dict.fromkeys(("source", "context", *needed, *own), "")
         self.answers = _answers(
             self._pack.render(TEMPLATE, nothing, **self._nouns, **ANY_WORDS).text

@@ -146,8 +146,8 @@ class Contest:
         for text, candidates in enumerate(self._same):
             reason = self._left_out.get(text, ALONE if sum(sizes) < 2 else "")
             mine = Failed(reason) if reason else {
-                "rank": rank[text], "order": order, "strength": strengths[text],
-                "comparisons": self._comparisons(text),
+                "rank": rank[text], "order": order, "ranks": [rank[one] for one in texts],
+                "strength": strengths[text], "comparisons": self._comparisons(text),
             }  # fmt: skip
             found |= {candidate.system: mine for candidate in candidates}
         return found

@@ -1,10 +1,10 @@
 """The evidence on one text, for people: its document's texts from the best on, and how it compared.
 
-place  system  this text preferred
-1      B       0.120 (shown first 0.200, second 0.069)
-2      A       this text
-3      C       –
-4      D       0.970 (shown first 0.985, second 0.941)
+rank  system  this text preferred
+1     B       0.120 (shown first 0.200, second 0.069)
+2.5   A       this text
+2.5   C       0.500 (shown first 0.601, second 0.399)
+4     D       –
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ THIS = "this text"
 
 @dataclass(frozen=True, slots=True)
 class RankedRow:
-    """One place in the order; texts that are the same share it."""
+    """One text in the order, with all systems that wrote it; texts that tie share their rank."""
 
-    place: int
+    rank: float
     systems: Sequence[str]
     is_this: bool
     preference: float | None
@@ -52,7 +52,7 @@ class ShownOrder:
 
 def shown_evidence(judged: JudgedCandidate) -> Section:
     orders = _shown(judged)
-    heads = ["place", "system", "this text preferred"]
+    heads = ["rank", "system", "this text preferred"]
     tables = [
         Table(order.title or "The order", heads, [_row(row) for row in order.rows], "lll")
         for order in orders
@@ -62,7 +62,7 @@ def shown_evidence(judged: JudgedCandidate) -> Section:
 
 def _row(row: RankedRow) -> list[Cell]:
     systems = [Named(system) for system in row.systems]
-    return [str(row.place), systems, THIS if row.is_this else row.figures]
+    return [f"{row.rank:g}", systems, THIS if row.is_this else row.figures]
 
 
 def pictured_evidence(judged: JudgedCandidate) -> View:
@@ -81,22 +81,23 @@ def _shown(judged: JudgedCandidate) -> list[ShownOrder]:
 def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
     read = {one.other: one for one in map(read_comparison, evidence["comparisons"])}
     rows = [
-        _order_row(place, same, system, read.get(same[0]))
-        for place, same in enumerate(evidence["order"], 1)
+        _order_row(rank, same, system, read.get(same[0]))
+        for rank, same in zip(evidence["ranks"], evidence["order"], strict=True)
     ]
     rank, of = evidence["rank"], sum(map(len, evidence["order"]))
     by = f"{title}: rank" if title else "Rank"
     summary = (
         f"{by} {rank:g} of {of}: it stands above {rank_score(rank, of):.3f} of the other texts. "
-        f"Its strength by all comparisons is {evidence['strength']:.2f}, where 0 is the average."
+        f"Its strength by all comparisons is {evidence['strength']:.2f}, where 0 is about the "
+        "average."
     )
     return ShownOrder(title, rows, summary)
 
 
-def _order_row(place: int, systems: Sequence[str], system: str, one: ReadPair | None) -> RankedRow:
+def _order_row(rank: float, systems: Sequence[str], system: str, one: ReadPair | None) -> RankedRow:
     if one is None:
-        return RankedRow(place, systems, system in systems, None, NONE)
-    return RankedRow(place, systems, False, one.preference, _figures(one))
+        return RankedRow(rank, systems, system in systems, None, NONE)
+    return RankedRow(rank, systems, False, one.preference, _figures(one))
 
 
 def _figures(one: ReadPair) -> str:

@@ -19,9 +19,12 @@ from evaljudge.judges.extract.columns import verdict_columns
 from evaljudge.judges.extract.equations import chosen_sentences, grams, most_probable
 from evaljudge.judges.extract.extraction import SIZES, TOO_SMALL, Extract, extracted, tokens_in
 from evaljudge.judges.extract.judge import ExtractThenRate
+from evaljudge.judges.extract.view import shown_evidence
+from evaljudge.judges.plugin import JudgedCandidate
 from evaljudge.model.asks import Failed, Options, Prompt
 from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.records import Candidate, Case, Document, Verdict
+from evaljudge.sections import Section
 
 SOURCE = "It was late. Rain fell. They closed the bridge. The bridge was old."
 TEXT = "Rain closed the bridge."
@@ -236,3 +239,16 @@ def test_the_template_is_checked_at_once(tmp_path: Path) -> None:
     (tmp_path / "extract.rate.j2").write_text("{{ target }} {{ axis }}")
     with pytest.raises(UserError, match="has no place for {{ source }}"):
         ExtractThenRate({}, load_task("summary", prompts=str(tmp_path)))
+
+
+def test_what_people_are_shown() -> None:
+    def shown(**settings: Any) -> Section:
+        verdict = verdicts_of(judge(**settings), Noting())["A"]
+        return shown_evidence(JudgedCandidate(CASE.candidates[0], verdict))
+
+    section = shown(budget=8)
+    assert section.about == ["The model saw sentences 2 and 3 of the source's 4."]
+    assert section.tables[0].rows[:2] == [["5", "0.250"], ["4", "0.400"]]
+    assert section.notes == ["The mean rating by these probabilities is 3.70."]
+    assert shown(budget=5).about == ["The model saw sentence 3 of the source's 4."]
+    assert shown(extract="none").about == ["The model saw the whole source."]

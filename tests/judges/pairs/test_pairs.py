@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaljudge
+from evaljudge.commands.check_config import check_config
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
@@ -372,7 +373,9 @@ def test_a_model_that_cannot_decide() -> None:
     """By strength all share a place; a sort keeps the order that was drawn."""
     even = Scripted(chooses=lambda prompt, options: dict.fromkeys(options.names, -log(2)))
     case = case_of(numbers(1, 2, 3))
-    assert set(scores_of(judge(method="round_robin"), case, even).values()) == {0.5}
+    robin = judge(method="round_robin")
+    assert set(scores_of(robin, case, even).values()) == {0.5}
+    assert verdicts_of(robin, case, even)["A"].evidence["ranks"] == [2, 2, 2]
     assert set(scores_of(judge(), case, even).values()) == {0, 0.5, 1}
 
 
@@ -436,6 +439,19 @@ def test_a_run_that_grows_by_candidates_is_refused(tmp_path: Path) -> None:
     assert outcome.verdicts("pairs").num_rows == 11
     with pytest.raises(UserError, match="judges.pairs compares the candidates of a document with"):
         evaljudge.run(config(tmp_path, "ABCD"), engines=engines, extend=True)
+
+
+def test_a_corpus_of_one_text_per_document_is_refused(tmp_path: Path) -> None:
+    """Before anything is asked: no text could be compared."""
+    engines = ScriptedEngines(Sure)
+    for ask in (evaljudge.plan, evaljudge.run):
+        with pytest.raises(
+            UserError, match=r"judges.pairs compares the texts .* has two: give each"
+        ):
+            ask(config(tmp_path, "A"), engines=engines)
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config(tmp_path, "A")))
+    assert "has two: give each" in check_config(file, engines=engines).text
 
 
 def test_two_pairs_of_one_document_never_share_a_question() -> None:

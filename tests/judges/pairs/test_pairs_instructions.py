@@ -192,7 +192,9 @@ def test_settings_that_do_not_go_together() -> None:
     ):
         with pytest.raises(UserError, match=said):
             judge(**settings)
-    with pytest.raises(UserError, match=r"has no place for {{ instruction }}"):
+    with pytest.raises(
+        UserError, match=r"`instruction` need another prompt: .* has no place for {{ instruction }}"
+    ):
         judge(prompts="nano", optimise="fairness")
     assert judge().asking.keys().isdisjoint({"optimise", "paraphrases", "instruction"})
 

@@ -1,11 +1,14 @@
 """The demo's judge on vLLM can do `pairs`, since it was trained to compare texts with references.
 
-With one engine, as other tests of this suite have it; the documents are few, so that the margins
-are wide. Of 100 documents the README has the figures.
+With one engine, as other tests of this suite have it. On fluency and relevance nano orders the
+texts of these few documents by comparisons as it does by references. On coherence, its weakest
+axis, the two orders differ, and many documents are needed to say which is better.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,19 +19,26 @@ from evaljudge.bundled.world.corpus import SYSTEMS, as_jsonl, make_cases
 pytestmark = pytest.mark.engine
 DOCUMENTS = 8
 AXES = ["fluency", "relevance"]
+MANY = 300
+ROUNDING = 1e-9
 
 
 @pytest.fixture(scope="module")
 def judged(shared_engines: Any, tmp_path_factory: pytest.TempPathFactory) -> evaljudge.Outcome:
-    folder = tmp_path_factory.mktemp("pairs")
-    (folder / "cases.jsonl").write_text(as_jsonl(make_cases(DOCUMENTS, 3)))
+    return judged_by_both(tmp_path_factory.mktemp("pairs"), DOCUMENTS, AXES, shared_engines)
+
+
+def judged_by_both(
+    folder: Path, documents: int, axes: Sequence[str], engines: Any
+) -> evaljudge.Outcome:
+    (folder / "cases.jsonl").write_text(as_jsonl(make_cases(documents, 3)))
     config = {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "prompts": "nano",
-        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}}, "axes": AXES,
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}}, "axes": axes,
         "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}, "pairs": {}},
         "workers": {"executor": "local"}, "agreement": {"resamples": 0, "permutations": 0},
     }  # fmt: skip
-    return evaljudge.run(config, engines=shared_engines)
+    return evaljudge.run(config, engines=engines)
 
 
 def spearman(judged: evaljudge.Outcome, scorer: str, axis: str) -> float:
@@ -49,7 +59,19 @@ def test_it_agrees_with_the_true_levels_as_synthetic_does(
 ) -> None:
     for scorer in ("pairs", "pairs.bradley-terry"):
         assert spearman(judged, scorer, axis) > 0.8
-        assert spearman(judged, scorer, axis) > spearman(judged, "synthetic", axis) - 0.05
+        assert spearman(judged, scorer, axis) >= spearman(judged, "synthetic", axis) - ROUNDING
+
+
+@pytest.mark.long
+def test_of_many_documents_it_agrees_as_well_where_the_two_differ(
+    shared_engines: Any, tmp_path: Path
+) -> None:
+    found = judged_by_both(tmp_path, MANY, ["coherence"], shared_engines)
+    by_pairs, by_references = (
+        spearman(found, scorer, "coherence") for scorer in ("pairs", "synthetic")
+    )
+    print(by_pairs, by_references)
+    assert by_pairs >= by_references
 
 
 def test_every_text_has_a_rank_by_few_comparisons(judged: evaljudge.Outcome) -> None:

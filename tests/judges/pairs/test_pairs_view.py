@@ -20,6 +20,7 @@ def said(p: float) -> dict[str, float]:
 
 EVIDENCE: dict[str, Any] = {
     "rank": 2.5, "strength": 0.4, "order": [["B"], ["A", "<i>D"], ["C"], ["E"]],
+    "ranks": [1, 2.5, 4.5, 4.5],
     "comparisons": [
         {"other": "B", "first": said(0.2), "second": said(0.5)},
         {"other": "E", "second": said(0.1)},
@@ -33,13 +34,13 @@ def test_the_order_and_the_comparisons_of_a_text() -> None:
     section = shown_evidence(JUDGED)
     assert section.tables[0].rows == [
         ["1", [Named("B")], "0.333 (shown first 0.200, second 0.500)"],
-        ["2", [Named("A"), Named("<i>D")], THIS],
-        ["3", [Named("C")], "–"],
-        ["4", [Named("E")], "0.900"],
+        ["2.5", [Named("A"), Named("<i>D")], THIS],
+        ["4.5", [Named("C")], "–"],
+        ["4.5", [Named("E")], "0.900"],
     ]
     assert section.notes == [
         "Rank 2.5 of 5: it stands above 0.625 of the other texts. Its strength by all comparisons "
-        "is 0.40, where 0 is the average."
+        "is 0.40, where 0 is about the average."
     ]
 
 
