@@ -70,7 +70,6 @@ def test_of_many_documents_it_agrees_as_well_where_the_two_differ(
     by_pairs, by_references = (
         spearman(found, scorer, "coherence") for scorer in ("pairs", "synthetic")
     )
-    print(by_pairs, by_references)
     assert by_pairs >= by_references
 
 
