@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,11 +20,15 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 from replies_by_hand import run_by_hand
 
+import evaljudge
 from evaljudge.analysis.two_runs import scored_run
+from evaljudge.bundled.world.corpus import as_jsonl, make_cases
+from evaljudge.commands.demo import demo_config
 from evaljudge.commands.view import ViewOptions, viewing
 
 TALL = {"width": 1200, "height": 1800}
 LOW = {"width": 1200, "height": 560}
+OTHERS = ["geval", "pairs"]
 SIZE, PHONE = {"width": 1200, "height": 900}, {"width": 375, "height": 760}
 
 
@@ -34,16 +38,29 @@ def make_pictures(run: str, folder: Path) -> None:
         chromium = shutil.which("chromium") or shutil.which("google-chrome")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         of_the_demo(browser, run, folder)
-        of_other_judges(browser, run_by_hand(Path(temporary)), folder)
+        of_judges(browser, run_by_hand(Path(temporary)), ["entities", "roles"], folder)
+        of_judges(browser, other_judges_of_nano(Path(temporary)), OTHERS, folder)
         of_rating(browser, run, Path(temporary) / "sheet.jsonl", folder)
         browser.close()
 
 
-def of_other_judges(browser: Any, run: str, folder: Path) -> None:
+def other_judges_of_nano(folder: Path) -> str:
+    """The folder of a small run with those judges of the demo's model that the demo lacks."""
+    cases = folder / "cases.jsonl"
+    cases.write_text(as_jsonl(make_cases(2, 0)), encoding="utf-8")
+    config = demo_config(cases, folder / "nano") | {
+        "axes": ["relevance"], "judges": OTHERS, "metrics": [], "calibrate": [], "select": [],
+        "workers": {"executor": "local"},
+    }  # fmt: skip
+    return evaljudge.run(config, progress=False).out
+
+
+def of_judges(browser: Any, run: str, judges: Sequence[str], folder: Path) -> None:
+    """The evidence of each judge on the first text."""
     with viewing(ViewOptions(run)) as link, opened(browser, link, viewport=TALL) as page:
         page.locator("#list tbody a").first.click()
-        for judge in ("entities", "roles"):
-            part = page.locator(".judged > h3", has_text=judge).locator("..")
+        for judge in judges:
+            part = page.locator(".judged", has=page.locator("h3", has_text=judge))
             part.screenshot(path=str(folder / f"{judge}.png"))
 
 

@@ -87,9 +87,9 @@ def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
     rank, of = evidence["rank"], sum(map(len, evidence["order"]))
     by = f"{title}: rank" if title else "Rank"
     summary = (
-        f"{by} {rank:g} of {of}: it stands above {rank_score(rank, of):.3f} of the other texts. "
-        f"Its strength by all comparisons is {evidence['strength']:.2f}, where 0 is about the "
-        "average."
+        f"{by} {rank:g} of {of}: the score {rank_score(rank, of):.3f} is the share of the other texts "
+        f"that it stands above. Its strength by all comparisons is {evidence['strength']:.2f}, where "
+        "0 is about the average."
     )
     return ShownOrder(title, rows, summary)
 

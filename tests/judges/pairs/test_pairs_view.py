@@ -39,8 +39,8 @@ def test_the_order_and_the_comparisons_of_a_text() -> None:
         ["4.5", [Named("E")], "0.900"],
     ]
     assert section.notes == [
-        "Rank 2.5 of 5: it stands above 0.625 of the other texts. Its strength by all comparisons "
-        "is 0.40, where 0 is about the average."
+        "Rank 2.5 of 5: the score 0.625 is the share of the other texts that it stands above. Its "
+        "strength by all comparisons is 0.40, where 0 is about the average."
     ]
 
 
