@@ -86,10 +86,11 @@ def _order(system: str, evidence: Mapping[str, Any], title: str) -> ShownOrder:
     ]
     rank, of = evidence["rank"], sum(map(len, evidence["order"]))
     by = f"{title}: rank" if title else "Rank"
+    share, strength = rank_score(rank, of), evidence["strength"]
     summary = (
-        f"{by} {rank:g} of {of}: the score {rank_score(rank, of):.3f} is the share of the other texts "
-        f"that it stands above. Its strength by all comparisons is {evidence['strength']:.2f}, where "
-        "0 is about the average."
+        f"{by} {rank:g} of {of}: the score {share:.3f} is the share of the other texts that it "
+        f"stands above. Its strength by all comparisons is {strength:.2f}, where 0 is about the "
+        "average."
     )
     return ShownOrder(title, rows, summary)
 
