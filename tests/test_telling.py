@@ -48,12 +48,15 @@ def test_disagreement_is_the_distance_between_two_places() -> None:
     scores, ratings = np.array([1, 9, 3, np.nan, 5]), np.array([4, 1, 2, 5, np.nan])
     assert disagreement(scores, ratings) == pytest.approx([1, 1, 0, np.nan, np.nan], nan_ok=True)
     tied = disagreement(np.array([2.0, 2.0, 7.0]), np.array([1.0, 2.0, 3.0]))
-    assert tied == pytest.approx([0.25, 0.25, 0])
+    assert tied == pytest.approx([0, 0, 0])  # the first two scores share the places 1 and 2
+    across = disagreement(np.array([2.0, 2.0, 7.0]), np.array([2.0, 3.0, 1.0]))
+    assert across == pytest.approx([0, 0.5, 1])
 
 
-def test_scores_that_are_nearly_equal_share_their_place() -> None:
-    scores = np.array([-6.0, 9.98, 9.99, 10.0])
+def test_an_order_among_texts_that_people_rate_alike_is_no_disagreement() -> None:
+    scores = np.array([-6.0, 9.83, 9.98, 10.0])
     assert disagreement(scores, np.array([1.0, 5.0, 5.0, 5.0])) == pytest.approx([0, 0, 0, 0])
+    assert disagreement(scores, np.array([5.0, 5.0, 5.0, 1.0])) == pytest.approx([1 / 3, 0, 0, 1])
 
 
 def test_disagreement_of_few_texts_is_ranked_among_all() -> None:

@@ -216,7 +216,7 @@ class Disagreement:
     the distance between its places among all scores and among all ratings of the run."""
 
     scorer: str
-    axis: str
+    axis: str  # that people rated
     apart: Sequence[float | None]  # in the order of `telling`; from 0 to 1, None: not both there
 
 

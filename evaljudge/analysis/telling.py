@@ -23,8 +23,6 @@ from evaljudge.analysis.findings import Disagreement
 from evaljudge.analysis.tables import Tables
 from evaljudge.records import ANY_AXIS
 
-STEPS = 100
-"""Of the range of scores: two in one step count as the same where they are compared with people."""
 WORST = 3
 """Of a system's lowest texts."""
 Numbers = NDArray[np.floating[Any]]
@@ -52,34 +50,37 @@ def telling_texts(tables: Tables, headlines: Iterable[Key], wanted: int) -> list
 
 
 def disagreements(tables: Tables, texts: Sequence[Text]) -> list[Disagreement]:
-    """Of these texts, for each scorer and axis that people rated."""
+    """Of these texts, for each scorer and each axis that people rated: for a scorer with axes its
+    own, for one without each of them."""
     places = {(one.doc_id, one.system): at for at, one in enumerate(tables.kept)}
     rows, rated = [places[text] for text in texts], tables.ratings()
     found = []
     for (scorer, axis), column in tables.columns.items():
-        if axis in rated:
-            apart = disagreement(np.array(column.kept), rated[axis])[rows].tolist()
-            found.append(Disagreement(scorer, axis, [x if isfinite(x) else None for x in apart]))
+        for name in [name for name in rated if axis in (name, ANY_AXIS)]:
+            apart = disagreement(np.array(column.kept), rated[name])[rows].tolist()
+            found.append(Disagreement(scorer, name, [x if isfinite(x) else None for x in apart]))
     return found
 
 
 def disagreement(scores: Numbers, ratings: Numbers) -> Floats:
     """How far the place of each text among the scores is from its place among the ratings, from 0
-    to 1; NaN where it has no score or no rating. Scores that are nearly equal share their place:
-    a judge that is always certain gives 9.98 and 10.00 where people give the same 5."""
+    to 1; NaN where it has no score or no rating.
+
+    Texts of one rating share all of the places that they have together, and so do texts of one
+    score: a judge that orders texts which people rate alike does not disagree with them.
+    """
+    scores, ratings = scores.astype(np.float32), ratings.astype(np.float32)  # as the page has them
     known = np.isfinite(scores) & np.isfinite(ratings)
     found = np.full(len(scores), np.nan)
-    places = [rankdata(values) for values in (_in_steps(scores[known]), ratings[known])]
-    found[known] = np.abs(places[0] - places[1]) / max(known.sum() - 1, 1)
+    (first, last), (low, high) = _places_of(scores[known]), _places_of(ratings[known])
+    apart = np.maximum(np.maximum(first - high, low - last), 0)
+    found[known] = apart / max(known.sum() - 1, 1)
     return found
 
 
-def _in_steps(values: Numbers) -> Floats:
-    """Rounded to a part of their range; first to float32, as the page has them."""
-    values = values.astype(np.float32).astype(np.float64)
-    low, high = (values.min(), values.max()) if len(values) else (0.0, 0.0)
-    steps: Floats = np.round((values - low) / ((high - low) or 1.0) * STEPS)
-    return steps
+def _places_of(values: Numbers) -> tuple[Floats, Floats]:
+    """The first and the last place of each value, among which it shares all."""
+    return rankdata(values, "min"), rankdata(values, "max")
 
 
 def _most_apart(tables: Tables, scores: Mapping[Key, Floats]) -> Floats:

@@ -95,7 +95,7 @@ if ($("unfold")) $("unfold").addEventListener("click", () => folded().forEach((o
 // ---- on paper: a text that is open and its evidence alone, with prompts only where the reader has
 // opened them; else all tables, and what is chosen
 
-const chosenIn = (part) => [...part.querySelectorAll(".controls label:not([hidden] *)")].flatMap((label) => {
+const chosenIn = (part) => [...part.querySelectorAll(".controls label:not([hidden], [hidden] *)")].flatMap((label) => {
   const control = label.querySelector("input, select");
   const value = control.selectedOptions ? control.selectedOptions[0]?.textContent : control.value;
   return value && value !== "all" ? [`${label.firstChild.textContent.trim().toLowerCase()} ${value}`] : [];
@@ -105,7 +105,7 @@ addEventListener("beforeprint", () => {
   for (const line of document.querySelectorAll(".paper")) {
     line.textContent = harmless(`Shown here: ${chosenIn(line.parentElement).join("; ")}.`);
   }
-  const within = document.querySelectorAll("#text-body :is(.judged details:not(:has(pre)), details:has(> .plain-text), .all-scores)");
+  const within = document.querySelectorAll("#text-body :is(.judged details:not(:has(pre)), details:has(> .plain-text), .further, .all-scores)");
   unfolded.push(...[...($("text")?.open ? within : folded())].filter((one) => !one.open));
   for (const one of unfolded) one.open = true;
 });
@@ -173,8 +173,8 @@ const embedded = {
   async names() { return data.texts.doc; },
   async column(name) {
     if (!this.columns.has(name)) {
-      const [kind, number] = name.split(":");
-      const given = number === undefined ? data.texts[kind] : (data.texts[kind] || [])[number];
+      const [kind, ...numbers] = name.split(":");
+      const given = numbers.reduce((columns, number) => columns?.[number], data.texts[kind]);
       const made = given ? NUMBERS[kind].from(given, (value) => (value === null ? NaN : value)) : null;
       this.columns.set(name, made);
     }
@@ -226,9 +226,17 @@ const source = data.token ? served : embedded;
 const PAGE = 50;
 const list = { order: [], extent: 0, found: null, words: "", names: [], systems: null };
 
-function ratingColumn(scorer) {
-  const at = data.human.indexOf(data.scorers[scorer].axis);
-  return at < 0 ? null : source.column(`rating:${at}`);
+// The axis on which people's ratings stand beside a scorer's scores: its own; of a scorer without
+// axes, the one that is chosen. -1 where nobody rated it.
+function peopleAt(scorer) {
+  const { axis } = data.scorers[scorer];
+  return data.human.indexOf(axis === "*" ? $("by-people").value : axis);
+}
+
+// People's ratings and how far the scores are from them; none where nobody rated the axis.
+function withPeople(scorer) {
+  const at = peopleAt(scorer);
+  return at < 0 ? [null, null] : [source.column(`rating:${at}`), source.column(`disagreement:${scorer}:${at}`)];
 }
 
 // Which texts have the words of the search.
@@ -244,8 +252,8 @@ function searched() {
 async function chosen() {
   const given = (id) => $(id).value;
   const scorer = Number(given("by-scorer"));
-  const [found, scores, reasons, ratings, doubts, others] = await Promise.all([searched(),
-    source.column(`score:${scorer}`), source.column(`reason:${scorer}`), ratingColumn(scorer),
+  const [found, scores, reasons, ratings, apart, doubts, others] = await Promise.all([searched(),
+    source.column(`score:${scorer}`), source.column(`reason:${scorer}`), ...withPeople(scorer),
     source.column(`doubt:${scorer}`), data.other ? source.column(`other:${scorer}`) : null]);
   const tests = [];
   if (found) tests.push((row) => found[row]);
@@ -271,9 +279,9 @@ async function chosen() {
   }
   const rows = [];
   for (let row = 0; row < list.names.length; row += 1) if (tests.every((test) => test(row))) rows.push(row);
-  const decimals = [scores, others, ratings, doubts].map((values) => values && decimalsOf(values));
+  const decimals = [scores, others, ratings, apart, doubts].map((values) => values && decimalsOf(values));
   if (others) decimals.fill(Math.max(decimals[0], decimals[1]), 0, 2);  // they are compared
-  Object.assign(list, { scorer, scores, reasons, ratings, doubts, others, decimals });
+  Object.assign(list, { scorer, scores, reasons, ratings, apart, doubts, others, decimals });
   return rows;
 }
 
@@ -299,14 +307,15 @@ async function flipped() {
 }
 
 async function sorted(rows) {
-  const { scores, ratings, doubts, others, scorer } = list;
+  const { scores, ratings, apart, doubts, others } = list;
   const negated = (values) => values && values.map((value) => -value);
   const keys = {
     low: () => scores,
     high: () => negated(scores),
     doubt: () => negated(doubts),
     "doubt-low": () => doubts,
-    disagreement: async () => negated(await source.column(`disagreement:${scorer}`)),
+    disagreement: () => negated(apart),
+    "disagreement-low": () => apart,
     "people-low": () => ratings,
     "people-high": () => negated(ratings),
     threshold: () => scores.map((score) => Math.abs(score - threshold.value)),
@@ -335,6 +344,7 @@ async function refresh() {
   if (mine !== asked) return;
   list.order = rows;
   sayMeaning($("meaning"), data.scorers[list.scorer].scorer);
+  $("people").hidden = data.scorers[list.scorer].axis !== "*" || data.human.length < 2;
   const set = FILTERS.filter((id) => $(id).value !== defaultOf(id)).length;
   $("filters-set").textContent = set ? ` (${set} set)` : "";
   markHeads();
@@ -371,20 +381,17 @@ function line(row, begins) {
   head.scope = "row";
   head.append(link);
   const reason = list.reasons ? list.reasons[row] : -1;
-  const [scores, others, ratings, doubts] = [list.scores, list.others, list.ratings, list.doubts]
+  const [scores, others, ratings, apart, doubts] = [list.scores, list.others, list.ratings, list.apart, list.doubts]
     .map((values, at) => (values ? fixed(values[row], at === 2 && Number.isInteger(values[row]) ? 0 : list.decimals[at]) : "–"));
   const cells = [
-    [systemOf(row)],
-    [reason >= 0 ? "unscored" : scores, "number", reason >= 0 ? data.reasons[reason] : ""],
+    [systemOf(row), "system"],
+    reason >= 0 ? [`unscored: ${data.reasons[reason]}`, "reason"] : [scores, "number"],
     ...(data.other ? [[others, "number"]] : []),
     [ratings, "number"],
+    ...(data.human.length ? [[apart, "number wide"]] : []),
     [doubts, "number"],
-    [`${begins}…`],
-  ].map(([text, name, title]) => {
-    const cell = make("td", text, name);
-    if (title) cell.title = harmless(title);
-    return cell;
-  });
+    [begins],
+  ].map(([text, name]) => make("td", text, name));
   const made = make("tr");
   made.append(head, ...cells);
   made.addEventListener("click", (event) => { if (!event.target.closest("a")) location.hash = link.hash; });
@@ -416,10 +423,10 @@ function beginHeads() {
 // ---- the list's address: #texts?scorer=…&axis=…&system=…, what is not as at the start
 
 const CONTROLS = { system: "by-system", from: "by-low", to: "by-high", status: "by-status",
-  rated: "by-rated", selected: "by-selected", sort: "sort", search: "search" };
+  rated: "by-rated", selected: "by-selected", people: "by-people", sort: "sort", search: "search" };
 const CALLED = { from: "score", to: "score", rated: "choice", selected: "selection", sort: "order", search: "word" };
 const FILTERS = ["by-system", "by-low", "by-high", "by-status", "by-rated", "by-selected"];
-const OF_THE_RUN = ["system", "status", "selected"];
+const OF_THE_RUN = ["system", "status", "selected", "people"];
 const defaultOf = (id) => list.defaults[Object.keys(CONTROLS).find((name) => CONTROLS[name] === id)];
 const asGiven = (hash) => new URLSearchParams(hash.split(/\?(.*)/s)[1]);
 
@@ -428,6 +435,7 @@ function address() {
   for (const [name, id] of Object.entries(CONTROLS)) {
     if ($(id).value !== list.defaults[name]) given.set(name, $(id).value);
   }
+  if ($("sort").value === "threshold") given.set("cut", $("threshold-at").value);
   return String(given) ? `#texts?${given}` : "#texts";
 }
 
@@ -449,8 +457,22 @@ function setControls(given) {
     $(id).value = list.defaults[name];
     unknown.push(`There is no ${CALLED[name] || name} '${wanted}'${OF_THE_RUN.includes(name) ? ` ${where}` : ""}.`);
   }
+  if ($("sort").value === "threshold") setThreshold(given.get("cut"));
   $("unknown").textContent = harmless(unknown.join(" "));
   $("unknown").hidden = !unknown.length;
+}
+
+// As a link to texts near a threshold has it; the list's scorer is the threshold's.
+function setThreshold(cut) {
+  const { scorer, axis } = data.scorers[$("by-scorer").value];
+  const at = data.spreads.findIndex((one) => one.scorer === scorer && one.axis === axis);
+  if (at < 0) { $("sort").value = list.defaults.sort; return; }
+  if ($("threshold-scorer").value !== String(at)) {
+    $("threshold-scorer").value = at;
+    threshold.choose();
+  }
+  if (cut !== null) $("threshold-at").value = cut;
+  threshold.move();
 }
 
 // The place of a link's scorer and axis; the first where it names none, -1 where there is none such.
@@ -464,7 +486,18 @@ async function clearFilters() {
   $("search").focus();
 }
 
-async function changed() {
+// By nearness to the threshold, the list has the threshold's scorer.
+function followThreshold() {
+  const { scorer, axis } = threshold.spread;
+  $("by-scorer").value = data.scorers.findIndex((one) => one.scorer === scorer && one.axis === axis);
+}
+
+async function changed(event) {
+  if ($("sort").value === "threshold") {
+    if (event?.target.id === "by-scorer") $("sort").value = list.defaults.sort;
+    else followThreshold();
+  }
+  if (event?.target.id === "by-scorer") $("by-low").value = $("by-high").value = "";  // of another scale
   $("unknown").hidden = true;
   if (opened() === null) history.replaceState(null, "", address());
   await refresh();
@@ -555,6 +588,12 @@ async function openText() {
   dialog.scrollTop = 0;
 }
 
+function foldOtherAxes(judged) {
+  const folded = make("details", undefined, "further");
+  judged[0].before(folded);
+  folded.append(make("summary", `Evidence on other axes (${judged.length})`), ...judged);
+}
+
 // Of one run's view of a text: the chosen score, what it means, and its evidence come first.
 function putFirst(run, scale) {
   const judged = [...run.querySelectorAll(":scope > .judged")];
@@ -563,13 +602,17 @@ function putFirst(run, scale) {
   if (judged.length) {
     judged[0].before(...judged.filter(isOfScore), ...judged.filter((one) => isOfAxis(one) && !isOfScore(one)));
   }
+  const elsewhere = scale.axis === "*" ? [] : judged.filter((one) => !isOfAxis(one) && !isOfScore(one));
+  if (elsewhere.length && elsewhere.length < judged.length) foldOtherAxes(elsewhere);
   const rows = [...run.querySelectorAll(":scope > .all-scores tr")];
   const cellOf = (row) => row && [...row.cells].find(isOfAxis);
   const score = cellOf(rows.find((row) => row.dataset.scorer === scale.scorer));
-  const people = cellOf(rows.find((row) => row.className === "people"));
+  const rated = rows.find((row) => row.className === "people");
+  const people = rated && [...rated.cells].find((one) => one.dataset.axis === data.human[peopleAt(data.scorers.indexOf(scale))]);
   const said = make("p", `${nameOf(scale)}: `);
   said.append(make("strong", score?.textContent.trim() || "not scored"));
-  if (people && people.textContent !== "–") said.append("; people: ", make("strong", people.textContent));
+  const on = scale.axis === "*" ? ` on ${people?.dataset.axis}` : "";
+  if (people && people.textContent !== "–") said.append(harmless(`; people${on}: `), make("strong", people.textContent));
   const meaning = make("p", undefined, "soft meaning");
   meaning.hidden = true;
   if (!run.matches(".beside")) sayMeaning(meaning, scale.scorer);  // another run may have another scale
@@ -674,7 +717,11 @@ const threshold = {
   // Once the slider rests.
   borderline: later(100, async () => {
     const { value, spread } = threshold;
-    if ($("sort").value === "threshold") refresh();
+    if ($("sort").value === "threshold") {
+      followThreshold();
+      if (opened() === null && location.hash.startsWith("#texts")) history.replaceState(null, "", address());
+      refresh();
+    }
     const at = data.scorers.findIndex((scale) => scale.scorer === spread.scorer && scale.axis === spread.axis);
     const scores = await source.column(`score:${at}`);
     const nearest = nearestTo(value, scores);
@@ -684,7 +731,7 @@ const threshold = {
       const link = make("a", `${list.names[row]} · ${systemOf(row)}`);
       link.href = linkTo(row, data.scorers[at]);
       const item = make("li", `${shown(scores[row], 4)} `);
-      item.append(link, ` ${begins[place]}…`);
+      item.append(link, ` ${begins[place]}`);
       return item;
     }));
   }),
@@ -709,6 +756,7 @@ function beginThreshold() {
 async function beginTexts() {
   [list.names, list.systems] = await Promise.all([source.names(), source.column("system")]);
   fillScales($("by-scorer"), data.scorers);
+  fill($("by-people"), data.human.map((axis) => [axis, axis]));
   fill($("by-system"), [["", "all"], ...data.systems.map((name) => [name, name])]);
   fill($("by-status"), [["", "all"], ["scored", "scored"], ["unscored", "unscored"],
     ...data.reasons.map((reason) => [`reason:${reason}`, `unscored: ${reason}`])]);
@@ -740,7 +788,8 @@ async function beginTexts() {
     if (opened() !== null) history.replaceState(null, "", address());
   });
   document.addEventListener("keydown", (event) => {
-    if (!$("text").open || event.target.matches("input, select, textarea")) return;
+    if (!$("text").open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.target.closest("input, select, textarea, pre, .scroll, .scrolling")) return;  // they scroll by keys
     const id = { ArrowLeft: "previous", k: "previous", ArrowRight: "next", j: "next" }[event.key];
     if (id && !$(id).disabled) $(id).click();
   });

@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.spreads import BINS
-from evaljudge.records import Candidate, Document, Score
+from evaljudge.records import ANY_AXIS, Candidate, Document, Score
 from evaljudge.sections import Section, View
 
 BEGINNING = 100
@@ -107,7 +107,7 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
         "texts": {
             "doc": [one.document.doc_id for one in texts],
             "system": [systems.index(one.candidate.system) for one in texts],
-            "begins": [one.candidate.text[:BEGINNING] for one in texts],
+            "begins": [beginning(one.candidate.text) for one in texts],
             "score": [
                 [_rounded(found[scale].value if scale in found else None) for found in by_scale]
                 for scale in scales
@@ -120,23 +120,38 @@ def text_data(findings: Findings, texts: Sequence[PageText]) -> dict[str, Any]:
                 for scale in scales
             ],
             "rating": [[one.candidate.ratings.get(axis) for one in texts] for axis in axes],
-            "disagreement": _disagreements(findings, texts, scales),
+            "disagreement": _disagreements(findings, texts, scales, axes),
             "selected": [[int(name in one.selected) for one in texts] for name in selections],
         },
     }
 
 
 def _disagreements(
-    findings: Findings, texts: Sequence[PageText], scales: Sequence[tuple[str, str]]
-) -> list[list[float | None] | None]:
-    """With people, over the whole run; None where nobody rated the axis."""
+    findings: Findings,
+    texts: Sequence[PageText],
+    scales: Sequence[tuple[str, str]],
+    axes: Sequence[str],
+) -> list[list[list[float | None] | None]]:
+    """With people, over the whole run: of each scorer on each axis that people rated, None where
+    they are not compared."""
     places = {text: at for at, text in enumerate(findings.telling)}
     rows = [places.get((one.document.doc_id, one.candidate.system)) for one in texts]
-    by_scale = {(one.scorer, one.axis): one.apart for one in findings.disagreements}
-    return [
-        [None if row is None else _rounded(apart[row]) for row in rows] if apart else None
-        for apart in map(by_scale.get, scales)
-    ]
+    apart = {(one.scorer, one.axis): one.apart for one in findings.disagreements}
+
+    def column(scorer: str, own: str, axis: str) -> list[float | None] | None:
+        found = apart.get((scorer, axis)) if own in (axis, ANY_AXIS) else None
+        if not found:
+            return None
+        return [None if row is None else _rounded(found[row]) for row in rows]
+
+    return [[column(scorer, own, axis) for axis in axes] for scorer, own in scales]
+
+
+def beginning(text: str) -> str:
+    """The first words of a text, as the list shows them."""
+    if not text.strip():
+        return "(empty)"
+    return text if len(text) <= BEGINNING else f"{text[:BEGINNING]}…"
 
 
 def _reason(score: Score | None, reasons: Sequence[str]) -> int:

@@ -25,6 +25,7 @@ from evaljudge.analysis.ratings import kept_ratings
 from evaljudge.analysis.selection_differences import selection_rule, selections
 from evaljudge.analysis.telling import disagreement
 from evaljudge.analysis.two_runs import ScoredRun
+from evaljudge.records import ANY_AXIS
 from evaljudge.runs.asked import RunPrompts
 from evaljudge.storage import Shard
 
@@ -130,13 +131,13 @@ class RunIndex:
     # what is asked of it
 
     def column(self, name: str) -> bytes:
-        """`score:3`, `reason:3`, `doubt:3`, `disagreement:3`, `rating:0`, `system`, `selected:1`,
-        each by its place in what the page was given."""
-        kind, _, given = name.partition(":")
-        number = int(given or 0)
+        """`score:3`, `reason:3`, `doubt:3`, `disagreement:3:0` (of a scorer, on an axis of people),
+        `rating:0`, `system`, `selected:1`, each by its place in what the page was given."""
+        kind, *given = name.split(":")
+        number, axis = [*map(int, given), 0, 0][:2]
         column: NDArray[Any]
         match kind:
-            case _ if number < 0:
+            case _ if number < 0 or axis < 0:
                 raise LookupError(name)
             case "rating":
                 column = self.ratings[self.axes[number]]
@@ -147,7 +148,7 @@ class RunIndex:
             case "doubt":
                 column = self.doubts[self.scales[number]]
             case "disagreement":
-                column = self._disagreement(self.scales[number])
+                column = self._disagreement(self.scales[number], self.axes[axis])
             case "system":
                 column = self._system_codes
             case "selected":
@@ -156,11 +157,12 @@ class RunIndex:
                 raise LookupError(name)
         return column.tobytes()
 
-    def _disagreement(self, scale: Key) -> Numbers:
-        """Of the scores with people's ratings on the same axis."""
-        unrated = np.full(len(self.texts), np.nan, np.float32)
-        ratings = self.ratings.get(scale[1], unrated)
-        return disagreement(self.scores[scale], ratings).astype(np.float32)
+    def _disagreement(self, scale: Key, axis: str) -> Numbers:
+        """Of the scores with people's ratings on this axis, if it is the scorer's own or if the
+        scorer has none."""
+        if scale[1] not in (axis, ANY_AXIS):
+            raise LookupError(axis)
+        return disagreement(self.scores[scale], self.ratings[axis]).astype(np.float32)
 
     @cached_property
     def _system_codes(self) -> Codes:

@@ -15,7 +15,7 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.two_runs import ScoredRun
 from evaljudge.records import Case
 from evaljudge.report.page import environment, file_text, page, parts, text_html
-from evaljudge.report.texts import BEGINNING, spread_data
+from evaljudge.report.texts import beginning, spread_data
 from evaljudge.runs.shown import shown_in
 from evaljudge.storage import Shard
 from evaljudge.text import one_line
@@ -84,7 +84,7 @@ class RunSite:
         rows = [self._row(row) for row in given["rows"].split(",") if row]
         if len(rows) > MOST_ROWS:
             raise Refused(f"at most {MOST_ROWS} rows at a time")
-        return as_json([self._candidate_text(row)[:BEGINNING] for row in rows])
+        return as_json([beginning(self._candidate_text(row)) for row in rows])
 
     def _row(self, given: str) -> int:
         if not re.fullmatch("[0-9]{1,9}", given) or int(given) >= len(self.index.texts):

@@ -67,7 +67,7 @@ def test_everything_is_reached_by_the_keyboard(link: str, browser: Any) -> None:
         settle(page)
         page.focus("#by-selected")  # the last of the filters
         page.keyboard.press("Tab")  # to the list, which can be scrolled
-        for head in ("score", "people", "doubt"):
+        for head in ("score", "people", "disagreement", "doubt"):
             page.keyboard.press("Tab")
             assert focused(page) == head
         page.keyboard.press("Tab")

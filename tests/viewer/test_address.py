@@ -32,7 +32,7 @@ def alone(outcome: evaljudge.Outcome) -> str:
 
 def column(page: Any, number: int) -> list[str]:
     found = page.locator(f"#list tbody td:nth-child({number})").all_text_contents()
-    return [cell for cell in found if cell not in ("–", "unscored")]
+    return [cell for cell in found if cell != "–" and not cell.startswith("unscored")]
 
 
 def evidence(page: Any) -> list[str]:
@@ -144,13 +144,14 @@ def test_heads_and_order_are_in_step(alone: str, browser: Any) -> None:
         for word, number, orders in (
             ("score", 3, ("high", "low", "high")),
             ("people", 4, ("people-high", "people-low")),
-            ("doubt", 5, ("doubt", "doubt-low")),
+            ("disagreement", 5, ("disagreement", "disagreement-low")),
+            ("doubt", 6, ("doubt", "doubt-low")),
         ):
             head = page.locator("#list thead th", has_text=word)
             for order in orders:
                 head.locator("button").click()
                 settle(page)
-                falls = order in ("high", "people-high", "doubt")
+                falls = order in ("high", "people-high", "disagreement", "doubt")
                 assert page.input_value("#sort") == order and page.url.endswith(f"sort={order}")
                 assert head.get_attribute("aria-sort") == ("descending" if falls else "ascending")
                 assert page.locator("#list [aria-sort]").count() == 1

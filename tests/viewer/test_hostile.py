@@ -49,8 +49,8 @@ WORDS = """
     return [...within.querySelectorAll("*")].filter((one) => !one.matches("script, style"))
       .flatMap((one) => [
         ...[...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data),
-        ...[...one.attributes].filter(({ name }) => !["href", "value"].includes(name))
-          .map(({ value }) => value),
+        ...[...one.attributes].filter(({ name }) => !["href", "value"].includes(name)
+          && !name.startsWith("data-")).map(({ value }) => value),
         ...(one.content instanceof DocumentFragment ? words(one.content) : []),
       ]);
   })(document)
@@ -212,7 +212,7 @@ def look_around(page: Any) -> None:
     assert page.text_content("#count").startswith("12 of 48")
     choose(page, "#by-selected", "all")
     choose(page, "#by-status", "unscored")
-    titles = page.locator("#list td[title*='script']")
+    titles = page.locator("#list td.reason", has_text="script")
     assert titles.count() == int(page.text_content("#count").split()[0]) > 0
     assert directing(page) == []
     choose(page, "#by-status", "all")
