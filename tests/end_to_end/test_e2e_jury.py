@@ -71,7 +71,6 @@ def test_a_jury_of_three_models_leaves_out_the_one_that_knows_nothing(
              if (row.combination, row.level) == ("jury", "sample")}  # fmt: skip
     assert gains["chance"].low is not None and gains["chance"].low > 0, gains
     assert all((gains[name].gain or 0) <= 0 for name in ("synthetic", "shaken")), gains
-    print({name: (row.gain, row.low, row.high) for name, row in gains.items()})
     sample = {row.scorer: row.value or 0.0 for row in found.agreement
               if (row.level, row.coefficient) == ("sample", "spearman")}  # fmt: skip
     assert sample["weighted"] > sample["jury"]
