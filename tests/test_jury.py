@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ import evaljudge
 from evaljudge.agreement.agree import agreements
 from evaljudge.agreement.rated import Floats, Rated
 from evaljudge.analysis.combining import Combination, weights_of
-from evaljudge.analysis.jury import among_judges, family_rows, family_warnings, left_out
+from evaljudge.analysis.jury import among_judges, left_out
 from evaljudge.config import Rule
 from evaljudge.decisions.grid import Grid
 from evaljudge.engines import Identity, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, noise
 from evaljudge.model.asks import Options, Prompt
+from evaljudge.report import full_summary
 
 DOCUMENTS, SYSTEMS = 40, 5
 DRAW = np.random.default_rng(1)
@@ -99,64 +101,17 @@ def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
     spearman = {(r.one, r.other): r for r in rows
                 if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip
     assert set(spearman) == {("good", "fair"), ("good", "random"), ("fair", "random")}
+    assert not any(row.sampled for row in rows)
     alike, apart = spearman["good", "fair"], spearman["good", "random"]
     assert alike.low is not None and apart.high is not None
     assert alike.low > apart.high
     assert (alike.n, alike.axis) == (DOCUMENTS, "fluency")
 
 
-# families
-
-
-def test_a_preference_for_the_own_family_by_hand() -> None:
-    """Document 1: own 3, kin 1, x 2 -> 1 of own's pairs, 0 of kin's; document 2: a tie, and none
-    for what is unscored."""
-    nan = np.nan
-    mine = np.array([[3.0, 1.0, 2.0], [2.0, nan, 2.0]])
-    others = {"b": np.array([[1.0, 1.0, 2.0], [1.0, 1.0, 3.0]]),
-              "c": np.array([[9.0, 1.0, 5.0], [4.0, 1.0, 3.0]])}  # fmt: skip
-    people = np.array([[1.0, 2.0, 2.0], [nan, nan, nan]])
-    scorers = {name: name for name in "abc"}
-    of = grid({"a": mine} | others, people)
-    (row,) = family_rows({"a": ["own", "kin"]}, scorers, of, 0, 0)
-    assert row.share == pytest.approx((1 + 0 + 0.5) / 3)
-    assert row.others == pytest.approx(((0 + 1) / 2 + (0 + 0) / 2 + (0 + 1) / 2) / 3)
-    assert row.excess == pytest.approx(1.5 / 3 - 1 / 3)
-    assert row.people == pytest.approx((0 + 0.5) / 2)
-    assert row.over_people == pytest.approx((1 + 0) / 2 - 0.25)
-    assert (row.documents, row.axis, row.systems) == (2, "fluency", ["own", "kin"])
-
-
-def test_a_judge_that_favours_its_own_is_found_and_one_that_does_not_is_not() -> None:
-    biased = HUMAN + DRAW.normal(0, 0.5, HUMAN.shape)
-    biased[:, 0] += 1.5
-    of = grid({"biased": biased, **TABLES}, HUMAN)
-    scorers = {name: name for name in ("biased", *TABLES)}
-    families = {"biased": ["own"], "good": ["x"]}
-    one, fair = family_rows(families, scorers, of, 500, 0)
-    assert one.low is not None and one.low > 0.1
-    assert one.people_low is not None and one.people_low > 0.1
-    assert fair.low is not None and fair.high is not None
-    assert fair.low < 0 < fair.high
-
-
-def test_judges_of_one_family_are_not_each_others_measure() -> None:
-    favours = np.array([[2.0, 1.0, 1.0]] * 9)
-    fair = np.array([[1.0, 1.0, 1.0]] * 9)
-    scorers = {"a": "a", "twin": "twin", "b": "b"}
-    of = grid({"a": favours, "twin": favours, "b": fair})
-    rows = list(family_rows({"a": ["own"], "twin": ["own"]}, scorers, of, 0, 0))
-    assert [row.excess for row in rows] == [0.5, 0.5]
-    alone = grid({"a": favours})
-    (row,) = family_rows({"a": ["own"]}, {"a": "a"}, alone, 0, 0)
-    assert (row.share, row.others, row.excess, row.people) == (1.0, None, None, None)
-
-
-def test_a_family_without_texts_is_said() -> None:
-    of = grid({"a": np.ones((2, 3))})
-    assert list(family_warnings({"a": ["own", "gpt"]}, of)) == ["families.a: no text is by gpt"]
-    (row,) = family_rows({"a": ["gpt"]}, {"a": "a"}, of, 10, 0)
-    assert (row.share, row.documents) == (None, 0)
+def test_a_sample_of_documents_is_marked() -> None:
+    of = replace(grid(TABLES), is_sample=True)
+    rows = list(among_judges(["good", "fair"], of, 20, 0))
+    assert all(row.sampled for row in rows)
 
 
 # in a run
@@ -228,12 +183,17 @@ def test_a_jury_of_three_models_in_one_run(config: dict[str, Any]) -> None:
     assert (sample["weighted", "fluency"] or 0) > (sample["mean", "fluency"] or 0)
     names = {(row.one, row.other) for row in found.among_judges}
     assert names == {("geval", "second"), ("geval", "chance"), ("second", "chance")}
-    (family,) = found.families
-    assert (family.judge, family.axis, family.documents) == ("chance", "fluency", 24)
+    beside_judges, beside_people = found.families
+    assert list(beside_judges.others) == ["geval", "second"]
+    assert list(beside_people.others) == ["people"]
+    for row in found.families:
+        assert (row.judge, row.axis, row.documents, row.pairs) == ("chance", "fluency", 24, 72)
     text = (Path(config["out"]) / "report/agreement.md").read_text()
     for title in ("Juries with each scorer left out", "Judges among themselves",
                   "Judges and their own families"):  # fmt: skip
         assert title in text
+    terminal = full_summary(found, config["out"]).text
+    assert "Judges among themselves" in terminal
     again = evaljudge.open_run(config["out"]).findings
     assert (again.jury, again.among_judges) == (found.jury, found.among_judges)
     assert list(again.families) == list(found.families)

@@ -106,7 +106,7 @@ def test_packs_that_cannot_be_are_refused(
 
 def test_a_pack_that_changes_nothing_is_refused(given: dict[str, Any], tmp_path: Path) -> None:
     given["study"] |= {"judges": ["synthetic"], "prompts": [None, str(tmp_path / "brief")]}
-    with pytest.raises(UserError, match="brief: no judge of the study asks otherwise"):
+    with pytest.raises(UserError, match="brief: this pack changes no prompt of any judge"):
         study_runs(load_config(given))
 
 

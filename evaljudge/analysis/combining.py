@@ -4,9 +4,9 @@
 
 mean        4, 4, 1  ->  3
 median      4, 4, 1  ->  4
-majority    4, 4, 1  ->  4    of values rounded to whole numbers; of several with equally many
-                              votes, their mean
-agreement   the mean weighted by how well each agrees with people, which is not below 0
+majority    4, 4, 1  ->  4    of values rounded to whole numbers, halves up; of several with
+                              equally many votes, their mean
+agreement   the mean weighted by each scorer's agreement with people; negative agreement counts as 0
 
 Nothing is standardised, as in a mix: the scorers should have one scale. A candidate that one of
 them left unscored is unscored.
@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
+from math import floor
 from statistics import fmean, median
 
 import numpy as np
@@ -43,6 +44,12 @@ from evaljudge.storage import Output, Shard
 
 FILE = "report/combined.json"
 FOLDS = 5
+_MEANINGS: dict[Rule, str] = {
+    "mean": "The mean",
+    "median": "The median",
+    "majority": "The majority vote",
+    "agreement": "The mean, weighted by agreement with people,",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,13 @@ class Combination(Mix):
     def without(self, scorer: str) -> Combination:
         return replace(self, parts=tuple(part for part in self.parts if part[0] != scorer))
 
+    @property
+    def meaning(self) -> str:
+        """`The median of a, b and c.`"""
+        *others, last = self.of_scorers
+        names = f"{', '.join(others)} and {last}"
+        return f"{_MEANINGS[self.by]} of {names}."
+
     def signature(self, name: str) -> str:
         made = f"{self.by} of {', '.join(self.of_scorers)}"
         return f"{name}@{VERSION} | {made} | evaljudge {evaljudge.__version__}"
@@ -77,7 +91,7 @@ class Combination(Mix):
 
 
 def majority(values: Iterable[float]) -> float:
-    votes = Counter(map(round, values))
+    votes = Counter(floor(value + 0.5) for value in values)
     most = max(votes.values())
     return fmean(value for value, times in votes.items() if times == most)
 

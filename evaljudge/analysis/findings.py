@@ -171,30 +171,28 @@ class JudgePair:
     low: float | None
     high: float | None
     n: int  # documents (sample), systems (system) or texts (summary)
-    sampled: bool
+    sampled: bool  # the interval, or both it and the value, come from a sample of documents
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:
-    """How often texts of its family win; each None where nothing is known of it.
+    """How often a judge prefers texts of its family, and how often it should by its habits.
 
-    `excess` is the judge's share less that of the other judges, on pairs that all have scored;
-    `over_people` less people's, on pairs that people rated.
+    All figures are of the same pairs of texts, which the judge and the others have scored.
     """
 
     judge: str
     axis: str
     systems: Sequence[str]
-    share: float | None
-    others: float | None
-    excess: float | None
-    low: float | None
-    high: float | None
-    people: float | None
-    over_people: float | None
-    people_low: float | None
-    people_high: float | None
+    others: Sequence[str]  # judges, or "people" alone
     documents: int
+    pairs: int  # of which one text is the family's
+    share: float | None = None  # each None where there is no estimate
+    expected: float | None = None
+    excess: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""  # why there is no estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ class Mix:
         """`0.2*direct+chrf-0.01*estime`"""
         return self.name.replace(" + ", "+").replace(" - ", "-")
 
+    @property
+    def meaning(self) -> str:
+        return f"The sum {self.name}."
+
     def signature(self, name: str) -> str:
         return f"{name}@{VERSION} | mix {self.name} | evaljudge {evaljudge.__version__}"
 

@@ -150,7 +150,7 @@ def refuse_other_run(output: Output, differs: list[str]) -> None:
         "add what is new to a finished run with `evaljudge run --extend` (in Python, "
         "`evaljudge.run(…, extend=True)`)"
     )
-    mend = adding if only_corpus else "put it back"
+    mend = adding if only_corpus else "undo the change"
     more = f" (and {len(differs) - 3} more)" if len(differs) > 3 else ""
     raise UserError(
         f"{output.uri} is bound to another run: {'; '.join(differs[:3])}{more}. "

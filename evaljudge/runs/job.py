@@ -222,7 +222,7 @@ class Job:
                  for suffix, one in judge.meanings.items()}  # fmt: skip
         kinds = {name: own.get("metric", name) for name, own in self.config.metrics.items()}
         found |= {name: METRICS[kind].about for name, kind in kinds.items() if kind in METRICS}
-        found |= {name: f"The sum {mix.name}." for name, mix in self.mixes.items()}
+        found |= {name: mix.meaning for name, mix in self.mixes.items()}
         return found | {
             calibrated_name(of): f"{of} on the scale of people's ratings, learnt from rated texts."
             for of in self.config.calibrate

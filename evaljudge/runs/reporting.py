@@ -13,8 +13,9 @@ from evaljudge.agreement.rated import Key, Rated, nearly_met
 from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.combining import Weighted, weigh_shards
 from evaljudge.analysis.costs import Accounts
+from evaljudge.analysis.families import family_rows, family_warnings
 from evaljudge.analysis.findings import CostRow, Findings
-from evaljudge.analysis.jury import among_judges, family_rows, family_warnings, left_out
+from evaljudge.analysis.jury import among_judges, left_out
 from evaljudge.analysis.labelled import labelled_means
 from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.outliers import with_outliers
@@ -146,7 +147,7 @@ def findings_of(
     ]
     warnings += out_of_reach(job.config.select, tables.columns)
     warnings += scale_warnings(grid, scale)
-    warnings += family_warnings(job.config.families, grid)
+    warnings += family_warnings(job.config.families, grid.systems)
     warnings += too_few_permutations(people, job.config.agreement)
     warnings += [*_of_the_corpus(output), *accounts.cost_warnings]
     telling = telling_texts(tables, _headlines(job), job.config.view)
@@ -209,7 +210,7 @@ def _of_jury(
     return {
         "jury": list(left_out(job.combined, fitted, people, documents, resamples, seed)),
         "among_judges": list(among_judges(list(dict.fromkeys(jurors)), grid, resamples, seed)),
-        "families": list(family_rows(job.config.families, headlines, grid, resamples, seed)),
+        "families": list(family_rows(job.config.families, headlines, grid, seed)),
     }
 
 

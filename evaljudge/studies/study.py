@@ -190,8 +190,8 @@ def _settings(config: Config, study: StudyConfig) -> list[Setting]:
 def _judges_of(
     config: Config, judges: JudgesSpec, settings: Sequence[Setting]
 ) -> Iterator[JudgesSpec]:
-    """Of each run. A judge that would ask the same again stands with the first alone: one that has
-    nothing written, of another writer; one whose prompts are the same, of another pack."""
+    """Of each run. A judge without references is not run again for another writer, nor a judge
+    whose prompts do not change for another pack."""
     bare = {n: {k: v for k, v in own.items() if k != "references"} for n, own in judges.items()}
     seen: list[tuple[Any, ...]] = []
     for model, writer, prompts in settings:
@@ -211,8 +211,8 @@ def _refuse_idle_packs(settings: Sequence[Setting], judges: Sequence[JudgesSpec]
     for setting in settings:
         if setting.prompts not in used:
             raise UserError(
-                f"study.prompts: {setting.prompts or 'null'}: no judge of the study asks otherwise "
-                "than with the packs before it: leave it out"
+                f"study.prompts: {setting.prompts or 'null'}: this pack changes no prompt of any "
+                "judge: leave it out"
             )
 
 

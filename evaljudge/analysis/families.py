@@ -1,0 +1,251 @@
+"""Whether a judge favours the systems of its own model's family, compared with its own habits.
+
+    own wins 74%, expected 61%: +13.0 points [6.5, 19.5]
+
+A judge that is noisier than the others puts a weak family's texts first more often than they do,
+and a strong family's texts less often, without favouring anyone. So a judge is compared with
+itself. Pairs of texts on one document of which neither is the family's say how its preference
+follows the gap that others see between two texts: the probability is logistic in the gap, and a
+half where there is none. From that curve follows how often it should prefer the family's texts,
+given their gaps. The difference is what the family adds. The others are judges that share no
+system of the family, or people.
+
+Gaps are between means of the others' scores, each divided by its standard deviation in the run,
+so that no wider scale decides. Their errors would make a weak family look better than it is (and
+a strong one worse), for the texts that others overrate are more often those of weak systems. So
+each mean is drawn towards its system's, by Cronbach's alpha of the others within systems. Of one
+judge alone, and of people, the error is not known, and nothing is drawn: beside people, a family
+far above the other systems can seem favoured by some points, and one far below them the reverse.
+
+Intervals are 95%, Student's t over a jackknife: all of it is estimated again without each
+document, or without each of GROUPS groups of documents where there are more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Self
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import t as student
+
+from evaljudge.agreement.rated import Floats
+from evaljudge.analysis.findings import FamilyRow
+from evaljudge.decisions.grid import Grid
+from evaljudge.errors import unknown
+
+GROUPS = 50
+MOST_DOCUMENTS = 2000
+"""Of more, a seeded sample."""
+STEEPEST = 50.0
+"""Of a curve by gaps in standard deviations: then every pair is as good as decided."""
+PEOPLE = "people"
+Own = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def family_rows(
+    families: Mapping[str, Sequence[str]], scorers: Mapping[str, str], grid: Grid, seed: int
+) -> Iterator[FamilyRow]:
+    """Beside the other judges, and beside people where an axis is rated.
+
+    `scorers`: by judge, the scorer that stands for it.
+    """
+    rows = _some_documents(len(grid.documents), seed)
+    for judge, systems in families.items():
+        for axis in [axis for scorer, axis in grid.scores if scorer == scorers[judge]]:
+            others = {
+                name: grid.scores[scorers[name], axis][rows]
+                for name in _outside(judge, families, scorers)
+                if (scorers[name], axis) in grid.scores
+            }
+            measures = {tuple(others): list(others.values())}
+            if axis in grid.human:
+                measures[PEOPLE,] = [grid.human[axis][rows]]
+            own = np.array([system in systems for system in grid.systems])
+            scores = grid.scores[scorers[judge], axis][rows]
+            for names, tables in measures.items():
+                yield _row(judge, axis, systems, names, scores, tables, own)
+
+
+def _some_documents(documents: int, seed: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    order = np.random.default_rng(seed).permutation(documents)
+    return np.sort(order[:MOST_DOCUMENTS])
+
+
+def _outside(
+    judge: str, families: Mapping[str, Sequence[str]], scorers: Mapping[str, str]
+) -> list[str]:
+    """The other judges that share no system of its family."""
+    systems = {*families[judge]}
+    return [name for name in scorers if name != judge and not systems & {*families.get(name, ())}]
+
+
+def _row(
+    judge: str, axis: str, systems: Sequence[str], names: Sequence[str], scores: Floats,
+    tables: Sequence[Floats], own: Own,
+) -> FamilyRow:  # fmt: skip
+    of = judge, axis, list(systems), list(names)
+    if not tables:
+        return FamilyRow(*of, 0, 0, reason="there is no other judge outside the family")
+    pairs = Pairs.of(scores, tables, own)
+    counts = pairs.documents, int(np.isfinite(pairs.won_by_own).sum())
+    if reason := pairs.reason_without:
+        return FamilyRow(*of, *counts, reason=reason)
+    found = pairs.estimate()
+    interval = _interval(pairs, found.excess)
+    return FamilyRow(*of, *counts, found.share, found.expected, found.excess, *interval)
+
+
+# pairs of texts
+
+
+@dataclass(frozen=True)
+class Share:
+    share: float
+    expected: float
+
+    @property
+    def excess(self) -> float:
+        return self.share - self.expected
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """By document and pair; 1 where the judge prefers the first, a half for a tie, NaN where
+    either text lacks a score. In pairs with the family its text is the first."""
+
+    tables: Floats
+    """The others' scores: (others, documents, systems), NaN where the judge or one has none."""
+    with_own: Sequence[tuple[int, int]]
+    elsewhere: Sequence[tuple[int, int]]
+    won_by_own: Floats
+    won_elsewhere: Floats
+
+    @classmethod
+    def of(cls, scores: Floats, tables: Sequence[Floats], own: Own) -> Self:
+        known = np.isfinite(scores) & np.isfinite(np.stack(tables)).all(axis=0)
+        mine, theirs = np.flatnonzero(own).tolist(), np.flatnonzero(~own).tolist()
+        with_own = [(one, other) for one in mine for other in theirs]
+        elsewhere = list(combinations(theirs, 2))
+        scored = np.where(known, scores, np.nan)
+        won = (_won(scored, pairs) for pairs in (with_own, elsewhere))
+        return cls(np.where(known, np.stack(tables), np.nan), with_own, elsewhere, *won)
+
+    @property
+    def documents(self) -> int:
+        """Those with a pair of the family's."""
+        return int(np.isfinite(self.won_by_own).any(axis=1).sum())
+
+    @property
+    def reason_without(self) -> str:
+        """Why there is no estimate; empty where there is one."""
+        if not np.isfinite(self.won_by_own).any():
+            return "no pair has a text of the family and both scores"
+        if not np.isfinite(self.won_elsewhere).any():
+            return "no pair without the family has both scores: two systems outside it are needed"
+        return ""
+
+    def only(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Pairs:
+        won = self.won_by_own[rows], self.won_elsewhere[rows]
+        return Pairs(self.tables[:, rows], self.with_own, self.elsewhere, *won)
+
+    def estimate(self) -> Share:
+        level = seen_by(self.tables)
+        there = np.isfinite(self.won_elsewhere)
+        slope = steepness(_gaps(level, self.elsewhere)[there], self.won_elsewhere[there])
+        there = np.isfinite(self.won_by_own)
+        expected = expit(slope * _gaps(level, self.with_own)[there])
+        return Share(float(self.won_by_own[there].mean()), float(expected.mean()))
+
+
+def _gaps(level: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
+    first, second = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    gaps: Floats = level[:, first] - level[:, second]
+    return gaps
+
+
+def _won(scores: Floats, pairs: Sequence[tuple[int, int]]) -> Floats:
+    return (np.sign(_gaps(scores, pairs)) + 1) / 2
+
+
+# what others see
+
+
+def seen_by(tables: Floats) -> Floats:
+    """How good others think each text is, (documents, systems), less what is their error."""
+    spread = np.nanstd(tables, axis=(1, 2), keepdims=True)
+    scaled = tables / np.where(spread > 0, spread, 1.0)
+    level = scaled.mean(axis=0)
+    means = _system_means(level)
+    drawn: Floats = means + reliability(scaled) * (level - means)
+    return drawn
+
+
+def reliability(tables: Floats) -> float:
+    """Cronbach's alpha within systems; 1 of one table, whose error is not known."""
+    if len(tables) < 2:
+        return 1.0
+    within = np.stack([table - _system_means(table) for table in tables])
+    of_sum = float(np.nanvar(within.sum(axis=0)))
+    if not of_sum:
+        return 1.0
+    alone = float(np.nanvar(within, axis=(1, 2)).sum())
+    return min(1.0, max(0.0, len(tables) / (len(tables) - 1) * (1 - alone / of_sum)))
+
+
+def _system_means(table: Floats) -> Floats:
+    known = np.isfinite(table)
+    sums = np.where(known, table, 0.0).sum(axis=0)
+    means: Floats = sums / np.maximum(known.sum(axis=0), 1)
+    return means
+
+
+def steepness(gaps: Floats, won: Floats) -> float:
+    """The slope of a logistic curve through one half: the most likely, within STEEPEST."""
+    scale = float(np.sqrt(np.mean(gaps**2))) or 1.0
+
+    def slack(slope: float) -> float:
+        return float(np.dot(gaps, won - expit(slope / scale * gaps)))
+
+    if slack(STEEPEST) >= 0:
+        return (STEEPEST / scale) * bool(slack(0))
+    if slack(-STEEPEST) <= 0:
+        return -STEEPEST / scale
+    return float(brentq(slack, -STEEPEST, STEEPEST)) / scale
+
+
+# how sure
+
+
+def _interval(pairs: Pairs, excess: float) -> tuple[float | None, float | None]:
+    used = np.isfinite(pairs.won_by_own).any(axis=1) | np.isfinite(pairs.won_elsewhere).any(axis=1)
+    group = np.where(used, (np.cumsum(used) - 1) % GROUPS, -1)
+    groups = min(int(used.sum()), GROUPS)
+    smaller = [pairs.only(group != one) for one in range(groups)]
+    if groups < 3 or any(one.reason_without for one in smaller):
+        return None, None
+    without = np.array([one.estimate().excess for one in smaller])
+    error = np.sqrt((groups - 1) / groups * np.sum((without - without.mean()) ** 2))
+    half = float(student.ppf(0.975, groups - 1) * error)
+    return excess - half, excess + half
+
+
+# what is odd in families
+
+
+def family_warnings(families: Mapping[str, Sequence[str]], systems: Sequence[str]) -> Iterator[str]:
+    yield from unknown_systems(families, systems)
+    for judge, own in families.items():
+        if systems and not {*systems} - {*own}:
+            yield f"families.{judge}: all systems are of the family: none is left to compare with"
+
+
+def unknown_systems(families: Mapping[str, Sequence[str]], systems: Sequence[str]) -> Iterator[str]:
+    for judge, own in families.items():
+        for system in own:
+            if system not in systems:
+                yield f"families.{judge}: {unknown('system', system, systems)}"
