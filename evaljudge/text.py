@@ -44,7 +44,7 @@ def shortened(text: str, longest: int) -> str:
     line = one_line(text, LONG)
     if len(line) <= longest:
         return line
-    head = longest // 2
+    head = longest // 3
     return f"{line[:head]}…{line[head + 1 - longest :]}"
 
 
