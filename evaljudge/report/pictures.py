@@ -98,7 +98,8 @@ def all_strips(findings: Findings) -> Iterator[Strips]:
 
 
 def strips(one: Spread, order: Sequence[str]) -> Strips:
-    merged = {name: _merged(one, one.systems[name]) for name in order if name in one.systems}
+    names = dict.fromkeys([*order, *one.systems])
+    merged = {name: _merged(one, one.systems[name]) for name in names if name in one.systems}
     shown = list(merged)[:MOST_SYSTEMS]
     fullest = max(max(merged[name]) / sum(merged[name]) for name in shown)
     rows = [
