@@ -75,15 +75,14 @@ def missing_line(findings: Findings) -> str:
 
 
 def missing(findings: Findings) -> list[Missing]:
-    """The most frequent kinds of reasons; one alone where the floor is reached."""
+    """The most frequent kinds of reasons."""
     by_kind: dict[str, list[tuple[int, Coverage]]] = {}
     for row in findings.coverage:
         expected = {why: n for why, n in row.reasons.items() if not means_selfsame(why)}
         for group in grouped(expected):
             by_kind.setdefault(group.kind, []).append((group.times, row))
     found = [_missing(kind, rows) for kind, rows in by_kind.items()]
-    most = 1 if findings.coverage_floor and findings.floor_passed else MOST_REASONS
-    return sorted(found, key=lambda one: -one.times)[:most]
+    return sorted(found, key=lambda one: -one.times)[:MOST_REASONS]
 
 
 def _missing(kind: str, rows: list[tuple[int, Coverage]]) -> Missing:
