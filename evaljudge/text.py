@@ -39,6 +39,15 @@ def one_line(text: str, longest: int = SHORT) -> str:
     return f"{_ISOLATE}{line}{_END_ISOLATE}" if any(map(_is_right_to_left, line)) else line
 
 
+def shortened(text: str, longest: int) -> str:
+    """In one line, cut in the middle: names of models often begin alike and differ at the end."""
+    line = one_line(text, LONG)
+    if len(line) <= longest:
+        return line
+    head = longest // 3
+    return f"{line[:head]}…{line[head + 1 - longest :]}"
+
+
 def counted(number: int, one: str, many: str) -> str:
     """`1 rating was …`, `2 ratings were …`."""
     return f"{number:,} {one if number == 1 else many}"

@@ -255,6 +255,8 @@ class Findings:
     jury: Sequence[LeftOut] = ()
     among_judges: Sequence[JudgePair] = ()
     families: Sequence[FamilyRow] = ()
+    combined: Sequence[str] = ()
+    """The combinations of the configuration, in its order."""
     spreads: Sequence[Spread] = ()
     telling: Sequence[tuple[str, str]] = ()
     """Document and system of the texts that the page shows."""

@@ -6,6 +6,7 @@ rows of cases.jsonl -> Corpus(cases=100, candidates=1600, rated=1600, skipped=()
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -27,6 +28,7 @@ NAMED_ON_FAILURE = 3
 NAMED_WHEN_SKIPPED = 20
 FIELDS_NAMED = 20
 DIGEST_BYTES = 32
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +134,24 @@ def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
 def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:
     """Notes on axes with nearly the same name, of which one may be misspelt."""
     for axis, times in rated.items():
-        more = [other for other in rated if (-rated[other], other) < (-times, axis)]
+        more = [
+            other
+            for other in rated
+            if (-rated[other], other) < (-times, axis) and not _differ_in_number(axis, other)
+        ]
         others = {other.casefold(): other for other in more}
         for near in get_close_matches(axis.casefold(), others, n=1, cutoff=0.85):
             other = others[near]
+            texts = counted(times, "text is", "texts are")
             yield (
-                f"{times:,} texts are rated on {axis!r} and {rated[other]:,} on {other!r}: if they "
+                f"{texts} rated on {axis!r} and {rated[other]:,} on {other!r}: if they "
                 "are one axis, give it one name"
             )
+
+
+def _differ_in_number(one: str, other: str) -> bool:
+    """As `axis 1` and `axis 10` do, which are counted and not misspelt."""
+    return _NUMBER.sub("0", one) == _NUMBER.sub("0", other)
 
 
 def _no_source(intake: _Intake) -> str:

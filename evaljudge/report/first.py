@@ -13,17 +13,19 @@ from dataclasses import dataclass
 from math import floor, log10
 from urllib.parse import quote, urlencode
 
-from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.levels import NOTHING_RATED
-from evaljudge.sections.figures import bracketed, correlation, count, estimate, only
-from evaljudge.text import counted
+from evaljudge.report.headlines import Headline, headlines
+from evaljudge.report.trust import gained_without, trust
+from evaljudge.sections.figures import bracketed, correlation
+from evaljudge.text import counted, shortened
 
 MOST_SYSTEMS = 12
 """Of an axis; all of them stand in the table of systems."""
 MOST_NAMED = 3
+LONGEST_NAME = 40
+FEW_LETTERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class AxisAnswer:
-    """One axis, by the headline scorer of the first judge or metric that has it."""
+    """One axis, by its headline scorer (see headlines.py)."""
 
     axis: str
     scorer: str
@@ -50,6 +52,7 @@ class AxisAnswer:
     trust: str
     is_trusted: bool | None
     """None: nobody rated, or too few did."""
+    notes: Sequence[str]
     dots: Sequence[Dot]
     ticks: Sequence[tuple[float, str]]
     hidden: int
@@ -58,6 +61,11 @@ class AxisAnswer:
     @property
     def title(self) -> str:
         return axis_name(self.axis)
+
+    @property
+    def has_many_letters(self) -> bool:
+        """Whether they need a wide column; all rows of a picture have the same."""
+        return any(len(dot.letters) > FEW_LETTERS for dot in self.dots)
 
     @property
     def worst_texts(self) -> str:
@@ -71,79 +79,76 @@ def axis_name(axis: str) -> str:
 
 
 def answers(findings: Findings) -> list[AxisAnswer]:
-    """One for each axis with scores. Where no scorer has an axis, as in a run of metrics alone, one
-    for each axis that people rated, by the scorer that agrees with them best."""
-    judged = [row for row in findings.rankings if row.scorer != HUMAN]
-    axes = dict.fromkeys(row.axis for row in judged)
-    if axes.keys() != {ANY_AXIS}:
-        axes.pop(ANY_AXIS, None)
-        return [_answer(findings, next(r for r in judged if r.axis == axis)) for axis in axes]
-    best = {one.axis: one for one in sorted(_within_documents(findings), key=_value)}
-    ranked = {row.scorer: row for row in judged}
-    found = [_answer(findings, ranked[best[axis].scorer], axis) for axis in sorted(best)]
-    return found or [_answer(findings, judged[0])]
+    shown = headlines(findings)
+    by_scorer: dict[str, list[RankedSystem]] = {}
+    for one in shown:
+        by_scorer.setdefault(one.ranking.scorer, []).extend(one.ranking.systems[:MOST_SYSTEMS])
+    ranges = {scorer: _range(systems) for scorer, systems in by_scorer.items()}
+    return [_answer(findings, one, *ranges[one.ranking.scorer]) for one in shown]
 
 
-def _within_documents(findings: Findings) -> list[Agreement]:
-    """The headline agreement, by Spearman's coefficient, where there is any."""
-    return [
-        one
-        for one in findings.agreement
-        if (one.level, one.coefficient) == ("sample", "spearman") and one.value is not None
-    ]
-
-
-def _value(row: Agreement) -> float:
-    assert row.value is not None
-    return row.value
-
-
-def _answer(findings: Findings, row: SystemRanking, axis: str = "") -> AxisAnswer:
-    """`axis`: that of people's ratings, where the scorer has none."""
+def _answer(findings: Findings, headline: Headline, low: float, high: float) -> AxisAnswer:
+    """`low` and `high`: where the picture begins and ends, the same for all axes of a scorer, so
+    that a small difference does not look like a large one."""
+    row = headline.ranking
     shown = row.systems[:MOST_SYSTEMS]
-    low, high = _range(shown)
-    trust, is_trusted = _trust(findings, row, axis or row.axis)
+    said, is_trusted = trust(findings, headline)
     return AxisAnswer(
-        axis=axis or row.axis,
+        axis=headline.axis,
         scorer=row.scorer,
         of_axis=row.axis,
-        sentence=_sentence(row),
-        trust=trust,
+        sentence=" ".join(filter(None, [_sentence(row), _peoples_best(findings, headline.axis)])),
+        trust=said,
         is_trusted=is_trusted,
+        notes=gained_without(findings, row),
         dots=[_dot(one, low, high) for one in shown],
-        ticks=[((tick - low) / (high - low), f"{tick:g}") for tick in ticks(low, high)],
+        ticks=[((tick - low) / (high - low), tick_label(tick)) for tick in ticks(low, high)],
         hidden=len(row.systems) - len(shown),
     )
 
 
 def _sentence(row: SystemRanking) -> str:
     """Who is best, and whether that is sure."""
-    first = row.systems[0]
+    first, name = row.systems[0], shortened(row.systems[0].system, LONGEST_NAME)
     if len(row.systems) == 1:
-        return f"There is only one system, {first.system}: {correlation(first.mean)}."
-    close = [p.second for p in row.pairs if p.first == first.system and not p.told_apart]
+        mean = correlation(first.mean).removesuffix(".000")
+        return f"There is only one system, {name}: {mean}."
+    if len({one.mean for one in row.systems}) == 1:
+        return "The means of all systems are equal."
+    if row.documents == 1:
+        return f"{name} is first, but one document cannot tell systems apart."
+    if not any(pair.told_apart for pair in row.pairs):
+        return "No system can be told from another by this scorer."
+    own = [pair for pair in row.pairs if pair.first == first.system]
+    close = [pair.second for pair in own if not pair.told_apart]
     if not close:
-        return f"{first.system} is best, and differs from every other system."
-    named = ", ".join(close[:MOST_NAMED])
-    more = f" and {len(close) - MOST_NAMED} more" if len(close) > MOST_NAMED else ""
-    return f"{first.system} is first, but cannot be told apart from {named}{more}."
+        return f"{name} is best, and differs from every other system."
+    if len(close) == len(own):
+        return f"{name} is first, but cannot be told apart from any other system."
+    return f"{name} is first, but cannot be told apart from {_listed(close)}."
 
 
-def _trust(findings: Findings, row: SystemRanking, axis: str) -> tuple[str, bool | None]:
-    found = [one for one in _within_documents(findings) if one.scorer == row.scorer]
-    mine = next((one for one in found if axis in (one.axis, ANY_AXIS)), None)
-    if mine is None:
-        return (NOTHING_RATED if not findings.rated else "Not compared with people on it."), None
-    if only(mine.level, mine.n):
-        return f"Rated too little to say how far it agrees with people ({estimate(mine)}).", None
-    best = "" if axis == row.axis else " best of all scorers"
-    said = f"Agrees with people{best}, within documents: {estimate(mine)} (Spearman)."
-    return said, _holds(mine)
+def _listed(names: Sequence[str]) -> str:
+    """The first few of them: `north, south, east and 4 more`."""
+    named = ", ".join(shortened(name, LONGEST_NAME) for name in names[:MOST_NAMED])
+    hidden = len(names) - MOST_NAMED
+    return f"{named} and {hidden} more" if hidden > 0 else named
 
 
-def _holds(row: Agreement) -> bool:
-    """Whether the interval lies above 0."""
-    return row.low is not None and row.low > 0
+def _peoples_best(findings: Findings, axis: str) -> str:
+    """`People's best: north.`, where they rated texts of several systems on this axis."""
+    rated = next((r for r in findings.rankings if (r.scorer, r.axis) == (HUMAN, axis)), None)
+    if rated is None or len(rated.systems) < 2:
+        return ""
+    best = best_of(rated)
+    if len(best) == len(rated.systems):
+        return "People rate all systems alike."
+    return f"People's best: {_listed(best)}."
+
+
+def best_of(row: SystemRanking) -> list[str]:
+    """The system with the highest mean, or all that have it."""
+    return [one.system for one in row.systems if one.mean == row.systems[0].mean]
 
 
 def _dot(one: RankedSystem, low: float, high: float) -> Dot:
@@ -174,13 +179,6 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [round(i * step, 10) for i in range(first, floor(high / step) + 1)]
 
 
-def missing_line(findings: Findings) -> str:
-    """`4 scores of 4,964 are missing.`, and how many are not expected."""
-    missing = sum(row.unscored for row in findings.coverage) - findings.not_expected
-    said = counted(missing, "score", "scores") if missing else "No score"
-    verb = "is" if missing <= 1 else "are"
-    line = f"{said} of {count(findings.expected)} {verb} missing."
-    if not findings.not_expected:
-        return line
-    more = counted(findings.not_expected, "more is", "more are")
-    return f"{line} {more} not expected, as the text is itself the reference."
+def tick_label(value: float) -> str:
+    """With the sign that is as wide as a digit."""
+    return f"{value + 0.0:g}".replace("-", "−", 1) if value < 0 else f"{value + 0.0:g}"

@@ -16,7 +16,8 @@ const make = (tag, text, name) => {
 // What is between backticks as code, the rest as text.
 const prose = (text) => text.split("`").map((part, at) => (at % 2 ? make("code", part) : harmless(part)));
 const collator = new Intl.Collator(undefined, { numeric: true });
-const shown = (value, digits = 3) => (Number.isNaN(value) ? "–" : String(Number(value.toPrecision(digits))));
+// Whole numbers as they are, others with so many digits.
+const shown = (value, digits = 3) => (Number.isNaN(value) ? "–" : String(Number.isInteger(value) ? value : Number(value.toPrecision(digits))));
 const fixed = (value, decimals) => (Number.isNaN(value) ? "–" : value.toFixed(decimals));
 
 // ---- tables: sorted by a click on a head, filtered by words

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.report import first, levels, lines, pictures
+from evaljudge.report import first, levels, lines, missing, pictures
 from evaljudge.report.sections import sections
 from evaljudge.report.texts import (
     AskedPrompt,
@@ -30,7 +30,7 @@ from evaljudge.report.texts import (
     text_data,
 )
 from evaljudge.sections import View, figures
-from evaljudge.text import LONG, harmless, one_line
+from evaljudge.text import LONG, harmless, one_line, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -79,9 +79,9 @@ def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any])
     shown = sections(findings)
     return template().render(
         findings=findings,
-        first=first,
+        missing=missing,
         answers=first.answers(findings),
-        strips=[pictures.strips(one) for one in pictures.headlines(findings)],
+        strips=list(pictures.all_strips(findings)),
         sampled=pictures.sampled_line(findings.spreads),
         people=list(pictures.people_pictures(findings)),
         heat=pictures.heat_maps(findings),
@@ -166,8 +166,8 @@ def environment() -> Any:
     )  # fmt: skip
     made.filters |= {
         "line": one_line,
-        "short_line": lambda text: one_line(text, 22),
-        "name_line": lambda text: one_line(text, 30),
+        "short_line": lambda text: shortened(text, 20),
+        "name_line": lambda text: shortened(text, 30),
         "long_line": lambda text: one_line(text, LONG),
         "harmless": harmless,
         "axis_name": first.axis_name,

@@ -14,7 +14,8 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.analysis.spreads import BINS, MetRatings, Spread
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.first import MOST_SYSTEMS, ticks
+from evaljudge.report.first import MOST_SYSTEMS, tick_label, ticks
+from evaljudge.report.headlines import Headline, headlines
 from evaljudge.sections import BarRow, Bars, Points, Section
 from evaljudge.sections.figures import NONE, correlation, count, estimate, only
 from evaljudge.text import counted
@@ -82,18 +83,24 @@ class HeatMap:
     rows: Sequence[tuple[str, Sequence[HeatCell]]]
 
 
-def headlines(findings: Findings) -> list[Spread]:
-    """Of each axis the first scorer; those without axes only where there are no others."""
-    with_axes = [one for one in findings.spreads if one.axis != ANY_AXIS] or findings.spreads
-    first: dict[str, Spread] = {}
-    for one in with_axes:
-        first.setdefault(one.axis, one)
-    return list(first.values())
+def drawn_spreads(findings: Findings) -> list[tuple[Headline, Spread]]:
+    """The scores of each answer of the first screen."""
+    spreads = {(one.scorer, one.axis): one for one in findings.spreads}
+    shown = ((one, (one.ranking.scorer, one.ranking.axis)) for one in headlines(findings))
+    return [(one, spreads[key]) for one, key in shown if key in spreads]
 
 
-def strips(one: Spread) -> Strips:
-    merged = {name: _merged(counts) for name, counts in one.systems.items()}
-    shown = sorted(merged, key=lambda name: -_mean(merged[name]))[:MOST_SYSTEMS]
+def all_strips(findings: Findings) -> Iterator[Strips]:
+    """Of each scorer and axis once, its systems in the order of the answer."""
+    once = {(spread.scorer, spread.axis): (one, spread) for one, spread in drawn_spreads(findings)}
+    for one, spread in once.values():
+        yield strips(spread, [ranked.system for ranked in one.ranking.systems])
+
+
+def strips(one: Spread, order: Sequence[str]) -> Strips:
+    names = dict.fromkeys([*order, *one.systems])
+    merged = {name: _merged(one, one.systems[name]) for name in names if name in one.systems}
+    shown = list(merged)[:MOST_SYSTEMS]
     fullest = max(max(merged[name]) / sum(merged[name]) for name in shown)
     rows = [
         Strip(
@@ -106,13 +113,12 @@ def strips(one: Spread) -> Strips:
     return Strips(_title(one), rows, _ticks(one.low, one.high))
 
 
-def _merged(counts: Sequence[int]) -> list[int]:
+def _merged(one: Spread, counts: Sequence[int]) -> list[int]:
+    """In fewer bins; where all scores are equal, in the middle, as their tick is."""
     size = BINS // DRAWN
+    if one.low == one.high:
+        return [sum(counts) if at == DRAWN // 2 else 0 for at in range(DRAWN)]
     return [sum(counts[at : at + size]) for at in range(0, BINS, size)]
-
-
-def _mean(counts: Sequence[int]) -> float:
-    return sum(at * n for at, n in enumerate(counts)) / sum(counts)
 
 
 def _title(one: Spread) -> str:
@@ -121,28 +127,32 @@ def _title(one: Spread) -> str:
 
 def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     if low == high:
-        return [(0.5, f"{low:g}")]
-    return [((tick - low) / (high - low), f"{tick:g}") for tick in ticks(low, high)]
+        return [(0.5, tick_label(low))]
+    return [((tick - low) / (high - low), tick_label(tick)) for tick in ticks(low, high)]
 
 
 def people_pictures(findings: Findings) -> Iterator[PeoplePicture]:
-    for one in headlines(findings):
-        for met in one.people:
-            yield people_picture(one, met)
+    for one, spread in drawn_spreads(findings):
+        for met in spread.people:
+            if one.axis in (met.axis, ANY_AXIS):
+                yield people_picture(spread, met)
 
 
 def people_picture(one: Spread, met: MetRatings) -> PeoplePicture:
     merged = dict[tuple[int, int], int]()
     for at, rating, n in met.counts:
-        place = at * DRAWN // BINS, rating
+        place = DRAWN // 2 if one.low == one.high else at * DRAWN // BINS, rating
         merged[place] = merged.get(place, 0) + n
     least, most = met.ratings[0], met.ratings[-1]
-    reach = most - least or 1.0
+
+    def height(rating: float) -> float:
+        return 0.5 if least == most else (rating - least) / (most - least)
+
     largest = max(merged.values())
     cells = [
         Circle(
             (at + 0.5) / DRAWN,
-            (met.ratings[rating] - least) / reach,
+            height(met.ratings[rating]),
             WIDEST * sqrt(n / largest),
             f"{counted(n, 'text', 'texts')} rated {met.ratings[rating]:g}, "
             f"scored {one.low + (one.high - one.low) * (at + 0.5) / DRAWN:.3g}",
@@ -154,7 +164,7 @@ def people_picture(one: Spread, met: MetRatings) -> PeoplePicture:
         here = {r: n for (b, r), n in merged.items() if b == at}
         if sum(here.values()) >= FEWEST:
             mean = sum(met.ratings[r] * n for r, n in here.items()) / sum(here.values())
-            means.append(((at + 0.5) / DRAWN, (mean - least) / reach))
+            means.append(((at + 0.5) / DRAWN, height(mean)))
     return PeoplePicture(
         title=f"{_title(one)}, people on {met.axis}",
         x_ticks=_ticks(one.low, one.high),
@@ -266,7 +276,7 @@ def _placed_bars(one: Bars | Points) -> PlacedBars | None:
     rows = [_placed_bar(one, row) for row in one.rows[:MOST_ROWS]]
     is_share = (one.least, one.most) == (0, 1)
     marks = ticks(one.least, one.most)
-    shown = [(_at(one, tick), f"{tick:.0%}" if is_share else f"{tick:g}") for tick in marks]
+    shown = [(_at(one, tick), f"{tick:.0%}" if is_share else tick_label(tick)) for tick in marks]
     return PlacedBars(rows, shown, _at(one, 0), len(one.rows) - len(rows))
 
 

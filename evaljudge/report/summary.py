@@ -26,9 +26,10 @@ from dataclasses import dataclass, replace
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
-from evaljudge.decisions.systems import SystemRanking
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
+from evaljudge.report.first import best_of
+from evaljudge.report.headlines import leading
 from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
 from evaljudge.report.lines import asked_line, floor_line
 from evaljudge.report.screen import fits, whole
@@ -222,35 +223,20 @@ def _best(
 
 
 def _systems(findings: Findings) -> Iterator[_Part]:
-    """Of each axis, the first system by the first judge, and by people."""
+    """Of each axis, the first system by the headline scorer, and by people."""
     compared = [row for row in findings.rankings if len(row.systems) > 1]
     if not compared:
         yield _part([ONE_SYSTEM] if findings.rankings else [], [], "")
         return
-    by_people = {row.axis: _highest(row) for row in compared if row.scorer == HUMAN}
+    by_people = {row.axis: "; ".join(best_of(row)) for row in compared if row.scorer == HUMAN}
     rows: list[list[Cell]] = [
         [row.axis, row.scorer, leader(row), close(row) or NONE, by_people.get(row.axis, NONE)]
-        for row in _first_of_each_axis(compared)
+        for row in leading(findings, compared)
     ]
     heads = ["axis", "scorer", "best (mean)", "cannot be told from it", "people's best"]
     shown = len(heads) if any(row[-1] != NONE for row in rows) else len(heads) - 1
     table = Table("", heads[:shown], [row[:shown] for row in rows], "l" * shown)
     yield _table(SYSTEMS, table, "rows")
-
-
-def _highest(row: SystemRanking) -> str:
-    """The system with the highest mean, or all that have it."""
-    return "; ".join(one.system for one in row.systems if one.mean == row.systems[0].mean)
-
-
-def _first_of_each_axis(rows: Sequence[SystemRanking]) -> list[SystemRanking]:
-    """Of scorers without axes all, where there are no others."""
-    scorers = [row for row in rows if row.scorer != HUMAN]
-    first: dict[str, SystemRanking] = {}
-    for row in scorers:
-        if row.axis != ANY_AXIS:
-            first.setdefault(row.axis, row)
-    return list(first.values()) or scorers
 
 
 def _table(title: str, table: Table, what: str) -> _Part:

@@ -166,9 +166,11 @@ class Job:
         of_judges = [caution for judge in self.judges for caution in judge.cautions]
         of_metrics = cautions_of(self.metrics)
         of_uses = [*self._of_thresholds(), *self._of_ranks()]
-        return [*self._of_models(), *of_judges, *of_metrics, *of_uses]
+        return [*self.model_cautions, *of_judges, *of_metrics, *of_uses]
 
-    def _of_models(self) -> Iterator[str]:
+    @property
+    def model_cautions(self) -> Iterator[str]:
+        """Those that put every score in doubt."""
         if not any(source.is_bundled for source in self.sources):
             return
         yield ("model nano knows the small world of `evaljudge demo` and nothing else: of other "

@@ -14,7 +14,7 @@ from evaljudge.analysis.calibration import calibrate_shards
 from evaljudge.analysis.combining import Weighted, weigh_shards
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.families import family_rows, family_warnings
-from evaljudge.analysis.findings import CostRow, Findings
+from evaljudge.analysis.findings import CostRow, Coverage, Findings
 from evaljudge.analysis.jury import among_judges, left_out
 from evaljudge.analysis.labelled import labelled_means
 from evaljudge.analysis.length import measuring_length
@@ -37,7 +37,7 @@ from evaljudge.execution.local import LocalExecutor
 from evaljudge.judges import plugins
 from evaljudge.judges.checked import judge_findings
 from evaljudge.judges.collector import Found, all_judges
-from evaljudge.reasons import DAMAGED_FILE
+from evaljudge.reasons import DAMAGED_FILE, grouped
 from evaljudge.records import ANY_AXIS
 from evaljudge.report import page, write_report
 from evaljudge.runs.asked import RunPrompts, judging_of, keep_judging
@@ -46,7 +46,7 @@ from evaljudge.runs.repair import left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
 from evaljudge.storage import DERIVED, Fault, Output, Shard, digests
-from evaljudge.text import counted
+from evaljudge.text import counted, means_selfsame
 
 MOST_SCORED_HERE = 64
 """Shards that a report scores in this process, before it is worth starting Ray for them."""
@@ -110,8 +110,9 @@ def findings_of(
     """Score these shards, and compute all that the report says of them.
 
     `begun`: a session of the executor is open already; `notes`: warnings that come first. A
-    terminal has room for few warnings, so they are in the order of how much they put in doubt: what
-    is missing, the judge, the ratings, what is made of both, and last what concerns the cost.
+    page's first screen has room for one warning and a terminal for few, so they are in the order of
+    how much they put in doubt: what is missing, ratings and axes that do not meet, the model and
+    the judge, what is made of their scores, and last what concerns the cost.
     """
     ratings = further_ratings(job, output)
     scoring = fit(_scoring(job, output, shards, ratings), output, shards)
@@ -135,9 +136,11 @@ def findings_of(
     by_judge = [judge_findings(judge, scored.collected[judge.name], found) for judge in job.judges]
     scale = with_people_scale(grid, job.config.select, aims)
     selected = select(output, shards, job.config.select, aims)
-    warnings = [*notes, *job.cautions, *accounts.warnings]
+    warnings = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
+    warnings += [*of_ratings, *_of_the_corpus(output)]
+    warnings += [*job.model_cautions, *accounts.warnings]
     warnings += [warning for one in by_judge for warning in one.warnings]
-    warnings += [*scored.addressing.warnings, *of_ratings]
+    warnings += [caution for caution in job.cautions if caution not in warnings]
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     warnings += [
         *undecided(selected),
@@ -149,7 +152,7 @@ def findings_of(
     warnings += scale_warnings(grid, scale)
     warnings += family_warnings(job.config.families, grid.systems)
     warnings += too_few_permutations(people, job.config.agreement)
-    warnings += [*_of_the_corpus(output), *accounts.cost_warnings]
+    warnings += accounts.cost_warnings
     telling = telling_texts(tables, _headlines(job), job.config.view)
     return Findings(
         run=job.config.out,
@@ -187,6 +190,17 @@ def findings_of(
     )
 
 
+def without_scores(coverage: Iterable[Coverage]) -> Iterator[str]:
+    """Of each scorer that has an axis without a single score, and its most frequent reason."""
+    empty = [row for row in coverage if row.unscored and not row.scored]
+    for scorer in dict.fromkeys(row.scorer for row in empty):
+        own = [row for row in empty if row.scorer == scorer]
+        axes = ", ".join(row.axis for row in own if row.axis != ANY_AXIS)
+        group = grouped(own[0].reasons)[0]
+        if not means_selfsame(group.kind):
+            yield f"{scorer} has no score{f' on {axes}' if axes else ''}: {group}"
+
+
 def named_by_panel(job: Job, model: Callable[[Job], Identity | None]) -> str:
     """`nano@4f3a…`; of several models each with its judges: `nano@4f3a… (a, b), tiny@9c1e… (c)`."""
     judges = dict[str, list[str]]()
@@ -208,6 +222,7 @@ def _of_jury(
     fitted = {(one.scorer, one.axis): one for one in weighted.weights}
     documents = tables.doc_ids()
     return {
+        "combined": list(job.combined),
         "jury": list(left_out(job.combined, fitted, people, documents, resamples, seed)),
         "among_judges": list(among_judges(list(dict.fromkeys(jurors)), grid, resamples, seed)),
         "families": list(family_rows(job.config.families, headlines, grid, seed)),

@@ -329,9 +329,15 @@ def test_axes_of_nearly_one_name_are_pointed_out(tmp_path: Path) -> None:
     ]
     (note,), _ = opened(written(tmp_path, "jsonl", rows))
     assert note == (
-        "1 texts are rated on 'coherance' and 3 on 'coherence': if they are one axis, give it "
+        "1 text is rated on 'coherance' and 3 on 'coherence': if they are one axis, give it "
         "one name"
     )
+
+
+def test_axes_that_are_numbered_are_not_misspelt(tmp_path: Path) -> None:
+    axes = ["axis 1", "axis 10", "axis 11"]
+    rows = [FLAT | {"doc_id": "d"} | {f"ratings.{axis}": 4 for axis in axes}]
+    assert opened(written(tmp_path, "jsonl", rows))[0] == ()
 
 
 def test_of_files_with_several_spellings_each_is_advised(tmp_path: Path) -> None:
@@ -365,4 +371,4 @@ def test_axes_that_differ_in_case_alone_are_pointed_out(tmp_path: Path) -> None:
     rows = [FLAT | {"system": s, f"ratings.{axis}": 4} for s, axis in zip("AB", ["Tone", "tone"],
                                                                          strict=True)]  # fmt: skip
     (note,), _ = opened(written(tmp_path, "jsonl", rows))
-    assert note.startswith("1 texts are rated on 'tone' and 1 on 'Tone'")
+    assert note.startswith("1 text is rated on 'tone' and 1 on 'Tone'")

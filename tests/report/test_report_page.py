@@ -349,7 +349,5 @@ def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_pat
     assert {axis: one.scorer for axis, one in of.items()} == {
         "fluency": "words", "relevance": "rouge1",
     }  # fmt: skip
-    assert of["fluency"].trust.startswith(
-        "Agrees with people best of all scorers, within documents: 1"
-    )
+    assert of["fluency"].trust.startswith("Of all scorers, it agrees with people best: 1")
     assert "axis=%2A" in of["fluency"].worst_texts

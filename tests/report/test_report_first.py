@@ -1,0 +1,205 @@
+"""The page's first screen: its sentences, whom they name, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evaljudge.agreement import Agreement
+from evaljudge.analysis.findings import Coverage, Findings, LeftOut
+from evaljudge.analysis.spreads import BINS, MetRatings, Spread
+from evaljudge.decisions.systems import SystemRanking, rank_systems
+from evaljudge.records import HUMAN
+from evaljudge.report import missing, page, pictures
+from evaljudge.report.first import AxisAnswer, answers, tick_label
+from evaljudge.report.headlines import headlines, leading
+from evaljudge.runs.reporting import without_scores
+from evaljudge.text import shortened
+from tests.report.findings import made
+
+SYSTEMS = ["north", "south", "east"]
+DISTINCT = [[5 + n % 3 / 9, 3 + n % 2 / 9, 1 + n % 4 / 9] for n in range(20)]
+ALIKE = [[n % 5 + (n + k) % 3 / 1 for k in range(3)] for n in range(20)]
+
+
+def ranked(
+    scorer: str, table: list[list[float]], axis: str = "fluency", systems: list[str] = SYSTEMS
+) -> SystemRanking:
+    (found,) = rank_systems(systems, [table], 0)
+    assert found is not None
+    return replace(found, scorer=scorer, axis=axis)
+
+
+def spearman(value: float | None, low: float | None, high: float | None, **more: Any) -> Agreement:
+    given: dict[str, Any] = {
+        "level": "sample",
+        "scorer": "synthetic",
+        "axis": "fluency",
+        "n": 100,
+    } | more
+    return Agreement(
+        given["level"], "spearman", value, low, high, given["n"], 0,
+        scorer=given["scorer"], axis=given["axis"],
+    )  # fmt: skip
+
+
+def only_answer(table: list[list[float]] = DISTINCT, **more: Any) -> AxisAnswer:
+    rankings = [ranked("synthetic", table, systems=SYSTEMS[: len(table[0])])]
+    (found,) = answers(made(**{"rankings": rankings} | more))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("figures", "said", "holds"),
+    [
+        ((0.44, 0.31, 0.55), "Agrees with people within documents: 0.440 [0.310, 0.550]", True),
+        ((-0.036, -0.209, 0.242), "No agreement with people is shown: -0.036 [-0.209", False),
+        ((-0.4, -0.6, -0.2), "Orders texts against people: -0.400 [-0.600, -0.200]", False),
+        ((0.4, None, None), "Agreement with people within documents, without an interval", None),
+    ],
+)
+def test_agreement_is_claimed_where_it_is_shown(
+    figures: tuple[float, float | None, float | None], said: str, holds: bool | None
+) -> None:
+    found = only_answer(agreement=[spearman(*figures)])
+    assert found.trust.startswith(said)
+    assert found.is_trusted is holds
+
+
+def spread(low: float, high: float, ratings: list[float]) -> Spread:
+    counts = {system: [1] * BINS for system in SYSTEMS}
+    return Spread("synthetic", "fluency", low, high, counts, [MetRatings("fluency", ratings, [])])
+
+
+@pytest.mark.parametrize(
+    ("of", "table", "why"),
+    [
+        (spread(1, 5, [3]), DISTINCT, "all ratings are equal"),
+        (spread(3, 3, [1, 5]), DISTINCT, "all scores are equal"),
+        (spread(1, 5, [1, 5]), [[1.0], [2.0], [4.0]], "each document has a text of one system"),
+        (spread(1, 5, [1, 5]), DISTINCT, "in each of them all scores or all ratings are equal"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(of: Spread, table: list[list[float]], why: str) -> None:
+    undefined = [spearman(None, None, None)]
+    assert why in only_answer(table, agreement=undefined, spreads=[of]).trust
+
+
+def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts() -> None:
+    rows = [spearman(None, None, None), spearman(0.492, -0.122, 0.947, level="summary")]
+    found = only_answer([[1.0], [2.0], [4.0]], agreement=rows, spreads=[spread(1, 5, [1, 5])])
+    assert found.trust.endswith(" Across all texts (summary level): 0.492 [-0.122, 0.947].")
+    assert found.sentence == "There is only one system, north: 2.333."
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (DISTINCT, "north is best, and differs from every other system."),
+        (ALIKE, "No system can be told from another by this scorer."),
+        ([[2.0, 2.0, 2.0]] * 8, "The means of all systems are equal."),
+        ([[3.0, 2.0, 1.0]], "north is first, but one document cannot tell systems apart."),
+        ([[5.0], [5.0]], "There is only one system, north: 5."),
+        (
+            [[4 + (n + 1) % 3, 4 + n % 3, 1 + n % 2 / 9] for n in range(20)],
+            "north is first, but cannot be told apart from south.",
+        ),
+    ],
+)
+def test_a_sentence_names_a_first_system_where_there_is_one(
+    table: list[list[float]], said: str
+) -> None:
+    assert only_answer(table).sentence == said
+
+
+def test_peoples_best_is_named_with_ties() -> None:
+    rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
+    (found,) = answers(made(rankings=rows))
+    assert found.sentence.endswith("every other system. People's best: north, south.")
+
+
+def test_a_combination_stands_for_the_judges() -> None:
+    rows = [ranked("a", DISTINCT), ranked("jury", DISTINCT), ranked("b", DISTINCT, "tone")]
+    lost = ("spearman", 0.5, 0.553, 0.053, 0.008, 0.098, 100, False)
+    left_out = [
+        LeftOut("jury", "chance", "fluency", "sample", *lost),
+        LeftOut("jury", "chance", "fluency", "system", *lost),
+        LeftOut("jury", "a", "fluency", "sample", *lost[:4], -0.01, *lost[5:]),
+    ]
+    found = made(rankings=rows, combined=["jury"], jury=left_out)
+    first, second = answers(found)
+    assert (first.scorer, second.scorer) == ("jury", "b")
+    assert first.notes == [
+        "The jury agrees better with people without chance: +0.053 [0.008, 0.098]."
+    ]
+    assert [row.scorer for row in leading(found, rows)] == ["jury", "b"]
+
+
+def test_a_length_does_not_lead_a_run_without_ratings() -> None:
+    rows = [ranked("words", DISTINCT, "*"), ranked("rouge1", DISTINCT, "*")]
+    assert [one.ranking.scorer for one in headlines(made(rankings=rows, agreement=[]))] == [
+        "rouge1"
+    ]
+    assert headlines(made(rankings=rows[:1], agreement=[]))[0].ranking.scorer == "words"
+
+
+def test_long_names_are_cut_in_the_middle() -> None:
+    names = [f"organisation/a-very-long-name-of-a-model-{n}-awq" for n in range(3)]
+    (found,) = answers(made(rankings=[ranked("synthetic", ALIKE, systems=names)]))
+    assert shortened(names[1], 20) == "organi…a-model-1-awq"
+    text = page(made(rankings=[ranked("synthetic", DISTINCT, systems=names)]))
+    assert f"{shortened(names[0], 40)} is best" in text
+    assert f'title="{names[2]}: ' in text
+    assert found.hidden == 0
+
+
+def test_pictures_of_one_scorer_have_one_scale() -> None:
+    narrow = [[3 + (n + k) % 3 / 100 for k in range(3)] for n in range(20)]
+    rows = [ranked("synthetic", DISTINCT), ranked("synthetic", narrow, "tone")]
+    wide, small = answers(made(rankings=rows))
+    assert wide.ticks == small.ticks
+    assert max(dot.at for dot in small.dots) - min(dot.at for dot in small.dots) < 0.05
+
+
+def test_strips_stand_in_the_order_of_the_answer() -> None:
+    findings = made(rankings=[ranked("synthetic", DISTINCT)], spreads=[spread(2, 2, [1, 5])])
+    (found,) = pictures.all_strips(findings)
+    assert [row.name for row in found.rows] == SYSTEMS
+    assert found.ticks == [(0.5, "2")]
+    shares = found.rows[0].shares
+    assert [at for at, share in enumerate(shares) if share] == [len(shares) // 2]
+
+
+def test_a_tick_has_a_minus() -> None:
+    assert [*map(tick_label, (-0.5, -0.0, 20.0))] == ["−0.5", "0", "20"]
+
+
+EMPTY = Coverage("importance", "*", 0, 600, {"no n-gram of the source has any weight": 600})
+
+
+def test_what_is_missing_is_said_with_its_scorer_and_reason() -> None:
+    (found,) = missing.missing(made(coverage=[EMPTY, Coverage("words", "*", 600, 0, {})]))
+    assert str(found) == "importance: no n-gram of the source has any weight, 600 texts"
+    assert found.texts == "#texts?scorer=importance&axis=%2A&status=unscored"
+    assert list(without_scores([EMPTY])) == [
+        "importance has no score: no n-gram of the source has any weight × 600"
+    ]
+
+
+def test_a_run_without_a_score_says_so() -> None:
+    text = page(made(coverage=[EMPTY], rankings=[], agreement=[]))
+    assert "Nothing is scored, so there is no answer" in text
+
+
+@pytest.mark.parametrize(("floor", "colour"), [(0.0, ""), (0.3, "passed"), (0.95, "failed")])
+def test_coverage_is_good_only_where_a_floor_is_reached(floor: float, colour: str) -> None:
+    half = Coverage("words", "*", 1, 1, {"empty text": 1})
+    assert missing.coverage_class(made(coverage=[half], coverage_floor=floor)) == colour
+
+
+def test_one_is_not_many() -> None:
+    findings: Findings = made(cases=1, candidates=1, rated=1)
+    assert missing.size_line(findings) == "1 text of 1 document"
+    assert missing.rated_line(findings) == "1 is rated by people."
