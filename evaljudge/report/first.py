@@ -49,6 +49,8 @@ class AxisAnswer:
     of_axis: str
     """The axis of the scorer: of metrics, which have none, the sign for any."""
     sentence: str
+    people: str
+    """Which system is best by people's ratings; empty where nobody rated the axis."""
     trust: str
     is_trusted: bool | None
     """None: nobody rated, or too few did."""
@@ -97,7 +99,8 @@ def _answer(findings: Findings, headline: Headline, low: float, high: float) -> 
         axis=headline.axis,
         scorer=row.scorer,
         of_axis=row.axis,
-        sentence=" ".join(filter(None, [_sentence(row), _peoples_best(findings, headline.axis)])),
+        sentence=_sentence(row),
+        people=_peoples_best(findings, headline.axis),
         trust=said,
         is_trusted=is_trusted,
         notes=gained_without(findings, row),
@@ -136,14 +139,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _peoples_best(findings: Findings, axis: str) -> str:
-    """`People's best: north.`, where they rated texts of several systems on this axis."""
+    """`people's best: north`, where they rated texts of several systems on this axis."""
     rated = next((r for r in findings.rankings if (r.scorer, r.axis) == (HUMAN, axis)), None)
     if rated is None or len(rated.systems) < 2:
         return ""
     best = best_of(rated)
     if len(best) == len(rated.systems):
-        return "People rate all systems alike."
-    return f"People's best: {_listed(best)}."
+        return "people rate all systems alike"
+    return f"people's best: {_listed(best)}"
 
 
 def best_of(row: SystemRanking) -> list[str]:

@@ -393,6 +393,7 @@ function line(row, begins) {
     [doubts, "number"],
     [begins],
   ].map(([text, name]) => make("td", text, name));
+  cells[0].title = harmless(systemOf(row));  // where it is cut
   const made = make("tr");
   made.append(head, ...cells);
   made.addEventListener("click", (event) => { if (!event.target.closest("a")) location.hash = link.hash; });
@@ -603,7 +604,7 @@ function putFirst(run, scale) {
   if (judged.length) {
     judged[0].before(...judged.filter(isOfScore), ...judged.filter((one) => isOfAxis(one) && !isOfScore(one)));
   }
-  const elsewhere = scale.axis === "*" ? [] : judged.filter((one) => !isOfAxis(one) && !isOfScore(one));
+  const elsewhere = scale.axis === "*" ? [] : judged.filter((one) => !isOfAxis(one) && one.dataset.axis !== "*");
   if (elsewhere.length && elsewhere.length < judged.length) foldOtherAxes(elsewhere);
   const rows = [...run.querySelectorAll(":scope > .all-scores tr")];
   const cellOf = (row) => row && [...row.cells].find(isOfAxis);
