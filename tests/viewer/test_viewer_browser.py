@@ -65,7 +65,7 @@ def test_the_answer_leads_to_the_worst_texts(link: str, browser: Any) -> None:
         page.fill("#search", "nowhere")
         settle(page)
         worst = page.locator(".answer a").first
-        system = worst.inner_text().removeprefix("The worst texts of ")
+        system = worst.inner_text().removeprefix("Worst texts of ")
         worst.click()
         settle(page)
         assert page.input_value("#search") == ""
