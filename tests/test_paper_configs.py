@@ -35,7 +35,8 @@ def of_the_hub(_: VllmEngines, source: ModelSource) -> Identity:
     return Identity(source.source, "commit", {}, {})
 
 
-STUDIES = {"direct-scoring-ablations", "direct-scoring-models", "role-players-ablations"}
+STUDIES = {"direct-scoring-ablations", "direct-scoring-models", "role-players-ablations",
+           "role-players-readers-cnn2022"}  # fmt: skip
 
 
 def test_all_are_here() -> None:

@@ -157,6 +157,9 @@ def naming_the_model(metric: str, setting: str = "model") -> Iterator[None]:
 
 
 def identified(settings: ModelSettings) -> Identity:
+    """As it lies on this machine, or else as the hub has it."""
+    if _local(settings.model, settings.revision):
+        return identified_here(settings)
     source = ModelSource(settings.model, settings.revision, allow=tuple(settings.allow))
     return VllmEngines().identify(source)
 
@@ -166,21 +169,25 @@ def identified_here(settings: ModelSettings) -> Identity:
     found = VllmEngines().identify(ModelSource(str(folder), allow=tuple(settings.allow)))
     if os.path.isdir(settings.model):
         return found
-    return replace(found, name=settings.model, commit=folder.name)
+    return replace(found, name=settings.model, revision=folder.name, commit=folder.name)
 
 
 def folder_here(model: str, revision: str | None) -> Path:
     """The model's folder on this machine: the one named, or that in the hub's local cache."""
-    try:
-        folder = local_folder(ModelSource(model, revision))
-    except ValueError:  # no name that a hub could have
-        folder = None
+    folder = _local(model, revision)
     if folder is None:
         raise UserError(
-            f"{model} is not on this machine, and no metric downloads anything: name its folder, "
+            f"{model} is not on this machine, and this metric downloads nothing: name its folder, "
             f"or have it there first (`hf download {model}`)"
         )
     return folder
+
+
+def _local(model: str, revision: str | None) -> Path | None:
+    try:
+        return local_folder(ModelSource(model, revision))
+    except ValueError:  # no name that a hub could have
+        return None
 
 
 def libraries(where: str, *packages: str) -> str:

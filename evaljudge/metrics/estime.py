@@ -1,4 +1,4 @@
-"""ESTIME (Vasilyev and Bohannon 2021): how many words stand where the source would have others.
+"""ESTIME (Vasilyev and Bohannon 2021): how many words stand in the place of another source word.
 
     estime: {model: bert-large-uncased-whole-word-masking}
     estime: {model: bert-base-uncased, layer: 10, part: soft}
@@ -9,8 +9,8 @@ text, the word of the source in the most similar place is
 
     v(w) = the v of the source with the largest e(w) · e(v)
 
-    alarms   how many words of the text that the source has too, letter for letter, begin with
-             another token than v(w): the paper's number, at least 0; fewer are better
+    alarms   how many words, of those that also occur in the source, have another first token than
+             v(w): the paper's number, at least 0; fewer are better
     all      the same of all words of the text
     soft     the mean over the words of the text of the cosine between the model's input vectors of
              the first tokens of w and v(w), at most 1; more is better (the authors' second paper,
@@ -19,18 +19,19 @@ text, the word of the source in the most similar place is
 The reading is that of the authors' code: every 8th word of a text is masked at a time, so that each
 text is read 8 times, in windows of 450 tokens (or as many as the model reads), of which the outer
 ninths on both sides give the masks between them their context. Their model has 24 layers, of which
-the paper takes the 21st. Two things differ. Words are runs of letters and digits, with hyphens
-inside them, numbers such as 3.5, and each other sign by itself; the code takes nltk's words, for
-which nltk needs data. And `soft` takes the input vectors of `model`, the code bert-base-uncased's.
+the paper takes the 21st. Words are nltk's, of text in Unicode's form NFKD, as in the code. Three
+things differ: sentences end by our own rule, since nltk's needs data; `soft` takes the input
+vectors of `model`, the code bert-base-uncased's; and a text that has no word in common with the
+source has no alarms to count, so it is unscored, where the code counts all of its words.
 The model is read from this machine alone: from its folder, or from the hub's local cache.
 """
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import Any, Literal
 
@@ -52,8 +53,9 @@ from evaljudge.metrics.embeddings import (
 )
 from evaljudge.metrics.encoder import TokenEncoder, Vectors
 from evaljudge.metrics.lexical import spaced
-from evaljudge.metrics.protocol import Value
+from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.metrics.references import Comparison, measured
+from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
 
@@ -62,7 +64,7 @@ APART = 8
 LONGEST_WINDOW = 450
 MARGIN = 9
 """No mask lies in the first or the last of so many parts of a window inside a text."""
-_WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+(?:-\w+)*|[^\w\s]")
+NO_COMMON_WORD = Unscored("no word in common with the source")
 
 
 class EstimeSettings(LayerSettings):
@@ -92,7 +94,7 @@ class Read:
 @dataclass(frozen=True)
 class Estime(OverEncoder):
     settings: EstimeSettings
-    version: str = "1"
+    version: str = "2"
 
     @cached_property
     def _identity(self) -> Identity:
@@ -121,14 +123,16 @@ class Estime(OverEncoder):
             mine = self._read(encoder, text)
             if not mine.words:
                 return NO_TOKENS
-            return (
-                estimated(self.settings.part, mine, theirs) if theirs.words else NOTHING_TO_COMPARE
-            )
+            if not theirs.words:
+                return NOTHING_TO_COMPARE
+            if self.settings.part == "alarms" and not {*mine.words} & {*theirs.words}:
+                return NO_COMMON_WORD
+            return estimated(self.settings.part, mine, theirs)
 
         return value
 
     def _read(self, encoder: TokenEncoder, text: str) -> Read:
-        split = [(word, encoder.windows.ids(word)) for word in _WORD.findall(spaced(text))]
+        split = [(word, encoder.windows.ids(word)) for word in words_of(text)]
         words = [word for word, ids in split if ids]
         tokens = [ids for _, ids in split if ids]
         first = [ids[0] for ids in tokens]
@@ -145,6 +149,22 @@ class Estime(OverEncoder):
             before = marked.own.index(True)
             found.update((word, state[before + place]) for word, place in window.masks.items())
         return np.array([found[word] for word in range(len(words))])
+
+
+def words_of(text: str) -> list[str]:
+    """As the authors' code: nltk's words, here of the sentences that our own rule finds."""
+    word_tokenizer = _word_tokenizer()
+    plain = unicodedata.normalize("NFKD", text)
+    return [word for one in sentences(plain) for word in word_tokenizer.tokenize(spaced(one))]
+
+
+@cache
+def _word_tokenizer() -> Any:
+    from nltk.tokenize.destructive import (  # type: ignore[import-untyped, unused-ignore]
+        NLTKWordTokenizer,
+    )
+
+    return NLTKWordTokenizer()
 
 
 def estimated(part: Literal["alarms", "all", "soft"], text: Read, source: Read) -> float:

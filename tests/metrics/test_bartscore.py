@@ -51,8 +51,8 @@ def test_what_is_asked_of_each_pair() -> None:
         ({"model": "/nowhere"}, "metrics.bartscore.model: /nowhere is not on this machine"),
         (
             {"model": "facebook/no-such-bart"},
-            "metrics.bartscore.model: facebook/no-such-bart is not on this machine, and no metric "
-            "downloads anything: name its folder, or have it there first (`hf download facebook/",
+            "metrics.bartscore.model: facebook/no-such-bart is not on this machine, and this "
+            "metric downloads nothing: name its folder, or have it there first (`hf download ",
         ),
         ({"model": "x", "most_tokens": 4}, "metrics.bartscore.most_tokens: "),
         ({"model": "x", "part": "f1"}, "metrics.bartscore.part: "),

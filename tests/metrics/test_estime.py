@@ -14,11 +14,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from nltk.tokenize.destructive import NLTKWordTokenizer
 from transformers import BertForMaskedLM, BertTokenizerFast
 
 from evaljudge.errors import UserError
 from evaljudge.metrics import make_metrics
-from evaljudge.metrics.estime import Read, estimated, masked
+from evaljudge.metrics.estime import Read, estimated, masked, words_of
 from evaljudge.metrics.protocol import Unscored, Value
 from evaljudge.records import Candidate, Case, Document
 
@@ -90,7 +91,8 @@ class SecondImplementation:
         self.layer, self.room, self.margin = layer, 62, 6
 
     def words(self, text: str) -> list[tuple[str, list[str]]]:
-        found = re.findall(r"\d+\.\d+|well-known|re-open|\w+|[^\w\s]", text)
+        split = NLTKWordTokenizer().tokenize
+        found = [word for one in re.split(r"(?<=[.!?]) ", text) for word in split(one)]
         return [(word, self.tokenizer.tokenize(word)) for word in found]
 
     def vectors(self, text: str) -> dict[int, Any]:
@@ -159,6 +161,15 @@ def test_as_a_second_implementation(tiny_bert: Path, source: str) -> None:
     assert other_layer != pytest.approx([one["soft"] for one in expected], abs=1e-4)
 
 
+def test_words_are_those_of_the_authors() -> None:
+    """Clitics stand apart, abbreviations do not; accents are signs of their own (NFKD)."""
+    found = words_of("It's 3.5 km. He didn't say “no” to the U.S. team: it's well-known.")
+    assert found == ["It", "'s", "3.5", "km", ".", "He", "did", "n't", "say", "“", "no", "”", "to",
+                     "the", "U.S.", "team", ":", "it", "'s", "well-known", "."]  # fmt: skip
+    assert words_of("yûki") == ["yu\u0302ki"]
+    assert words_of("河が") == ["河", "か\u3099"]
+
+
 @pytest.mark.engine
 def test_marks_in_a_text_are_words(tiny_bert: Path) -> None:
     """A written [MASK] is three words; none of them hides the word beside it."""
@@ -172,6 +183,9 @@ def test_unscored(tiny_bert: Path) -> None:
     reasons = [Unscored(reason) for reason in ("is the reference", "empty text", "no tokens")]
     scored, *rest = values(tiny_bert, SOURCE, *texts)
     assert isinstance(scored, float) and rest == reasons
+    none = Unscored("no word in common with the source")
+    assert values(tiny_bert, SOURCE, "zebra") == [none]
+    assert values(tiny_bert, SOURCE, "zebra", part="all") != [none]
     assert values(tiny_bert, " ", "rain") == [Unscored("empty source")]
     assert values(tiny_bert, "\u200b", "rain") == [Unscored("no tokens to compare with")]
 
@@ -197,6 +211,6 @@ def test_a_model_that_does_not_fit(
     with pytest.raises(UserError, match=r"^metrics\.estime\.model: name a masked language"):
         make_metrics({"estime": {}})
     with pytest.raises(
-        UserError, match="some/bert is not on this machine, and no metric downloads"
+        UserError, match="some/bert is not on this machine, and this metric downloads"
     ):
         values(Path("some/bert"), SOURCE, "rain")

@@ -174,7 +174,7 @@ def test_models_that_do_not_fit(
     for pair, said in [
         (
             (Path("some/bert"), classifier),
-            r"model: some/bert is not on this machine, and no metric",
+            r"model: some/bert is not on this machine, and this metric",
         ),
         ((language, tmp_path), r"acceptability: model .*: no config.json there"),
         (
