@@ -242,7 +242,7 @@ class CombineConfig(Settings):
 
     short_form = "a list of scorers"
 
-    of: Annotated[list[str], Field(min_length=2)] = Field(description="the scorers to combine")
+    of: list[str] = Field(description="the scorers to combine")
     by: Rule = "mean"
 
     @model_validator(mode="before")
@@ -253,6 +253,8 @@ class CombineConfig(Settings):
     @field_validator("of")
     @classmethod
     def _each_once(cls, names: list[str]) -> list[str]:
+        if len(names) < 2:
+            raise ValueError("a combination needs at least two scorers")
         if twice := _repeated(names):
             raise ValueError(f"{twice!r} is named twice")
         return names
@@ -383,6 +385,14 @@ class Config(Settings):
                 "`ladder` is a layout of one judge: `judges: {synthetic: {layout: ladder}}`"
             )
         return given
+
+    @field_validator("families")
+    @classmethod
+    def _each_system_once(cls, families: dict[str, list[str]]) -> dict[str, list[str]]:
+        for judge, systems in families.items():
+            if twice := _repeated(systems):
+                raise ValueError(f"{judge} names {twice!r} twice")
+        return families
 
     @field_validator("axes", "calibrate")
     @classmethod

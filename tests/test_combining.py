@@ -226,7 +226,16 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
     ("combine", "said"),
     [
         ({"jury": ["a", "c"]}, "combine.jury: unknown scorer 'c'"),
-        ({"jury": ["a"]}, "combine.jury.of: should "),
+        ({"jury": ["a"]}, "combine.jury.of: a combination needs at least two scorers"),
+        (
+            {"one": ["a", "b"], "two": ["one", "a"]},
+            "combine.two: 'one' is a combination, and combinations cannot be combined",
+        ),
+        ({"jury": ["jury", "a"]}, "combine.jury: 'jury' is a combination"),
+        (
+            {"jury": ["a.calibrated", "b"]},
+            "'a.calibrated' is calibrated after scorers are combined: combine 'a', and calibrate",
+        ),
         ({"jury": ["a", "a"]}, "combine.jury.of: 'a' is named twice"),
         ({"jury": {"of": ["a", "b"], "by": "vote"}}, "combine.jury.by: should be "),
         ({"a": ["a", "b"]}, "combine.a: a scorer of the run has this name"),
@@ -238,13 +247,27 @@ def test_combinations_are_scorers_like_others(config: dict[str, Any]) -> None:
 def test_combinations_that_are_none(
     config: dict[str, Any], combine: dict[str, Any], said: str
 ) -> None:
-    config |= {"metrics": ["words", "chrf"], "combine": combine}
+    config |= {"metrics": ["words", "chrf"], "combine": combine, "calibrate": ["a"], "select": []}
     with pytest.raises(UserError) as refused:
         evaljudge.plan(config, engines=ScriptedEngines())
     assert said in str(refused.value)
 
 
+def test_ratings_cannot_certify_what_is_made_of_them(config: dict[str, Any]) -> None:
+    rule = {"scorer": "jury", "axis": "fluency", "precision": 0.9, "good": 3, "confidence": 0.95}
+    config |= {
+        "combine": {"jury": {"of": ["a", "b"], "by": "agreement"}}, "calibrate": [],
+        "select": [{"name": "sure", "all": [rule]}],
+    }  # fmt: skip
+    with pytest.raises(UserError, match="select.sure: jury is made of the ratings, which cannot"):
+        evaljudge.plan(config, engines=ScriptedEngines())
+    config["combine"]["jury"]["by"] = "mean"
+    assert evaljudge.plan(config, engines=ScriptedEngines()).total.asks
+
+
 def test_families_are_of_judges_that_there_are(config: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="families: a names 'A' twice"):
+        evaljudge.plan(config | {"families": {"a": ["A", "B", "A"]}}, engines=ScriptedEngines())
     with pytest.raises(UserError, match="families: unknown judge 'c'"):
         evaljudge.plan(config | {"families": {"c": ["A"]}}, engines=ScriptedEngines())
 

@@ -415,8 +415,25 @@ def _mixes_of(
     known = _with_mixes({name: list(own) for name, own in axes.items()}, made)
     for name, one in config.combine.items():
         with mistakes.noted():
+            late = [scorer for scorer in one.of if scorer not in known]
+            _refuse_late(f"combine.{name}", late, config)
             made |= combinations_of({name: one}, known)
     return made
+
+
+def _refuse_late(where: str, scorers: Sequence[str], config: Config) -> None:
+    """Scorers that are made only when everything is combined."""
+    for scorer in scorers:
+        if scorer in config.combine:
+            raise UserError(
+                f"{where}: {scorer!r} is a combination, and combinations cannot be combined: name "
+                "its scorers"
+            )
+        if scorer in map(calibrated_name, config.calibrate):
+            raise UserError(
+                f"{where}: {scorer!r} is calibrated after scorers are combined: combine "
+                f"{scorer.removesuffix(SUFFIX)!r}, and calibrate the combination"
+            )
 
 
 def _check_families(config: Config) -> None:
@@ -440,11 +457,13 @@ def _check_selections(
         with mistakes.noted():
             _check_calibrate(scorer, scorers)
     calibrated = {calibrated_name(of): scorers[of] for of in config.calibrate if of in scorers}
+    fitted = {*calibrated, *(name for name, one in config.combine.items() if one.by == "agreement")}
     for selection in config.select:
         for condition in selection.all:
             if is_whole or condition.scorer in {*scorers, *calibrated}:
                 with mistakes.noted():
                     _check_condition(condition, scorers, calibrated, f"select.{selection.name}")
+                    _refuse_fitted(condition, fitted, f"select.{selection.name}")
 
 
 def _check_calibrate(scorer: str, scorers: Collection[str]) -> None:
@@ -482,8 +501,12 @@ def _check_condition(
             f"{where}: {scorer} has no axis, so `precision` is of no ratings: calibrate {scorer}, "
             f"and name {calibrated_name(scorer)} on an axis"
         )
-    if scorer in calibrated and condition.confidence is not None:
+
+
+def _refuse_fitted(condition: Condition, fitted: Collection[str], where: str) -> None:
+    if condition.scorer in fitted and condition.confidence is not None:
         raise UserError(
-            f"{where}: {scorer} is made of the ratings, which cannot certify it too: name what it "
-            "is made of, or, for a scorer without axes, use `evaljudge calibrate --confidence`"
+            f"{where}: {condition.scorer} is made of the ratings, which cannot certify it too: "
+            "name what it is made of, or, for a scorer without axes, use `evaljudge calibrate "
+            "--confidence`"
         )
