@@ -71,8 +71,11 @@ class AxisAnswer:
 
     @property
     def worst_texts(self) -> str:
-        """The link to the list of the first system's texts, the worst first."""
+        """The link to the list of the first system's texts, the worst first; beside a scorer
+        without axes stand people's ratings on this axis."""
         wanted = {"scorer": self.scorer, "axis": self.of_axis, "system": self.dots[0].system}
+        if self.axis != self.of_axis:
+            wanted["people"] = self.axis
         return f"#texts?{urlencode(wanted | {'sort': 'low'}, quote_via=quote)}"
 
 

@@ -426,7 +426,7 @@ function beginHeads() {
 
 const CONTROLS = { system: "by-system", from: "by-low", to: "by-high", status: "by-status",
   rated: "by-rated", selected: "by-selected", people: "by-people", sort: "sort", search: "search" };
-const CALLED = { from: "score", to: "score", rated: "choice", selected: "selection", sort: "order", search: "word" };
+const CALLED = { from: "score", to: "score", rated: "choice", selected: "selection", people: "rated axis", sort: "order", search: "word" };
 const FILTERS = ["by-system", "by-low", "by-high", "by-status", "by-rated", "by-selected"];
 const OF_THE_RUN = ["system", "status", "selected", "people"];
 const defaultOf = (id) => list.defaults[Object.keys(CONTROLS).find((name) => CONTROLS[name] === id)];

@@ -215,6 +215,10 @@ class TwoRunsIndex(RunIndex):
         rows = (other.row_of.get(text, -1) for text in self.texts)
         self._rows = np.fromiter(rows, np.intp, len(self.texts))
 
+    @property
+    def shared_texts(self) -> int:
+        return int((self._rows >= 0).sum())
+
     def beside(self, text: Text) -> tuple[RunIndex, int] | None:
         row = self._other.row_of.get(text)
         return None if row is None else (self._other, row)
@@ -228,7 +232,7 @@ class TwoRunsIndex(RunIndex):
         rules = {name: [selection_rule(one.run, name) for one in (self, self._other)]
                  for name in sorted(there)}  # fmt: skip
         return {
-            "texts": int((self._rows >= 0).sum()),
+            "texts": self.shared_texts,
             "differ": [self._differing(key) for key in self.scales],
             "shared": [name for name, (mine, theirs) in rules.items() if mine == theirs],
             "changed": [name for name, (mine, theirs) in rules.items() if mine != theirs],

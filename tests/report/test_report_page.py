@@ -351,3 +351,4 @@ def test_without_a_judge_each_rated_axis_has_the_scorer_that_agrees_best(tmp_pat
     }  # fmt: skip
     assert of["fluency"].trust.startswith("Of all scorers, it agrees with people best: 1")
     assert "axis=%2A" in of["fluency"].worst_texts
+    assert of["fluency"].worst_texts.endswith("people=fluency&sort=low")

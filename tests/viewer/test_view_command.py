@@ -60,6 +60,15 @@ def test_a_scorer_that_is_made_otherwise_is_named(first: evaljudge.Outcome, tmp_
     assert "words" not in index.comparison["otherwise"]
 
 
+def test_a_run_without_a_common_text_is_no_comparison(
+    first: evaljudge.Outcome, tmp_path: Path
+) -> None:
+    other = make_run(tmp_path, "elsewhere", more=" Elsewhere", judges={}, select=[])
+    with pytest.raises(UserError, match=r"elsewhere: it has no text of .* nothing to compare"):
+        made_site(ViewOptions(first.out, beside=other.out))
+    assert made_site(ViewOptions(first.out, beside=first.out))
+
+
 def test_disagreement_on_the_page_is_that_over_the_whole_run(first: evaljudge.Outcome) -> None:
     index = RunIndex(scored_run(first.out))
     (own,) = (one for one in first.findings.disagreements if one.scorer == "geval")
