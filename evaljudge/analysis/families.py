@@ -4,7 +4,7 @@
 
 A judge that is noisier than the others puts a weak family's texts first more often than they do,
 and a strong family's texts less often, without favouring anyone. So a judge is compared with
-itself. Pairs of texts on one document of which neither is the family's say how its preference
+itself. FamilyPairs of texts on one document of which neither is the family's say how its preference
 follows the gap that others see between two texts: the probability is logistic in the gap, and a
 half where there is none. From that curve follows how often it should prefer the family's texts,
 given their gaps. The difference is what the family adds. The others are judges that share no
@@ -91,7 +91,7 @@ def _row(
     of = judge, axis, list(systems), list(names)
     if not tables:
         return FamilyRow(*of, 0, 0, reason="there is no other judge outside the family")
-    pairs = Pairs.of(scores, tables, own)
+    pairs = FamilyPairs.of(scores, tables, own)
     counts = pairs.documents, int(np.isfinite(pairs.won_by_own).sum())
     if reason := pairs.reason_without:
         return FamilyRow(*of, *counts, reason=reason)
@@ -114,7 +114,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class FamilyPairs:
     """By document and pair; 1 where the judge prefers the first, a half for a tie, NaN where
     either text lacks a score. In pairs with the family its text is the first."""
 
@@ -149,9 +149,9 @@ class Pairs:
             return "no pair without the family has both scores: two systems outside it are needed"
         return ""
 
-    def only(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Pairs:
+    def only(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> FamilyPairs:
         won = self.won_by_own[rows], self.won_elsewhere[rows]
-        return Pairs(self.tables[:, rows], self.with_own, self.elsewhere, *won)
+        return FamilyPairs(self.tables[:, rows], self.with_own, self.elsewhere, *won)
 
     def estimate(self) -> Share:
         level = seen_by(self.tables)
@@ -221,7 +221,7 @@ def steepness(gaps: Floats, won: Floats) -> float:
 # how sure
 
 
-def _interval(pairs: Pairs, excess: float) -> tuple[float | None, float | None]:
+def _interval(pairs: FamilyPairs, excess: float) -> tuple[float | None, float | None]:
     used = np.isfinite(pairs.won_by_own).any(axis=1) | np.isfinite(pairs.won_elsewhere).any(axis=1)
     group = np.where(used, (np.cumsum(used) - 1) % GROUPS, -1)
     groups = min(int(used.sum()), GROUPS)
