@@ -219,7 +219,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < give_up
         time.sleep(0.01)
