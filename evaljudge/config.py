@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
-from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.opening import EXACTNESS, ModelSource
 from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
@@ -90,6 +90,7 @@ class ModelConfig(Settings):
     chat: dict[str, Any] = {}
     engine: dict[str, Any] = {}
     allow: list[Need] = []
+    exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
     endpoint: str | None = None
     name: str | None = None
 
@@ -130,7 +131,8 @@ class ModelConfig(Settings):
 
     def as_source(self) -> ModelSource:
         made = (str(self.source), self.revision, self.chat, self.engine)
-        return ModelSource(*made, allow=tuple(sorted(set(self.allow))))
+        exactness = EXACTNESS if self.exactness is None else self.exactness
+        return ModelSource(*made, tuple(sorted(set(self.allow))), exactness)
 
 
 class WorkersConfig(Settings):

@@ -121,9 +121,14 @@ class Accounts:
 
     @property
     def mass(self) -> dict[str, dict[str, float]]:
-        """Per judge: the mean mass that its options captured, and how often it was low."""
+        """Per judge: the mean mass that its options captured, and how often it was low; and the
+        most that was left out of any reply (see `Chosen.left_out`)."""
         return {
-            judge: {"mean": m.total / m.choices, "low_share": m.low / m.choices}
+            judge: {
+                "mean": m.total / m.choices,
+                "low_share": m.low / m.choices,
+                "left_out": m.left_out,
+            }
             for judge, m in self._masses.items()
             if m.choices
         }

@@ -30,7 +30,7 @@ from evaljudge.execution import executor_name
 from evaljudge.model.asks import Prompt, Spent
 from evaljudge.reasons import grouped
 from evaljudge.records import Case
-from evaljudge.runs.binding import differs_from_run, refuse_lone_texts, refuse_other_run
+from evaljudge.runs.binding import as_begun, differs_from_run, refuse_lone_texts, refuse_other_run
 from evaljudge.runs.job import Job, assemble_job, corpus_of, encoders_of
 from evaljudge.runs.pipeline import files_of_report
 from evaljudge.runs.planning import plan_afresh
@@ -142,7 +142,7 @@ class _Check:
                 self._prompts(_some_cases(corpus), jobs)
             for job in (job for job in jobs if job.config.out in sound):
                 with found.looking_at("out"):
-                    self._bound(job, corpus)
+                    self._bound(as_begun(job), corpus)
 
     def _job(self, config: Config) -> Job | None:
         """Its task, judges, metrics, selections and models; None where they have a mistake."""

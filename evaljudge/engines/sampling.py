@@ -1,4 +1,4 @@
-"""What is asked of a prompt, as vLLM's sampling parameters: to write, to read, to weigh."""
+"""What is asked of a prompt, as vLLM's sampling parameters, and how its output is read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from evaljudge.engines.blocks import TEXT_AT
+from evaljudge.engines.tokens import Ids
 from evaljudge.model.asks import Writing
 
 
 class Sampling:
-    """Makes the parameters; `ends` are the ids that end a reply."""
+    """Makes the parameters, and reads what was asked for by them.
 
-    def __init__(self, ends: Collection[int]) -> None:
+    `ends` are the ids that end a reply. `takes_rows`: the engine's model runner scores tokens in
+    chosen rows of the prompt (vLLM's second one, which CUDA has), and not only all rows.
+    """
+
+    def __init__(self, ends: Collection[int], takes_rows: bool) -> None:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         self._parameters, self._ends = SamplingParams, sorted(ends)
+        self._takes_rows = takes_rows
         self._plainly = {
             "detokenize": False,
             "output_kind": RequestOutputKind.FINAL_ONLY,
@@ -36,22 +42,55 @@ class Sampling:
             **self._plainly,
         )
 
-    def reading(self, ids: Sequence[int]) -> Any:
-        """The log-probabilities of these ids in the place of the next token."""
+    def reading(self, ids: Sequence[int], prompt: Ids = (), since: int = 0) -> Any:
+        """The log-probabilities of these ids in the place of the next token; and, where a prompt is
+        given, those of its own tokens from `since` on."""
+        more = self._of_prompt(prompt, since) if since else {}
         return self._parameters(
-            max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **self._plainly
+            max_tokens=1, temperature=0.0, logprob_token_ids=list(ids), **more, **self._plainly
         )
 
-    def weighing(self, text_at: int, from_cache: bool) -> Any:
-        """The log-probabilities of the prompt's own tokens; a text to weigh begins at this one."""
+    def weighing(self, prompt: Ids, since: int, from_cache: bool) -> Any:
+        """The log-probabilities of the prompt's own tokens from `since` on."""
         return self._parameters(
-            max_tokens=1,
-            temperature=0.0,
-            prompt_logprobs=0,
-            skip_reading_prefix_cache=not from_cache,
-            extra_args={TEXT_AT: text_at},
+            max_tokens=1, temperature=0.0, **self._of_prompt(prompt, since, from_cache),
             **self._plainly,
+        )  # fmt: skip
+
+    def _of_prompt(self, prompt: Ids, since: int, from_cache: bool = True) -> dict[str, Any]:
+        wanted: dict[str, Any] = {"prompt_logprobs": 0}
+        if self._takes_rows:
+            # in place of logits for the whole prompt, of the wanted rows alone
+            rows = [[token] for token in prompt[since:]]
+            wanted = {"prompt_logprob_token_ids": rows, "prompt_logprob_start": since - 1}
+        return wanted | {
+            "skip_reading_prefix_cache": not from_cache,
+            "extra_args": {TEXT_AT: since},
+        }
+
+    def of_prompt(self, output: Any, prompt: Ids, since: int) -> tuple[float, ...] | None:
+        """The log-probabilities of the prompt's tokens from `since` on; None where one is missing.
+
+        The engine computes none for a token that the cache serves, and its two model runners leave
+        out different rows then: so each is found from the end, by the token that was asked for.
+        """
+        if (output.num_cached_tokens or 0) >= since:
+            return None
+        if self._takes_rows:
+            rows = output.prompt_token_id_logprobs
+            return None if rows is None else tuple(map(float, rows[:, 0]))
+        tokens = prompt[since:]
+        given = (output.prompt_logprobs or [])[-len(tokens) :]
+        values = tuple(
+            float(row[token].logprob)
+            for row, token in zip(given, tokens, strict=False)
+            if row and token in row
         )
+        return values if len(values) == len(tokens) else None
+
+    def of_next(self, output: Any) -> dict[int, float]:
+        """The log-probabilities of the next token that were asked for."""
+        return {token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()}
 
 
 def _form(how: Writing) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from asyncio import to_thread
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +17,7 @@ from sys import maxsize
 from typing import Any, TypeVar
 
 from evaljudge.engines.blocks import cached_block, name_blocks
-from evaljudge.engines.labels import CompiledOptions, compile_options
+from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
 from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
 from evaljudge.engines.opening import ModelSource
@@ -79,12 +79,12 @@ class _Key:
 class VllmModel:
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         config = engine.vllm_config
-        self._tokeniser, self._seed = tokeniser, seed
+        self._tokeniser, self._seed, self._exactness = tokeniser, seed, source.exactness
         self._template: Template = read_template(tokeniser, source.chat, _stops(config))
         self._context: int = config.model_config.max_model_len
         self.cache_block = cached_block(config)
         self._blocks = Blocks(self.cache_block or maxsize)
-        self._sampling = Sampling(self._template.ends)
+        self._sampling = Sampling(self._template.ends, takes_rows=config.use_v2_model_runner)
         self._compiled = lru_cache(None)(self._compile)
         name_blocks(engine)
         self._steps, self._encoders = Steps(engine), Encoders()
@@ -121,46 +121,71 @@ class VllmModel:
         labels = self._compiled(options)
         rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
+        def read(asked: _Asked, outputs: list[Any]) -> Reading:
+            return labels.read(self._found(asked, outputs, labels), self._exactness)
+
         def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
-            if len(outputs) == len(labels.nodes):
+            if labels.is_one_request:
                 return []
-            wanted = labels.wanted(_found(asked, outputs))
-            return [(asked.ids + node.path, self._sampling.reading(node.ids)) for node in wanted]
+            asked_before = {tuple(output.prompt_token_ids) for output in outputs}
+            return [self._node(asked, one, asked_before) for one in read(asked, outputs).further]
 
         def reply(asked: _Asked, outputs: list[Any]) -> Chosen | Failed:
             spent = self._spent(outputs, asked)
-            logprobs = labels.logprobs(_found(asked, outputs))
-            chosen = sound(Chosen(logprobs, (), spent, _Key(self._seed, asked.parts)))
+            logprobs, left_out, _ = read(asked, outputs)
+            key = _Key(self._seed, asked.parts)
+            chosen = sound(Chosen(logprobs, (), spent, key, left_out))
             return chosen.drawn(samples) if samples and isinstance(chosen, Chosen) else chosen
 
-        first = self._sampling.reading(labels.first.ids)
+        first = self._sampling.reading(labels.root.ids)
         return await self._each(rendered, lambda _: first, reply, further)
+
+    def _node(self, asked: _Asked, node: Node, asked_before: Collection[Ids]) -> Request:
+        if asked.ids + node.path in asked_before:  # which left out a row of its prompt
+            node = node.without_chain()
+        ids = asked.ids + node.path
+        is_chain = node.since < len(node.path)
+        since = len(asked.ids) + node.since if is_chain else 0
+        return ids, self._sampling.reading(node.ids, ids, since)
+
+    def _found(self, asked: _Asked, outputs: Sequence[Any], labels: CompiledOptions) -> Found:
+        """What each node of the options' trie gave, by the ids that follow the prompt there."""
+        found, length = dict[Ids, Mapping[int, float]](), len(asked.ids)
+        for output in outputs:
+            ids = tuple(output.prompt_token_ids)
+            path = ids[length:]
+            found[path] = self._sampling.of_next(output)
+            if path in labels.chains:
+                since = length + labels.chains[path]
+                values = self._sampling.of_prompt(output, ids, since) or ()
+                found |= {ids[length:at]: {ids[at]: v} for at, v in enumerate(values, start=since)}
+        return found
 
     async def weigh(
         self, prompts: Sequence[Prompt], texts: Sequence[str]
     ) -> list[Weighed | Failed]:
         rendered = [self._render_with(p, text) for p, text in zip(prompts, texts, strict=True)]
 
+        def weighed(asked: _Asked, output: Any) -> tuple[float, ...] | None:
+            return self._sampling.of_prompt(output, asked.ids, asked.text_at)
+
+        def request(asked: _Asked, from_cache: bool = True) -> Any:
+            return self._sampling.weighing(asked.ids, asked.text_at, from_cache)
+
         def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
-            reaches_text = (outputs[0].num_cached_tokens or 0) >= asked.text_at
-            if len(outputs) > 1 or not reaches_text:
+            if len(outputs) > 1 or weighed(asked, outputs[0]) is not None:
                 return []
-            # rows of tokens that the cache served hold nothing
-            return [(asked.ids, self._sampling.weighing(asked.text_at, from_cache=False))]
+            return [(asked.ids, request(asked, from_cache=False))]
 
         def reply(asked: _Asked, outputs: list[Any]) -> Weighed | Failed:
-            rows = outputs[-1].prompt_logprobs[asked.text_at :]
-            tokens = asked.ids[asked.text_at :]
-            values = tuple(float(row[t].logprob) for row, t in zip(rows, tokens, strict=True))
-            spent = self._spent(outputs, asked)
+            values, spent = weighed(asked, outputs[-1]), self._spent(outputs, asked)
+            if values is None:
+                return Failed("the engine gave no probability of a token of the text", spent)
             if any(value != value for value in values):
                 return Failed("the model's probabilities are not numbers", spent)
-            return Weighed(self._tokeniser.placed(tokens, values), spent)
+            return Weighed(self._tokeniser.placed(asked.ids[asked.text_at :], values), spent)
 
-        def first(asked: _Asked) -> Any:
-            return self._sampling.weighing(asked.text_at, from_cache=True)
-
-        return await self._each(rendered, first, reply, further)
+        return await self._each(rendered, request, reply, further)
 
     async def embed(self, texts: Sequence[str], encoder: str) -> list[Vector]:
         return await to_thread(self._encoders.vectors, encoder, texts)
@@ -220,16 +245,6 @@ class VllmModel:
 
     def _compile(self, options: Options) -> CompiledOptions:
         return compile_options(options, self._tokeniser, self._template)
-
-
-def _found(asked: _Asked, outputs: Sequence[Any]) -> dict[Ids, Mapping[int, float]]:
-    """What each request gave, by the path of ids that followed the prompt in it."""
-    return {
-        tuple(output.prompt_token_ids[len(asked.ids) :]): {
-            token: float(row.logprob) for token, row in output.outputs[0].logprobs[0].items()
-        }
-        for output in outputs
-    }
 
 
 @lru_cache(REMEMBERED_PARTS)

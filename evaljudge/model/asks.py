@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 from math import exp, fsum, inf, log, sqrt
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +135,24 @@ class Written:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Each option's exact log-probability; `p` is normalised over the options (the softmax).
+    """Each option's log-probability; `p` is normalised over the options (the softmax).
 
     `key` is, as a text, what its draws depend on besides `p`: the question and the engine's seed.
+    `left_out` is the most probability that spellings which were not followed may hold: it is
+    counted in `logprobs`, and no `p` is off by more than its share of the mass.
     """
 
     logprobs: Mapping[str, float]
     samples: tuple[str, ...] = ()
     spent: tuple[Spent, ...] = ()
     key: object = ""
+    left_out: float = 0.0
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """As it is stored, with the most probability that was left out, if any was."""
+        left_out = {"left_out": float(f"{self.left_out:.1e}")} if self.left_out else {}
+        return {"logprobs": dict(self.logprobs), **left_out}
 
     @cached_property
     def mass(self) -> float:

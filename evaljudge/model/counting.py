@@ -17,14 +17,17 @@ LOW_MASS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """How much of the model's probability the options held: over all choices, and how often low."""
+    """How much of the model's probability the options held: over all choices, and how often low;
+    and how much of it their spellings that were not followed may hold, in any choice."""
 
     choices: int = 0
     total: float = 0.0
     low: int = 0
+    left_out: float = 0.0
 
     def __add__(self, other: Masses) -> Masses:
-        return Masses(self.choices + other.choices, self.total + other.total, self.low + other.low)
+        sums = self.choices + other.choices, self.total + other.total, self.low + other.low
+        return Masses(*sums, max(self.left_out, other.left_out))
 
 
 class CountingModel(ModelAround):
@@ -51,12 +54,10 @@ class CountingModel(ModelAround):
         self, prompts: Sequence[Prompt], options: Options, samples: int = 0
     ) -> list[Chosen | Failed]:
         replies = self._count(await super().choose(prompts, options, samples))
-        masses, so_far = [one.mass for one in replies if isinstance(one, Chosen)], self.masses
-        self.masses = Masses(
-            so_far.choices + len(masses),
-            sum(masses, so_far.total),
-            so_far.low + sum(mass < LOW_MASS for mass in masses),
-        )
+        for reply in replies:
+            if isinstance(reply, Chosen):
+                mass = reply.mass
+                self.masses += Masses(1, mass, int(mass < LOW_MASS), reply.left_out)
         return replies
 
     async def weigh(

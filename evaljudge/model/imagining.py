@@ -62,7 +62,7 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
 
 
 def _spending(chosen: Chosen, spent: Spent) -> Chosen:
-    return Chosen(chosen.logprobs, chosen.samples, (spent,), chosen.key)
+    return replace(chosen, spent=(spent,))
 
 
 class Imagining:

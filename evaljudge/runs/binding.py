@@ -82,6 +82,19 @@ def _release_untouched(output: Output, now: Fingerprint) -> None:
             output.release()
 
 
+def as_begun(job: Job) -> Job:
+    """The job, by the rule of the run that lies there: one that an earlier version has begun goes
+    on following the spellings of answers as that version did, unless an exactness is named."""
+    named = (job.config.model, job.config.writer, *map(job.config.model_of, job.config.judges))
+    if any(model and model.exactness is not None for model in named):
+        return job
+    output = Output(job.config.out, job.config.briefs)
+    bound = (output.run() or {}).get("fingerprint", {})
+    models = [bound.get("model"), *(one.get("model") for one in bound.get("judges", {}).values())]
+    is_earlier = any(models) and not any("exactness" in model for model in models if model)
+    return job.with_exactness(None) if is_earlier and not output.holds_no_answer else job
+
+
 def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
     """How this job differs from the run that lies there; None where the folder is free for it.
 

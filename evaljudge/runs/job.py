@@ -55,6 +55,20 @@ class Job:
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
+    def with_exactness(self, exactness: float | None) -> Job:
+        own = {
+            name: (replace(source, exactness=exactness), replace(identity, exactness=exactness))
+            for name, (source, identity) in self.own_models.items()
+        }
+        return replace(
+            self,
+            model=self.model and replace(self.model, exactness=exactness),
+            writer=self.writer and replace(self.writer, exactness=exactness),
+            model_is=self.model_is and replace(self.model_is, exactness=exactness),
+            writer_is=self.writer_is and replace(self.writer_is, exactness=exactness),
+            own_models=own,
+        )
+
     @property
     def one_model(self) -> bool:
         """Writer and judge are the same: one engine does both stages."""

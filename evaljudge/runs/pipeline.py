@@ -30,7 +30,7 @@ from evaljudge.errors import (
     UserError,
 )
 from evaljudge.execution import InHand
-from evaljudge.runs.binding import bind_and_cut, open_bound
+from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
 from evaljudge.runs.job import BOTH, Job, make_job, one_of
 from evaljudge.runs.outcome import Outcome
 from evaljudge.runs.planning import Plan, make_plan
@@ -87,7 +87,7 @@ def run(
     The corpus of a mapping may be a path or in memory (a list of dicts, an Arrow table, a data
     frame). Progress is shown on stderr, unless a `watcher` is given or `progress` is False.
     """
-    job = make_job(_config(given, changes), engines)
+    job = as_begun(make_job(_config(given, changes), engines))
     return run_job(job, _watcher(watcher, progress=progress), extend=extend)
 
 
@@ -103,7 +103,7 @@ def prepare(
     watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
-    job = make_job(_config(given, changes), engines)
+    job = as_begun(make_job(_config(given, changes), engines))
     with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
         work = partial(_prepare, job, extend, watching, claim)
         return until_whole(job, work, watching.warning)
@@ -114,7 +114,7 @@ def judge(
     watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
     """Stage two alone: the verdicts, from briefs that `prepare` made."""
-    job = make_job(_config(given, changes), engines)
+    job = as_begun(make_job(_config(given, changes), engines))
     open_bound(job)
     with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
         return until_whole(job, partial(_judge, job, watching, claim), watching.warning)
@@ -138,7 +138,7 @@ def make_report(
 
 def plan(given: Given, changes: Sequence[str] = (), *, engines: Engines | None = None) -> Plan:
     """What a run would ask; no model is loaded and nothing is written but a corpus in memory."""
-    return make_plan(make_job(_config(given, changes), engines))
+    return make_plan(as_begun(make_job(_config(given, changes), engines)))
 
 
 def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:

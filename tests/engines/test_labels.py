@@ -16,12 +16,13 @@ from evaljudge.engines.labels import (
     MOST_IDS,
     CompiledOptions,
     Node,
-    _nodes,
+    Reading,
+    _compiled,
     _paths,
     compile_options,
 )
 from evaljudge.engines.template import Template, read_template
-from evaljudge.engines.tokens import Tokeniser
+from evaljudge.engines.tokens import Ids, Tokeniser
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Chosen, Options, add_in_logs
 
@@ -63,16 +64,16 @@ def test_whole_words_need_one_request() -> None:
     spelt = [lead + w for lead in (" ", "") for w in ("Yes", "yes", "YES", "No", "no", "NO")]
     hf = FakeHf(*prefixes(*spelt))
     labels = compiled(Options(("Yes", "No")), hf)
-    assert [node.path for node in labels.nodes] == [()]
-    assert len(labels.nodes[0].ids) == 12
-    assert not labels.ended
+    assert labels.is_one_request
+    assert len(labels.root.ids) == 12
 
 
 def test_of_two_spellings_where_one_begins_the_other_the_shorter_counts() -> None:
-    labels = CompiledOptions((), {"A": ((1,),)}, frozenset(), frozenset())
-    assert labels.paths["A"] == ((1,),)
-    hf = FakeHf()  # letters only: `a` and `A` after `` and ` `
-    assert len(compiled(Options(("a", "b")), hf).paths["a"]) == 4
+    labels = compiled(Options(("a", "b")), FakeHf())  # letters only: `a`, `A` after `` and ` `
+    assert [step.option for step in labels.steps[()] if step.option] == ["a", "a", "b", "b"]
+    assert [(len(s.further.path), s.options) for s in labels.steps[()] if s.further] == [
+        (1, ("a", "b"))
+    ]
 
 
 def test_options_read_alike_are_refused() -> None:
@@ -92,8 +93,9 @@ def test_one_option_beginning_another_needs_an_end_of_turn() -> None:
     with pytest.raises(UserError, match="'Good' begins another option"):
         compiled(Options(("Good", "Good enough")), FakeHf())
     labels = compiled(Options(("Good", "Good enough")), FakeHf(), frozenset({7}))
-    assert labels.ended
-    assert all(path in labels.ended for path in labels.paths["Good"])
+    ends = [step for own in labels.steps.values() for step in own if step.tokens == (7,)]
+    assert {step.option for step in ends} == {"Good"}
+    assert len(ends) == len({"Good", "good", "GOOD"}) * len(("", " "))
 
 
 def test_a_spelling_that_grows_into_the_tail_is_refused() -> None:
@@ -110,27 +112,26 @@ def test_a_form_that_another_begins_is_left_out() -> None:
 
 
 def test_as_many_tokens_as_the_engine_gives_can_be_told_apart() -> None:
-    def nodes(count: int) -> tuple[Node, ...]:
+    def root(count: int) -> Node:
         paths = {"A": tuple((n,) for n in range(count))}
-        return _nodes(paths, frozenset(), frozenset(), Options(("A", "B")))
+        return _compiled(paths, frozenset(), frozenset()).root
 
-    assert [len(node.ids) for node in nodes(MOST_IDS)] == [128]
+    assert len(root(MOST_IDS).ids) == 128
     with pytest.raises(UserError, match="more than 128 tokens"):
-        nodes(MOST_IDS + 1)
+        root(MOST_IDS + 1)
 
 
 def test_too_many_tokens_to_tell_apart() -> None:
     names = tuple(f"{chr(c)}{n}" for c in range(65, 91) for n in range(1))
-    assert compiled(Options(names), FakeHf()).nodes
+    assert compiled(Options(names), FakeHf()).root.ids
     labels = [f"w{n}" for n in range(70)]
     hf = FakeHf(*labels, *(f"W{n}" for n in range(70)))
     with pytest.raises(UserError, match="more than 128 tokens"):
         compiled(Options(tuple(labels)), hf)
 
 
-TRIE = CompiledOptions(
-    nodes=(Node((), (1, 2)), Node((1,), (3, 4, 9)), Node((1, 3), (9,))),
-    paths={"A": ((1,),), "B": ((1, 3),), "C": ((2,), (1, 4))},
+TRIE = _compiled(
+    {"A": ((1,),), "B": ((1, 3),), "C": ((2,), (1, 4))},
     ended=frozenset({(1,), (1, 3)}),
     ends=frozenset({9}),
 )
@@ -142,31 +143,116 @@ FOUND = {
 
 
 def test_paths_add_up_by_hand() -> None:
-    found = {name: exp(v) for name, v in TRIE.logprobs(FOUND).items()}
-    assert found["A"] == pytest.approx(0.6 * 0.25)
-    assert found["B"] == pytest.approx(0.6 * 0.5 * 0.9)
-    assert found["C"] == pytest.approx(0.3 + 0.6 * 0.2)
+    logprobs, left_out, further = TRIE.read(FOUND, 0.0)
+    assert exp(logprobs["A"]) == pytest.approx(0.6 * 0.25)
+    assert exp(logprobs["B"]) == pytest.approx(0.6 * 0.5 * 0.9)
+    assert exp(logprobs["C"]) == pytest.approx(0.3 + 0.6 * 0.2)
+    assert (left_out, further) == (0, [])
 
 
 def test_nodes_are_asked_from_the_root_down() -> None:
-    assert TRIE.wanted({}) == [TRIE.nodes[0]]
-    assert TRIE.wanted({(): FOUND[()]}) == [TRIE.nodes[1]]
-    assert TRIE.wanted({(): FOUND[()], (1,): FOUND[1,]}) == [TRIE.nodes[2]]
-    assert TRIE.wanted(FOUND) == []
+    assert TRIE.root == Node((), (1, 2), 0)
+    assert TRIE.read({(): FOUND[()]}, 0.0).further == [Node((1,), (3, 4, 9), 1)]
+    assert TRIE.read({(): FOUND[()], (1,): FOUND[1,]}, 0.0).further == [Node((1, 3), (9,), 2)]
 
 
-def test_what_could_add_next_to_nothing_is_not_asked() -> None:
-    labels = CompiledOptions(
-        nodes=(Node((), (1, 2, 3)), Node((2,), (5,))),
-        paths={"A": ((1,), (2, 5)), "B": ((3,),)},
-        ended=frozenset(),
-        ends=frozenset(),
-    )
-    rare = {(): {1: log(0.9), 2: log(1e-7), 3: log(1e-8)}}
-    common = {(): {1: log(0.9), 2: log(1e-3), 3: log(1e-8)}}
-    assert labels.wanted(rare) == []
-    assert labels.wanted(common) == [labels.nodes[1]]
-    assert labels.logprobs(rare)["A"] == pytest.approx(log(0.9), abs=1e-6)
+CHAIN = _compiled({"A": ((1, 2, 3), (1, 2, 4)), "B": ((5, 6, 7, 8),)}, frozenset(), frozenset())
+
+
+def test_one_request_reads_the_nodes_of_a_spelling_that_has_one_way_on() -> None:
+    root = {(): {1: log(0.5), 5: log(0.2)}}
+    a, b = Node((1, 2), (3, 4), 1), Node((5, 6, 7), (8,), 1)
+    assert CHAIN.read(root, 0.0).further == [b, a]
+    assert CHAIN.chains == {(1, 2): 1, (5, 6, 7): 1}
+    assert b.without_chain() == Node((5,), (6,), 1)
+    read = {(5,): {6: log(0.9)}, (5, 6): {7: log(0.8)}, (5, 6, 7): {8: log(0.5)}}
+    logprobs, left_out, further = CHAIN.read(root | read, 0.0)
+    assert exp(logprobs["B"]) == pytest.approx(0.2 * 0.9 * 0.8 * 0.5)
+    assert exp(logprobs["A"]) == left_out == pytest.approx(0.5)  # its bound
+    assert further == [a]
+    assert CHAIN.read(root | {(5,): read[5,]}, 0.0).further == [Node((5, 6, 7), (8,), 2), a]
+
+
+LONG = {"A": ((1,), (2, 5)), "B": ((3,), (4, 6))}
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "left_out"),
+    [
+        ({1: 0.9, 2: 1e-6, 3: 1e-5, 4: 1e-6}, [], 2e-6),
+        ({1: 0.9, 2: 1e-3, 3: 1e-5, 4: 1e-6}, [(2,)], 1.001e-3),
+        # each alone would be little enough, and both are not
+        ({1: 0.5, 2: 4e-5, 3: 0.0, 4: 4e-5}, [(4,)], 8e-5),
+        # of options that hold next to nothing together, little is much
+        ({1: 1e-4, 2: 1e-6, 3: 1e-5, 4: 1e-10}, [(2,)], 1e-6 + 1e-10),
+    ],
+)
+def test_a_spelling_is_followed_where_it_could_move_a_reported_probability(
+    rows: dict[int, float], asked: list[tuple[int, ...]], left_out: float
+) -> None:
+    labels = _compiled(LONG, frozenset(), frozenset())
+    reading = labels.read({(): {token: _log(p) for token, p in rows.items()}}, 1e-4)
+    assert [node.path for node in reading.further] == asked
+    assert reading.left_out == pytest.approx(left_out)
+
+
+def test_an_option_that_was_not_followed_keeps_its_bound() -> None:
+    labels = _compiled({"A": ((1,),), "B": ((2, 3),)}, frozenset(), frozenset())
+    reading = labels.read({(): {1: log(0.9), 2: log(1e-7)}}, 1e-4)
+    assert reading.logprobs["B"] == pytest.approx(log(1e-7))
+    assert not reading.further
+
+
+def test_a_run_of_an_earlier_version_follows_what_adds_to_its_own_option() -> None:
+    labels = _compiled({"A": ((1,), (2, 5)), "B": ((3,),)}, frozenset(), frozenset())
+    rare, common = ({(): {1: log(0.9), 2: log(p), 3: log(1e-8)}} for p in (1e-7, 1e-3))
+    assert labels.read(rare, None).further == []
+    assert [node.path for node in labels.read(common, None).further] == [(2,)]
+
+
+@st.composite
+def tries(draw: st.DrawFn) -> tuple[CompiledOptions, dict[Ids, dict[int, float]]]:
+    """Options of up to three tokens each, with the model's row at every node."""
+    path = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
+    spelt = draw(st.lists(path, min_size=2, max_size=7, unique=True))
+    kept = [p for p in spelt if not any(q != p and p[: len(q)] == q for q in spelt)]
+    names = {name: tuple(kept[n::3]) for n, name in enumerate("ABC")}
+    labels = _compiled({n: own for n, own in names.items() if own}, frozenset(), frozenset())
+    rows = dict[Ids, dict[int, float]]()
+    for node, own in labels.steps.items():
+        heights = [draw(st.floats(-14, 0)) for _ in own]
+        total = add_in_logs([*heights, 0.0])
+        rows[node] = {s.tokens[0]: h - total for s, h in zip(own, heights, strict=True)}
+    return labels, rows
+
+
+def followed(
+    labels: CompiledOptions, rows: Mapping[Ids, dict[int, float]], exactness: float
+) -> Reading:
+    found: dict[Ids, Mapping[int, float]] = {(): rows[()]}
+    while further := (reading := labels.read(found, exactness)).further:
+        for node in further:
+            found |= {
+                node.path[:n]: rows[node.path[:n]] for n in range(node.since, len(node.path) + 1)
+            }
+    return reading
+
+
+@given(tries(), st.sampled_from([0.05, 1e-2, 1e-4]))
+def test_no_probability_is_off_by_more_than_the_exactness(
+    made: tuple[CompiledOptions, dict[Ids, dict[int, float]]], exactness: float
+) -> None:
+    labels, rows = made
+    every, some = followed(labels, rows, 0.0), followed(labels, rows, exactness)
+    wanted, given_ = Chosen(every.logprobs), Chosen(some.logprobs)
+    assert every.left_out == 0
+    for name in wanted.p:
+        assert abs(wanted.p[name] - given_.p[name]) <= exactness + 1e-12
+        assert exp(wanted.logprobs[name]) <= exp(given_.logprobs[name]) + 1e-12
+
+
+def _log(p: float) -> float:
+    return log(p) if p else -inf
 
 
 @given(st.lists(st.floats(-50, 0), min_size=2, max_size=5), st.floats(-30, 0))

@@ -142,7 +142,8 @@ def _chosen(reply: Chosen | Failed) -> Vote:
     if isinstance(reply, Failed):
         return {"failed": reply.reason}
     p = {name.lower(): value for name, value in reply.p.items()}
-    return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass}
+    left_out = {"left_out": reply.left_out} if reply.left_out else {}
+    return {"answer": max(p, key=lambda name: p[name]), "p": p, "mass": reply.mass, **left_out}
 
 
 def _written(reply: Mapping[str, str] | Failed) -> Vote:

@@ -113,7 +113,7 @@ class ExtractThenRate(QuestionJudge[Chosen]):
         return replace(verdict, evidence={**verdict.evidence, **shown})
 
     def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
-        return {"logprobs": dict(reply.logprobs)}, ""
+        return reply.evidence, ""
 
     # the driver: arithmetic, no model
 

@@ -64,7 +64,7 @@ class Geval(RatingJudge[Chosen]):
         return await model.choose(prompts, RATINGS, self._settings.samples)
 
     def _read(self, axis: Axis, reply: Chosen) -> tuple[dict[str, Any], str]:
-        evidence: dict[str, Any] = {"logprobs": dict(reply.logprobs)}
+        evidence = reply.evidence
         if self._settings.samples:
             drawn = Counter(reply.samples)
             evidence["draws"] = {rating: drawn[rating] for rating in RATINGS.names}

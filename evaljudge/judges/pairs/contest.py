@@ -166,13 +166,12 @@ class Contest:
     def _stored(self, text: int, other: int) -> dict[str, Any]:
         shown = {"first": self._replies.get((text, other)),
                  "second": self._replies.get((other, text))}  # fmt: skip
-        said = {
-            place: dict(reply.logprobs)
-            for place, reply in shown.items()
-            if isinstance(reply, Chosen)
-        }
+        replies = {place: one for place, one in shown.items() if isinstance(one, Chosen)}
+        said = {place: dict(reply.logprobs) for place, reply in replies.items()}
         worth = {"worth": self._worth} if self._worth is not None and len(said) == 1 else {}
-        return {"other": self._name(other), **said, **worth}
+        most = max((reply.left_out for reply in replies.values()), default=0.0)
+        left_out = {"left_out": most} if most else {}
+        return {"other": self._name(other), **said, **worth, **left_out}
 
     def _name(self, text: int) -> str:
         return self._same[text][0].system

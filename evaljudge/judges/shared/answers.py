@@ -18,6 +18,7 @@ from evaljudge.sections import Section, Table
 from evaljudge.sections.figures import correlation
 
 PROBABLE = "How probable the model finds each answer."
+LEFT_OUT = "Spellings that were not followed hold at most {:.1e} of the probability."
 
 
 def shown_section(show: Show | None, judged: JudgedCandidate) -> Section:
@@ -40,7 +41,10 @@ def shown_answer(verdict: Verdict) -> Section:
         rows = [[answer, correlation(p)] for answer, p in Chosen(logs).p.items()]
         tables = [Table("", ["answer", "probability"], rows, "lr")]
         del evidence["logprobs"]
-    notes = [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
+    notes = []
+    if left_out := evidence.pop("left_out", 0):
+        notes = [LEFT_OUT.format(left_out)]
+    notes += [f"{key}: {_as_words(value)}" for key, value in evidence.items()]
     return Section("", [PROBABLE] if tables else [], tables, notes)
 
 

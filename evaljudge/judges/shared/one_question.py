@@ -238,7 +238,7 @@ class OneQuestion(QuestionJudge[Written | Chosen]):
 
     def _read(self, axis: Axis, reply: Written | Chosen) -> tuple[dict[str, Any], str]:
         if isinstance(reply, Chosen):
-            return {"logprobs": dict(reply.logprobs)}, ""
+            return reply.evidence, ""
         return {"reply": reply.text}, ""
 
     def _value(self, evidence: Mapping[str, Any]) -> float:

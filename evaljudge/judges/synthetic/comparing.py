@@ -75,7 +75,7 @@ class Form:
 
     def evidence(self, replies: Sequence[Chosen]) -> dict[str, Any]:
         """One comparison's replies as they are stored; evidence.py reads what follows from them."""
-        stored = [{"logprobs": dict(reply.logprobs)} for reply in replies]
+        stored = [reply.evidence for reply in replies]
         return dict(zip(self.relations, stored, strict=True)) if self.relations else stored[0]
 
     def replies(self, evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
