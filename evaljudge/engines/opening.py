@@ -108,8 +108,7 @@ class Identity:
 
     def __str__(self) -> str:
         trusted = f" with {', '.join(self.allow)}" if self.allow else ""
-        exactness = "" if self.exactness is None else f" exact to {self.exactness:g}"
-        return f"{self.name}@{self.revision[:12]}{trusted}{exactness}"
+        return f"{self.name}@{self.revision[:12]}{trusted}"
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
+
 from evaljudge.engines.blocks import TEXT_AT
 from evaljudge.engines.tokens import Ids
 from evaljudge.model.asks import Writing
@@ -61,7 +63,7 @@ class Sampling:
         wanted: dict[str, Any] = {"prompt_logprobs": 0}
         if self._takes_rows:
             # in place of logits for the whole prompt, of the wanted rows alone
-            rows = [[token] for token in prompt[since:]]
+            rows = np.array(prompt[since:], dtype=np.int32)[:, None]
             wanted = {"prompt_logprob_token_ids": rows, "prompt_logprob_start": since - 1}
         return wanted | {
             "skip_reading_prefix_cache": not from_cache,

@@ -20,7 +20,7 @@ from evaljudge.engines.blocks import cached_block, name_blocks
 from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
 from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
-from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
@@ -63,7 +63,8 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What a draw depends on: not on the hour, nor on what shares the batch.
+    """What a draw depends on: not on the hour, nor on what shares the batch. (Sampled texts of the
+    CPU build do, and where top_p cuts, those of a GPU may.)
 
     Most replies are never drawn from, so the prompt is hashed when one is.
     """
@@ -85,6 +86,8 @@ class VllmModel:
         self.cache_block = cached_block(config)
         self._blocks = Blocks(self.cache_block or maxsize)
         self._sampling = Sampling(self._template.ends, takes_rows=config.use_v2_model_runner)
+        # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
+        self._takes_seeds = config.use_v2_model_runner or installed_build() != CPU_BUILD
         self._compiled = lru_cache(None)(self._compile)
         name_blocks(engine)
         self._steps, self._encoders = Steps(engine), Encoders()
@@ -227,7 +230,8 @@ class VllmModel:
         return Failed(too_long(len(ids), room, self._context))
 
     def _writing(self, how: Writing, asked: _Asked) -> Any:
-        seed = int(str(_Key(self._seed, asked.parts))[:15], 16) if how.temperature else None
+        is_seeded = how.temperature and self._takes_seeds
+        seed = int(str(_Key(self._seed, asked.parts))[:15], 16) if is_seeded else None
         return self._sampling.writing(how, seed)
 
     def _spent(self, outputs: Sequence[Any], asked: _Asked) -> tuple[Spent, ...]:

@@ -44,13 +44,28 @@ def test_tokens_cover_the_text_in_order(
         assert all(token.logprob <= 0 for token in reply.tokens)
 
 
-@pytest.mark.parametrize("how", [GREEDY, replace(GREEDY, temperature=1.0, n=3)])
+SAMPLED = replace(GREEDY, temperature=1.0, n=3)
+
+
+@pytest.mark.parametrize("how", [GREEDY, SAMPLED])
 def test_replies_do_not_depend_on_company(engine: Callable[..., VllmModel], how: Writing) -> None:
     """Nor on the hour: a resumed run draws what one that was not killed would have drawn."""
     model = engine()
+    if how.temperature and not model._takes_seeds:
+        pytest.skip("the CPU build's own model runner takes no seeds")
     together = asyncio.run(model.write(ASK, how))
     alone = [asyncio.run(model.write([prompt], how))[0] for prompt in ASK]
     assert [replace(r, spent=()) for r in together] == [replace(r, spent=()) for r in alone]
+
+
+def test_sampled_replies_to_more_prompts_than_one_step_reads(
+    engine: Callable[..., VllmModel],
+) -> None:
+    """One of them is read in two steps, of which an engine died that was given a seed."""
+    long = [Prompt((f"Target {n}. ", "A town by a river. " * 150)) for n in range(12)]
+    replies = asyncio.run(engine().write(long, replace(SAMPLED, max_tokens=2)))
+    assert all(isinstance(reply, Written) for reply in replies)
+    assert sum(reply.spent[0].prompt for reply in replies) > 4096
 
 
 def test_a_reply_cut_by_its_limit_says_so(engine: Callable[..., VllmModel]) -> None:
