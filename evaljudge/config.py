@@ -90,6 +90,7 @@ class ModelConfig(Settings):
     chat: dict[str, Any] = {}
     engine: dict[str, Any] = {}
     allow: list[Need] = []
+    adapter: PathName | None = None
     endpoint: str | None = None
     name: str | None = None
 
@@ -130,7 +131,7 @@ class ModelConfig(Settings):
 
     def as_source(self) -> ModelSource:
         made = (str(self.source), self.revision, self.chat, self.engine)
-        return ModelSource(*made, allow=tuple(sorted(set(self.allow))))
+        return ModelSource(*made, tuple(sorted(set(self.allow))), self.adapter)
 
 
 class WorkersConfig(Settings):
