@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,11 +21,13 @@ from evaljudge.engines.vllm import VllmModel
 from evaljudge.errors import UserError
 from evaljudge.identity import fingerprint
 from evaljudge.model.asks import Chosen, Options, Prompt, Weighed, Writing, Written
+from evaljudge.runs.job import make_job
+from evaljudge.studies.study import study_runs
 
 SMALL = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27}
 RANK, ALPHA = 4, 8
 PEFT = {"peft_type": "LORA", "r": RANK, "lora_alpha": ALPHA, "bias": "none",
-        "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj"],
+        "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj", "embed_tokens"],
         "base_model_name_or_path": "somebody/elsewhere"}  # fmt: skip
 Tensors = dict[str, Any]
 
@@ -39,9 +42,12 @@ def adapter_of(base: Path, folder: Path, prefix: str = "base_model.model.", **co
     tensors = Tensors()
     for name, weight in load_file(base / "model.safetensors").items():
         module = f"{prefix}{name.removesuffix('.weight')}"
-        if name.split(".")[-2] in PEFT["target_modules"]:
+        if name.split(".")[-2] in PEFT["target_modules"] and "layers" in name:
             tensors[f"{module}.lora_A.weight"] = noise(RANK, weight.shape[1])
             tensors[f"{module}.lora_B.weight"] = noise(weight.shape[0], RANK)
+        if name == "model.embed_tokens.weight":
+            tensors[f"{module}.lora_embedding_A"] = noise(RANK, weight.shape[0])
+            tensors[f"{module}.lora_embedding_B"] = noise(weight.shape[1], RANK)
     folder.mkdir()
     (folder / "adapter_config.json").write_text(json.dumps(PEFT | config))
     save_file(tensors, folder / "adapter_model.safetensors")
@@ -52,10 +58,12 @@ def merged(base: Path, adapter: Path, folder: Path) -> Path:
     shutil.copytree(base, folder)
     weights = load_file(base / "model.safetensors")
     small = load_file(adapter / "adapter_model.safetensors")
-    for name in [name for name in small if name.endswith("lora_A.weight")]:
-        module = name.removeprefix("base_model.model.").removesuffix(".lora_A.weight")
-        low, high = small[name], small[name.replace("lora_A", "lora_B")]
-        weights[f"{module}.weight"] += np.float32(ALPHA / RANK) * (high @ low)
+    for name in [name for name in small if re.search("lora_(embedding_)?A", name)]:
+        module = re.sub(r"^base_model\.model\.|\.lora_.*", "", name)
+        added = np.float32(ALPHA / RANK) * (
+            small[re.sub("A(.weight)?$", r"B\1", name)] @ small[name]
+        )
+        weights[f"{module}.weight"] += added.T if "embedding" in name else added
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
@@ -117,7 +125,7 @@ def test_an_adapter_for_other_modules_is_refused(tiny: Callable[..., Path], tmp_
     adapter = adapter_of(tiny(), tmp_path / "adapter", "base_model.model.inner_")
     one = source(tiny(), adapter, **SMALL)
     VllmEngines().identify(one)
-    with pytest.raises(UserError, match="only 0 of its 10 pairs of matrices are for"):
+    with pytest.raises(UserError, match="only 0 of its 11 pairs of matrices are for"):
         VllmEngines().open(one, 0)
 
 
@@ -258,6 +266,28 @@ def test_a_report_of_a_finished_run_says_it_too(tiny: Callable[..., Path], adapt
     identity = VllmEngines().identify(one)
     known = fingerprint("c", {}, [], identity, None, "vllm", 0)["model"]
     assert str(identity_bound(known, one)) == str(identity)
+
+
+def test_adapters_of_one_model_are_different_models(
+    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(adapter, tmp_path / "other-lora")
+    (other / "adapter_config.json").write_text(json.dumps(PEFT | {"lora_alpha": 1}))
+    corpus = tmp_path / "cases.jsonl"
+    corpus.write_text('{"doc_id": "d", "source": "s", "system": "a", "text": "t"}\n')
+    base = {"corpus": str(corpus), "out": str(tmp_path / "out"), "axes": ["fluency"]}
+    plain, *adapted = models = [
+        {"source": str(tiny())} | ({"adapter": str(folder)} if folder else {})
+        for folder in (None, adapter, other)
+    ]
+    own = {f"geval{n}": {"judge": "geval", "model": one} for n, one in enumerate(adapted)}
+    job = make_job(load_config(base | {"model": plain, "judges": {"geval": {}} | own}))
+    assert [one.adapter for one in job.sources] == [None, str(adapter), str(other)]
+    study = {"judges": ["geval"], "models": models}
+    name = tiny().name
+    assert [one.label for one in study_runs(load_config(base | {"study": study}))] == [
+        name, f"{name}--plus--judge-lora", f"{name}--plus--other-lora"
+    ]  # fmt: skip
 
 
 def test_the_key_in_a_configuration() -> None:
