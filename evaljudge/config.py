@@ -91,6 +91,7 @@ class ModelConfig(Settings):
     engine: dict[str, Any] = {}
     allow: list[Need] = []
     exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
+    adapter: PathName | None = None
     endpoint: str | None = None
     name: str | None = None
 
@@ -132,7 +133,7 @@ class ModelConfig(Settings):
     def as_source(self) -> ModelSource:
         made = (str(self.source), self.revision, self.chat, self.engine)
         exactness = EXACTNESS if self.exactness is None else self.exactness
-        return ModelSource(*made, tuple(sorted(set(self.allow))), exactness)
+        return ModelSource(*made, tuple(sorted(set(self.allow))), exactness, self.adapter)
 
 
 class WorkersConfig(Settings):

@@ -48,6 +48,8 @@ def name_blocks(engine: Any) -> None:
     log-probabilities. A text that was written just before lies in the cache, and to weigh it the
     whole prompt would be read anew; so its own blocks must not be found there, while those of its
     prompt are.
+
+    All requests of an engine have the same adapter or none, so equal ids have equal names.
     """
     core = getattr(engine.engine_core, "engine_core", None)
     if core is None or core.request_block_hasher is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from evaljudge.errors import UserError
 if TYPE_CHECKING:
     from evaljudge.engines.opening import ModelSource
 
+_SAMPLE = 1 << 20
 WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth", ".ckpt")
 TOKENIZER = ("tokenizer", "vocab", "spiece")
 """How the names of files with weights end, and how those of a tokenizer's files begin."""
@@ -32,6 +34,25 @@ def positions(source: ModelSource) -> int | None:
         return None
     limit = said.get("max_position_embeddings")
     return limit if isinstance(limit, int) else None
+
+
+def layers_and_width(source: ModelSource) -> tuple[int | None, int | None]:
+    """How many layers the model has, and its hidden size; None where that is not said."""
+    said = _read(source)
+    layers, width = said.get("num_hidden_layers"), said.get("hidden_size")
+    return layers if isinstance(layers, int) else None, width if isinstance(width, int) else None
+
+
+def digest_of(files: Iterable[Path]) -> str:
+    """Small files whole, of large ones the size and both ends."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.name}:{path.stat().st_size}\n".encode())
+        with path.open("rb") as stream:
+            digest.update(stream.read(_SAMPLE))
+            stream.seek(max(0, path.stat().st_size - _SAMPLE))
+            digest.update(stream.read(_SAMPLE))
+    return digest.hexdigest()
 
 
 def layers(source: ModelSource) -> Layers:

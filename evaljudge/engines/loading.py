@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from evaljudge.engines.adapter import adapter_arguments, load_adapter
 from evaljudge.engines.blocks import CPU_BLOCK
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.tokens import Marked, Tokeniser
@@ -53,6 +54,9 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
         arguments = EngineArgs(**_arguments(source, path, seed))
         # as `vllm.LLM`: far more tokens and sequences in a step than where somebody waits for each
         engine = LLMEngine.from_engine_args(arguments, usage_context=UsageContext.LLM_CLASS)
+        load_adapter(engine, source)
+    except UserError:
+        raise
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
@@ -177,7 +181,7 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
             chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
     if REMOTE_CODE in source.allow:
         chosen["trust_remote_code"] = True
-    return chosen | dict(source.engine)
+    return chosen | adapter_arguments(source) | dict(source.engine)
 
 
 def _a_share_of_memory() -> int:

@@ -76,8 +76,9 @@ class _Ask:
 class Steps:
     """Feeds requests to the engine in the order asked, and steps it while there are any."""
 
-    def __init__(self, engine: Any) -> None:
-        self._engine = engine
+    def __init__(self, engine: Any, adapter: Any = None) -> None:
+        """`adapter`: vLLM's LoRARequest, if every request is to be answered with one."""
+        self._engine, self._adapter = engine, adapter
         self._asked: queue.SimpleQueue[tuple[_Batch, Sequence[Request]] | None]
         self._asked = queue.SimpleQueue()
         self._ready: deque[tuple[_Ask, Request]] = deque()
@@ -143,7 +144,7 @@ class Steps:
         self._count += 1
         name = str(self._count)
         try:
-            self._engine.add_request(name, tokens_input(list(ids)), how)
+            self._engine.add_request(name, tokens_input(list(ids)), how, lora_request=self._adapter)
         except ValueError as error:  # vLLM refuses this one request; the engine lives on
             ask.batch.settle(error)
         else:

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.engines.checkpoint import lacking, positions
+from evaljudge.engines.adapter import identify_adapter, refuse_lora_without_adapter
+from evaljudge.engines.checkpoint import digest_of, lacking, positions
 from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
 from evaljudge.model.asks import Options, Prompt, Spent
 
-_SAMPLE = 1 << 20
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
 VLLM = "vllm:"
@@ -47,6 +47,8 @@ class ModelSource:
     exactness: float | None = EXACTNESS
     """How much a probability that is reported may be off by spellings that were not followed; None
     in runs of earlier versions, which had another rule (see labels.py)."""
+    adapter: str | None = None
+    """The folder of a LoRA adapter that is laid over it; see adapter.py."""
 
     @property
     def is_bundled(self) -> bool:
@@ -84,7 +86,7 @@ class Identity:
     """What of a model changes its answers; of a path only the last part, since folders may move.
 
     `commit` is the hub's commit, so that all workers load what was identified. `allow` is what the
-    user trusts it with and it needs.
+    user trusts it with and it needs. `adapter` is NAME@DIGEST of what is laid over it.
     """
 
     name: str
@@ -95,20 +97,25 @@ class Identity:
     allow: tuple[Need, ...] = ()
     exactness: float | None = None
     """As of a ModelSource; None of models whose probabilities are not read from spellings."""
+    adapter: str = ""
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
         key: dict[str, Any] = {"revision": self.revision, "chat": dict(self.chat), "engine": engine}
-        return key | ({"allow": list(self.allow)} if self.allow else {})
+        key |= {"allow": list(self.allow)} if self.allow else {}
+        return key | ({"adapter": self.adapter.rpartition("@")[2]} if self.adapter else {})
 
     def as_fingerprint(self) -> dict[str, Any]:
         """What it writes does not depend on how exactly it is read, so briefs' keys lack that."""
-        exactness = {} if self.exactness is None else {"exactness": self.exactness}
-        return {"name": self.name} | self.as_key() | exactness
+        named: dict[str, Any] = {"adapter": self.adapter} if self.adapter else {}
+        named |= {} if self.exactness is None else {"exactness": self.exactness}
+        return {"name": self.name} | self.as_key() | named
 
     def __str__(self) -> str:
         trusted = f" with {', '.join(self.allow)}" if self.allow else ""
-        return f"{self.name}@{self.revision[:12]}{trusted}"
+        name, _, digest = self.adapter.rpartition("@")
+        adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""
+        return f"{self.name}@{self.revision[:12]}{adapted}{trusted}"
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
@@ -116,8 +123,8 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
         made = (known["name"], known["revision"], source.chat, source.engine)
-        allow, exactness = tuple(known.get("allow", ())), known.get("exactness")
-        return Identity(*made, allow=allow, exactness=exactness)
+        more = {"allow": tuple(known.get("allow", ())), "adapter": known.get("adapter", "")}
+        return Identity(*made, exactness=known.get("exactness"), **more)
     return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
 
 
@@ -173,10 +180,14 @@ class VllmEngines:
         return f"vllm {metadata.version(installed_build())}"
 
     def identify(self, source: ModelSource) -> Identity:
+        refuse_lora_without_adapter(source)
         refuse_unknown_arguments(source)
         identity = identity_of(source)
         allow = refuse_untrusted(source, identity.commit)
         return replace(identity, allow=allow, exactness=source.exactness)
+        identity, adapter = identity_of(source), identify_adapter(source)
+        allow = refuse_untrusted(source, identity.commit)
+        return replace(identity, allow=allow, adapter=adapter)
 
     def find_encoder(self, encoder: str) -> None:
         source = encoder_source(encoder)
@@ -281,17 +292,9 @@ def installed_build() -> str:
 
 
 def _folder_revision(folder: Path) -> str:
-    """A digest of the checkpoint: small files whole, of large ones the size and both ends."""
     if not (folder / "config.json").is_file():
         raise UserError(f"model {folder}: no config.json there, so no checkpoint")
-    digest = hashlib.sha256()
-    for path in sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] != "."):
-        digest.update(f"{path.name}:{path.stat().st_size}\n".encode())
-        with path.open("rb") as stream:
-            digest.update(stream.read(_SAMPLE))
-            stream.seek(max(0, path.stat().st_size - _SAMPLE))
-            digest.update(stream.read(_SAMPLE))
-    return digest.hexdigest()
+    return digest_of(sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] != "."))
 
 
 def _uri_revision(uri: str) -> str:

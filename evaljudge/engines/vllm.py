@@ -16,6 +16,7 @@ from itertools import chain
 from sys import maxsize
 from typing import Any, TypeVar
 
+from evaljudge.engines.adapter import adapter_request
 from evaljudge.engines.blocks import cached_block, name_blocks
 from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
 from evaljudge.engines.loading import load_engine
@@ -90,7 +91,7 @@ class VllmModel:
         self._takes_seeds = config.use_v2_model_runner or installed_build() != CPU_BUILD
         self._compiled = lru_cache(None)(self._compile)
         name_blocks(engine)
-        self._steps, self._encoders = Steps(engine), Encoders()
+        self._steps, self._encoders = Steps(engine, adapter_request(source)), Encoders()
 
     def prepare(self, options: Options) -> None:
         self._compiled(options)

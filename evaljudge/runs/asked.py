@@ -160,7 +160,8 @@ class RunPrompts:
         known = self._fingerprint
         model = known["writer"] or known["judges"][name].get("model") or known["model"]
         writer = Identity(model["name"], model["revision"], model["chat"], model["engine"],
-                          allow=tuple(model.get("allow", ())))  # fmt: skip
+                          allow=tuple(model.get("allow", ())),
+                          adapter=model.get("adapter", ""))  # fmt: skip
         keys = {brief_key(judge, part, case.document, writer) for part in judge.parts()}
         mine = [brief for brief in briefs if brief.key in keys]
         alone = [one for one in case.candidates if one.system == system]

@@ -219,8 +219,7 @@ def _refuse_idle_packs(settings: Sequence[Setting], judges: Sequence[JudgesSpec]
 def _names(settings: Sequence[Setting], study: StudyConfig) -> list[RunName]:
     names = [
         RunName(
-            _slug(model.source if model else None, "model")
-            + (f"--by--{_slug(writer.source, 'model')}" if writer else ""),
+            _model_slug(model) + (f"--by--{_model_slug(writer)}" if writer else ""),
             _slug(prompts, OWN) if study.prompts else "",
         )
         for model, writer, prompts in settings
@@ -230,6 +229,11 @@ def _names(settings: Sequence[Setting], study: StudyConfig) -> list[RunName]:
             of = "models, writers or packs of prompts"
             raise UserError(f"study: two {of} would lie in one folder, {name.folder!r}")
     return names
+
+
+def _model_slug(model: ModelConfig | None) -> str:
+    source, adapter = (model.source, model.adapter) if model else (None, None)
+    return _slug(source, "model") + (f"--plus--{_slug(adapter, 'adapter')}" if adapter else "")
 
 
 def _slug(path: str | None, otherwise: str) -> str:

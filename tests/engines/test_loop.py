@@ -31,7 +31,9 @@ class Kept:
     engine_core: Any = field(default_factory=lambda: SimpleNamespace(shutdown=lambda: None))
     _waiting: list[Any] = field(default_factory=list)
 
-    def add_request(self, name: str, prompt: dict[str, Any], how: Any) -> None:
+    def add_request(
+        self, name: str, prompt: dict[str, Any], how: Any, lora_request: Any = None
+    ) -> None:
         ids = tuple(prompt["prompt_token_ids"])
         if ids == (self.refused,):
             raise ValueError("this prompt is refused")

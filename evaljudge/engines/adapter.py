@@ -1,0 +1,192 @@
+"""A LoRA adapter in PEFT's form, laid over a checkpoint: `model: {source: …, adapter: FOLDER}`.
+
+FOLDER/adapter_config.json         {"peft_type": "LORA", "r": 16, "lora_alpha": 32, …}
+FOLDER/adapter_model.safetensors   base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight, …
+
+vLLM checks little of it: it ignores weights for layers that the model does not have, and copies
+those of a narrower model into a corner of the wider matrices. An adapter that would have no effect,
+or a wrong one, is refused here, as far as possible before anything is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evaljudge.engines.checkpoint import digest_of, layers_and_width
+from evaljudge.errors import UserError, first_words
+
+if TYPE_CHECKING:
+    from evaljudge.engines.opening import ModelSource
+
+CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+UNSUPPORTED = (
+    *("modules_to_save", "use_dora", "lora_bias", "alora_invocation_tokens", "layer_replication"),
+    *("use_bdlora", "use_qalora", "trainable_token_indices"),
+)
+"""Settings of PEFT that change what an adapter does, and that vLLM does not implement."""
+ONLY_WEIGHTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
+"""Values of `init_lora_weights` that leave the weights of the model as they are."""
+_MATRIX = re.compile(r"(?P<module>[^.]+)\.lora_(?:embedding_)?(?P<side>[AB])(?:\.weight)?$")
+_ATTENTION = re.compile(r"\bmodel\.layers\.(\d+)\.self_attn\.(?:q|k|v|qkv)_proj\.lora_A\.weight$")
+"""Matrices that read the hidden state, whatever the model; `lora_A` is as wide as that."""
+EXPERTS = "experts"
+MERGE = "merge it into the model (PEFT's `merge_and_unload`), and name that as `source`"
+
+
+def refuse_lora_without_adapter(source: ModelSource) -> None:
+    """vLLM would load all that LoRA needs, and answer as the model without any adapter."""
+    idle = [name for name, value in source.engine.items() if "lora" in name.lower() and value]
+    if idle and not source.adapter:
+        raise UserError(
+            f"model {source.source}: engine: {idle[0]} has no effect without an adapter: name its "
+            "folder by `adapter` beside `source`, or leave this out"
+        )
+    if source.adapter and source.engine.get("enable_lora", True) is not True:
+        raise _unfit(source, "`engine: {enable_lora: false}` turns it off: leave that out")
+
+
+def identify_adapter(source: ModelSource) -> str:
+    """NAME@DIGEST of the adapter, empty where there is none; one that is unfit is refused."""
+    if source.adapter is None:
+        return ""
+    folder = Path(source.adapter)
+    if "://" in source.adapter:
+        raise _unfit(source, "adapters are read from a local folder: copy it to one")
+    if not folder.is_dir():
+        raise _unfit(source, "no such folder (from a hub: `hf download NAME --local-dir FOLDER`)")
+    _refuse_unsupported(source, _config(source))
+    _refuse_of_another_model(source, _widths(source))
+    return f"{folder.resolve().name}@{digest_of([folder / CONFIG, folder / WEIGHTS])}"
+
+
+def adapter_arguments(source: ModelSource) -> dict[str, Any]:
+    """What vLLM must be told to load it: the smallest rank that vLLM knows and that holds the
+    adapter's, and its modules.
+
+    By default vLLM makes every module ready, the output layer too, whose code then fails for the
+    log-probabilities of a prompt (seen with 0.32).
+    """
+    if source.adapter is None:
+        return {}
+    from typing import get_args
+
+    from vllm.config.lora import MaxLoRARanks
+
+    config = _config(source)
+    rank = max([config["r"], *(config.get("rank_pattern") or {}).values()])
+    fitting = (one for one in get_args(MaxLoRARanks) if one >= rank)
+    return {
+        "enable_lora": True,
+        "max_loras": 1,
+        "max_lora_rank": next(fitting, rank),
+        "lora_target_modules": sorted(set(_modules(source).values())),
+    }
+
+
+def adapter_request(source: ModelSource) -> Any:
+    """What every request to the engine carries; None where there is no adapter."""
+    if source.adapter is None:
+        return None
+    from vllm.lora.request import LoRARequest
+
+    return LoRARequest("adapter", 1, os.path.abspath(source.adapter))
+
+
+def load_adapter(engine: Any, source: ModelSource) -> None:
+    """With the model, so that one that vLLM refuses is refused before anything is asked."""
+    request = adapter_request(source)
+    if request is None:
+        return
+    try:
+        engine.add_lora(request)
+        wanted = sum(module != EXPERTS for module in _modules(source).values())
+        loaded = sum(engine.apply_model(_loaded)) // source.engine.get("tensor_parallel_size", 1)
+        if loaded < wanted:
+            found = f"{loaded} of its {wanted} pairs of matrices are for modules of this model"
+            raise _unfit(source, f"made for another model: only {found}")
+    except BaseException:  # in a notebook the engine would keep its memory
+        engine.engine_core.shutdown()
+        raise
+
+
+def _loaded(model: Any) -> int:
+    """How many matrices A the model has got."""
+    stacked = (getattr(layer, "lora_a_stacked", ()) for layer in model.modules())
+    return sum(bool(matrix.any()) for matrices in stacked for matrix in matrices)
+
+
+def _config(source: ModelSource) -> Mapping[str, Any]:
+    file = Path(str(source.adapter), CONFIG)
+    try:
+        said = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        raise _unfit(source, f"no {CONFIG} there, so no adapter in PEFT's form") from None
+    except ValueError as error:
+        raise _unfit(source, f"its {CONFIG} is not JSON: {error}") from None
+    return said if isinstance(said, dict) else {}
+
+
+def _refuse_unsupported(source: ModelSource, config: Mapping[str, Any]) -> None:
+    if config.get("peft_type") != "LORA":
+        raise _unfit(source, f"its peft_type is {config.get('peft_type')!r}: vLLM knows only LORA")
+    changing = {name: value for name in UNSUPPORTED if (value := config.get(name))}
+    if (bias := config.get("bias", "none")) != "none":
+        changing |= {"bias": bias}
+    start = config.get("init_lora_weights")
+    if isinstance(start, str) and start.lower() not in ONLY_WEIGHTS:
+        changing |= {"init_lora_weights": start}
+    for name, value in changing.items():
+        raise _unfit(source, f"vLLM does not implement `{name}: {json.dumps(value)}`: {MERGE}")
+    for name in ("r", "lora_alpha", "target_modules"):
+        if config.get(name) is None:
+            raise _unfit(source, f"its {CONFIG} has no `{name}`")
+
+
+def _refuse_of_another_model(source: ModelSource, widths: Mapping[str, int]) -> None:
+    layers, width = layers_and_width(source)
+    for name, wide in widths.items():
+        if "lm_head" in name:
+            raise _unfit(source, f"it changes the output layer, which vLLM gets wrong: {MERGE}")
+        if not (found := _ATTENTION.search(name)):
+            continue
+        if width and wide != width:
+            said = f"its weights are for a hidden size of {wide}, and the model's is {width}"
+            raise _unfit(source, f"made for another model: {said}")
+        if layers and int(found[1]) >= layers:
+            said = f"it has weights for layer {found[1]}, and the model's last is {layers - 1}"
+            raise _unfit(source, f"made for another model: {said}")
+
+
+def _modules(source: ModelSource) -> dict[str, str]:
+    """For each pair of matrices, by the name of A, the module that it changes, as vLLM names it:
+    experts are one."""
+    found = ((name, _MATRIX.search(name)) for name in _widths(source))
+    return {
+        name: EXPERTS if f".{EXPERTS}." in name else matrix["module"]
+        for name, matrix in found
+        if matrix and matrix["side"] == "A"
+    }
+
+
+def _widths(source: ModelSource) -> dict[str, int]:
+    """The width of each matrix, by its name."""
+    from safetensors import SafetensorError, safe_open
+
+    file = Path(str(source.adapter), WEIGHTS)
+    try:
+        with safe_open(file, "np") as tensors:
+            return {n: tensors.get_slice(n).get_shape()[-1] for n in tensors.offset_keys()}
+    except FileNotFoundError:
+        why = "PEFT's `save_pretrained` writes it; pickled weights, such as .bin, are not read"
+        raise _unfit(source, f"no {WEIGHTS} there: {why}") from None
+    except SafetensorError as error:
+        raise _unfit(source, f"its {WEIGHTS} cannot be read: {first_words(error)}") from None
+
+
+def _unfit(source: ModelSource, why: str) -> UserError:
+    return UserError(f"model {source.source}: adapter {source.adapter}: {why}")

@@ -1,0 +1,299 @@
+"""A LoRA adapter: its answers are those of merged weights; one that would not work is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from evaljudge.config import load_config
+from evaljudge.engines import ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.vllm import VllmModel
+from evaljudge.errors import UserError
+from evaljudge.identity import fingerprint
+from evaljudge.model.asks import Chosen, Options, Prompt, Weighed, Writing, Written
+from evaljudge.runs.job import make_job
+from evaljudge.studies.study import study_runs
+
+SMALL = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27}
+RANK, ALPHA = 4, 8
+PEFT = {"peft_type": "LORA", "r": RANK, "lora_alpha": ALPHA, "bias": "none",
+        "target_modules": ["q_proj", "v_proj", "o_proj", "up_proj", "down_proj", "embed_tokens"],
+        "base_model_name_or_path": "somebody/elsewhere"}  # fmt: skip
+Tensors = dict[str, Any]
+
+
+def adapter_of(base: Path, folder: Path, prefix: str = "base_model.model.", **config: Any) -> Path:
+    """A random adapter for this checkpoint, named as PEFT names it."""
+    random = np.random.default_rng(1)
+
+    def noise(*shape: int) -> Any:
+        return (random.standard_normal(shape) * 0.2).astype("float32")
+
+    tensors = Tensors()
+    for name, weight in load_file(base / "model.safetensors").items():
+        module = f"{prefix}{name.removesuffix('.weight')}"
+        if name.split(".")[-2] in PEFT["target_modules"] and "layers" in name:
+            tensors[f"{module}.lora_A.weight"] = noise(RANK, weight.shape[1])
+            tensors[f"{module}.lora_B.weight"] = noise(weight.shape[0], RANK)
+        if name == "model.embed_tokens.weight":
+            tensors[f"{module}.lora_embedding_A"] = noise(RANK, weight.shape[0])
+            tensors[f"{module}.lora_embedding_B"] = noise(weight.shape[1], RANK)
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text(json.dumps(PEFT | config))
+    save_file(tensors, folder / "adapter_model.safetensors")
+    return folder
+
+
+def merged(base: Path, adapter: Path, folder: Path) -> Path:
+    shutil.copytree(base, folder)
+    weights = load_file(base / "model.safetensors")
+    small = load_file(adapter / "adapter_model.safetensors")
+    for name in [name for name in small if re.search("lora_(embedding_)?A", name)]:
+        module = re.sub(r"^base_model\.model\.|\.lora_.*", "", name)
+        added = np.float32(ALPHA / RANK) * (
+            small[re.sub("A(.weight)?$", r"B\1", name)] @ small[name]
+        )
+        weights[f"{module}.weight"] += added.T if "embedding" in name else added
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def source(base: Path, adapter: Path | None = None, **engine: Any) -> ModelSource:
+    return ModelSource(str(base), engine=engine, adapter=str(adapter) if adapter else None)
+
+
+# what the engine answers
+
+
+PROMPTS = [
+    Prompt((f"Compare the two summaries.\n\n{'The river rose after two days of rain. ' * 12}\n", t))
+    for t in ("A flood closed a bridge.", "The town is fine.")
+]
+
+
+def replies(model: VllmModel) -> tuple[list[Any], list[Any], list[Any]]:
+    chosen = asyncio.run(model.choose(PROMPTS, Options(("Better", "Worse", "Similar"))))
+    written = asyncio.run(model.write(PROMPTS, Writing(max_tokens=12, temperature=0)))
+    weighed = asyncio.run(model.weigh(PROMPTS, ["A flood closed the bridge."] * len(PROMPTS)))
+    assert all(isinstance(one, Chosen) for one in chosen)
+    assert all(isinstance(one, Written) for one in written)
+    assert all(isinstance(one, Weighed) for one in weighed)
+    return (
+        [list(one.logprobs.values()) for one in chosen],  # type: ignore[union-attr]
+        [one.samples for one in written],  # type: ignore[union-attr]
+        [[token.logprob for token in one.tokens] for one in weighed],  # type: ignore[union-attr]
+    )
+
+
+@pytest.mark.engine
+def test_an_adapter_answers_as_merged_weights_do(
+    tiny: Callable[..., Path], tmp_path: Path, shared_engines: VllmEngines
+) -> None:
+    base = tiny()
+    adapter = adapter_of(base, tmp_path / "adapter")
+    opened = [
+        shared_engines.open(one, 0)
+        for one in (
+            source(base, adapter, **SMALL),
+            source(merged(base, adapter, tmp_path / "merged"), **SMALL),
+            source(base, **SMALL),
+        )
+    ]
+    adapted, wanted, without = (replies(model) for model in opened)
+    for mine, theirs in zip(adapted[0] + adapted[2], wanted[0] + wanted[2], strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-4)
+    assert adapted[1] == wanted[1] != without[1]
+    assert not np.allclose(adapted[0], without[0], atol=0.1)
+    again = replies(opened[0])  # now from the cache of prefixes
+    assert again[1] == adapted[1]
+    assert np.allclose(again[0], adapted[0], atol=1e-4)
+
+
+@pytest.mark.engine
+def test_an_adapter_for_other_modules_is_refused(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    """vLLM itself says nothing, and answers as without it."""
+    adapter = adapter_of(tiny(), tmp_path / "adapter", "base_model.model.inner_")
+    one = source(tiny(), adapter, **SMALL)
+    VllmEngines().identify(one)
+    with pytest.raises(UserError, match="only 0 of its 11 pairs of matrices are for"):
+        VllmEngines().open(one, 0)
+
+
+# what is refused before anything is loaded
+
+
+@pytest.fixture
+def adapter(tiny: Callable[..., Path], tmp_path: Path) -> Path:
+    return adapter_of(tiny(), tmp_path / "judge-lora")
+
+
+def refusal(one: ModelSource) -> str:
+    with pytest.raises(UserError) as refused:
+        VllmEngines().identify(one)
+    said = str(refused.value)
+    assert "\n" not in said
+    return said
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"peft_type": "IA3"}, "its peft_type is 'IA3': vLLM knows only LORA"),
+        ({"use_dora": True}, "vLLM does not implement `use_dora: true`: merge it into the model"),
+        ({"modules_to_save": ["lm_head"]}, '`modules_to_save: ["lm_head"]`'),
+        ({"bias": "all"}, '`bias: "all"`'),
+        ({"init_lora_weights": "pissa_niter_16"}, '`init_lora_weights: "pissa_niter_16"`'),
+        ({"r": None}, "its adapter_config.json has no `r`"),
+    ],
+)
+def test_what_vllm_does_not_implement_is_refused(
+    tiny: Callable[..., Path], adapter: Path, changed: dict[str, Any], said: str
+) -> None:
+    (adapter / "adapter_config.json").write_text(json.dumps(PEFT | changed))
+    assert said in refusal(source(tiny(), adapter))
+
+
+def test_settings_that_only_made_the_weights_are_not_refused(
+    tiny: Callable[..., Path], adapter: Path
+) -> None:
+    more = {"init_lora_weights": "gaussian", "use_rslora": True, "modules_to_save": None}
+    (adapter / "adapter_config.json").write_text(json.dumps(PEFT | more))
+    VllmEngines().identify(source(tiny(), adapter))
+
+
+def test_a_folder_that_holds_no_adapter_is_refused(
+    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
+) -> None:
+    base, config = tiny(), adapter / "adapter_config.json"
+    assert "no such folder (from a hub: `hf download" in refusal(source(base, tmp_path / "gone"))
+    remote = replace(source(base), adapter="s3://bucket/adapter")
+    assert "adapters are read from a local folder" in refusal(remote)
+    weights = adapter / "adapter_model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100])
+    assert "adapter_model.safetensors cannot be read" in refusal(source(base, adapter))
+    weights.unlink()
+    assert "no adapter_model.safetensors there" in refusal(source(base, adapter))
+    config.write_text("{")
+    assert "its adapter_config.json is not JSON" in refusal(source(base, adapter))
+    config.unlink()
+    assert "no adapter_config.json there" in refusal(source(base, adapter))
+
+
+def test_pickled_weights_are_refused(tiny: Callable[..., Path], adapter: Path) -> None:
+    """Allowed or not: which layers they are for cannot be seen without unpickling them."""
+    (adapter / "adapter_model.safetensors").rename(adapter / "adapter_model.bin")
+    for allow in ((), ("pickle",)):
+        said = refusal(replace(source(tiny(), adapter), allow=allow))
+        assert "no adapter_model.safetensors there: PEFT's `save_pretrained` writes it" in said
+
+
+def test_the_output_layer_is_not_adapted(tiny: Callable[..., Path], adapter: Path) -> None:
+    weights = adapter / "adapter_model.safetensors"
+    more = {"base_model.model.lm_head.lora_A.weight": np.ones((RANK, 64), "float32")}
+    save_file(load_file(weights) | more, weights)
+    assert "it changes the output layer, which vLLM gets wrong: merge it" in refusal(
+        source(tiny(), adapter)
+    )
+
+
+def test_an_adapter_of_another_model_is_refused(
+    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
+) -> None:
+    """vLLM would copy it into a corner of wider matrices, and ignore further layers."""
+    for key, value, said in (
+        ("hidden_size", 128, "its weights are for a hidden size of 64, and the model's is 128"),
+        ("num_hidden_layers", 1, "it has weights for layer 1, and the model's last is 0"),
+    ):
+        other = tmp_path / key
+        shutil.copytree(tiny(), other)
+        config = json.loads((other / "config.json").read_text())
+        (other / "config.json").write_text(json.dumps(config | {key: value}))
+        assert f"made for another model: {said}" in refusal(source(other, adapter))
+
+
+@pytest.mark.parametrize(
+    "engine", [{"enable_lora": True}, {"lora_modules": ["a=b"]}, {"max_lora_rank": 64}]
+)
+def test_settings_of_lora_without_an_adapter_are_refused(
+    tiny: Callable[..., Path], engine: dict[str, Any]
+) -> None:
+    (name,) = engine
+    assert refusal(source(tiny(), **engine)) == (
+        f"model {tiny()}: engine: {name} has no effect without an adapter: name its folder by "
+        "`adapter` beside `source`, or leave this out"
+    )
+
+
+def test_lora_is_not_turned_off_beside_an_adapter(tiny: Callable[..., Path], adapter: Path) -> None:
+    assert "turns it off" in refusal(source(tiny(), adapter, enable_lora=False))
+    VllmEngines().identify(source(tiny(), adapter, enable_lora=True, max_lora_rank=64))
+
+
+# the identity
+
+
+def test_the_adapter_is_part_of_the_identity(
+    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
+) -> None:
+    identify = VllmEngines().identify
+    with_one, without = identify(source(tiny(), adapter)), identify(source(tiny()))
+    name, digest = with_one.adapter.split("@")
+    assert name == "judge-lora"
+    assert with_one.as_key() == without.as_key() | {"adapter": digest}
+    assert "adapter" not in without.as_fingerprint()
+    assert str(with_one) == f"{without} adapted by judge-lora@{digest[:12]}"
+    moved = tmp_path / "elsewhere" / "judge-lora"
+    shutil.copytree(adapter, moved)
+    (moved / "README.md").write_text("trained on …")
+    assert identify(source(tiny(), moved)) == with_one
+    config = PEFT | {"lora_alpha": 2 * ALPHA}
+    (moved / "adapter_config.json").write_text(json.dumps(config))
+    assert identify(source(tiny(), moved)) != with_one
+
+
+def test_a_report_of_a_finished_run_says_it_too(tiny: Callable[..., Path], adapter: Path) -> None:
+    one = source(tiny(), adapter)
+    identity = VllmEngines().identify(one)
+    known = fingerprint("c", {}, [], identity, None, "vllm", 0)["model"]
+    assert str(identity_bound(known, one)) == str(identity)
+
+
+def test_adapters_of_one_model_are_different_models(
+    tiny: Callable[..., Path], adapter: Path, tmp_path: Path
+) -> None:
+    other = shutil.copytree(adapter, tmp_path / "other-lora")
+    (other / "adapter_config.json").write_text(json.dumps(PEFT | {"lora_alpha": 1}))
+    corpus = tmp_path / "cases.jsonl"
+    corpus.write_text('{"doc_id": "d", "source": "s", "system": "a", "text": "t"}\n')
+    base = {"corpus": str(corpus), "out": str(tmp_path / "out"), "axes": ["fluency"]}
+    plain, *adapted = models = [
+        {"source": str(tiny())} | ({"adapter": str(folder)} if folder else {})
+        for folder in (None, adapter, other)
+    ]
+    own = {f"geval{n}": {"judge": "geval", "model": one} for n, one in enumerate(adapted)}
+    job = make_job(load_config(base | {"model": plain, "judges": {"geval": {}} | own}))
+    assert [one.adapter for one in job.sources] == [None, str(adapter), str(other)]
+    study = {"judges": ["geval"], "models": models}
+    name = tiny().name
+    assert [one.label for one in study_runs(load_config(base | {"study": study}))] == [
+        name, f"{name}--plus--judge-lora", f"{name}--plus--other-lora"
+    ]  # fmt: skip
+
+
+def test_the_key_in_a_configuration() -> None:
+    base = {"corpus": "c", "out": "o"}
+    config = load_config(base | {"model": {"source": "m", "adapter": "adapters/judge"}})
+    assert config.model
+    assert config.model.as_source() == ModelSource("m", adapter="adapters/judge")
+    with pytest.raises(UserError, match=r"model\.adapter: holds credentials"):
+        load_config(base | {"model": {"source": "m", "adapter": "s3://me:secret@bucket/a"}})
