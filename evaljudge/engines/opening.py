@@ -182,12 +182,9 @@ class VllmEngines:
     def identify(self, source: ModelSource) -> Identity:
         refuse_lora_without_adapter(source)
         refuse_unknown_arguments(source)
-        identity = identity_of(source)
-        allow = refuse_untrusted(source, identity.commit)
-        return replace(identity, allow=allow, exactness=source.exactness)
         identity, adapter = identity_of(source), identify_adapter(source)
         allow = refuse_untrusted(source, identity.commit)
-        return replace(identity, allow=allow, adapter=adapter)
+        return replace(identity, allow=allow, adapter=adapter, exactness=source.exactness)
 
     def find_encoder(self, encoder: str) -> None:
         source = encoder_source(encoder)

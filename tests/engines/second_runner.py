@@ -3,9 +3,9 @@
     python tests/engines/second_runner.py tests/engines/test_exact.py -k bytes
 
 It needs Triton, whose kernels its own interpreter runs here: layouts and code paths are those of a
-GPU, kernels and speed are not. Triton's wheel is no part of the environment, since vLLM's CPU build
-takes another way where it finds one: it is unpacked into a folder of its own (`make` does it), named
-by the variable EVALJUDGE_TEST_TRITON. Processes that these tests start take the same runner: a file
+GPU, kernels and speed are not. Triton is no part of the environment, since vLLM's CPU build takes
+another way where it finds one: `make` unpacks it into a folder of its own, which the variable
+EVALJUDGE_TEST_TRITON names. Processes that these tests start take the same runner: the file
 `sitecustomize.py` in a folder on their path makes them.
 """
 
