@@ -4,6 +4,7 @@
 #   make check     while working: linters, types, and the tests of one process; a few minutes
 #   make test      every test but the long; make test TESTS=tests/judges for some of them
 #   make test-all  the long ones too                 make lint    the linters and types alone
+#   make test-cuda-path   the engine's tests on the model runner that vLLM has for CUDA
 #   make format    mend what the linters can mend    make clean   forget the set-up
 #   make lock      resolve the dependencies anew     make sbom    what is installed, as CycloneDX
 #                  (UPGRADE=--upgrade: the newest)
@@ -22,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 SLOWEST := --durations=20 --durations-min=1
 
-.PHONY: demo pictures check test test-all test-some-long lint format lock sbom clean
+.PHONY: demo pictures check test test-cuda-path test-all test-some-long lint format lock sbom clean
 .DELETE_ON_ERROR:
 
 demo: $(READY)
@@ -37,6 +38,24 @@ check: lint
 
 test: $(READY)
 	@$(BIN)/pytest $(SLOWEST) $(TESTS)
+	@$(if $(TESTS),,$(MAKE) --no-print-directory test-cuda-path)
+
+# vLLM's second model runner, which CUDA has, on this CPU (tests/second_runner.py): a choice of the
+# engine's tests; WHICH=tests/engines for all of them, which takes long. Triton (700 MB) lies apart from the
+# environment. REQUIRE_TRITON=1: it fails where Triton cannot be had, and does not only say so.
+WHICH ?= -m cuda_path
+test-cuda-path: $(READY)
+	@if $(MAKE) -s $(TRITON); then \
+	  echo "the engine's tests on CUDA's code path, without a GPU:"; \
+	  $(BIN)/python tests/second_runner.py $(TRITON) -n0 $(SLOWEST) $(WHICH); \
+	else echo "not run, since Triton cannot be had: the engine's tests on CUDA's code path"; \
+	  [ -z "$(REQUIRE_TRITON)" ]; fi
+
+TRITON := $(VENV)/triton
+$(TRITON): .requirements-gpu.txt
+	@sed -n '/^triton==/,/[^\\]$$/p' $< > $(VENV)/triton.txt
+	@$(UV) install -q --no-deps --require-hashes --target $@.part -r $(VENV)/triton.txt
+	@rm -rf $@ && mv $@.part $@
 
 test-all: $(READY)
 	@$(BIN)/pytest $(SLOWEST) -m "" $(TESTS)

@@ -287,7 +287,7 @@ def _open_plain(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Ope
     from vllm import LLM, SamplingParams
     from vllm.inputs import TokensPrompt
 
-    from evaljudge.engines.opening import CPU_BUILD, installed_build
+    from evaljudge.engines.internals import CPU_BUILD, installed_build
 
     llm = LLM(model=model, enforce_eager=installed_build() == CPU_BUILD, seed=0, **engine)
 

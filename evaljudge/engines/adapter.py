@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaljudge.engines.checkpoint import digest_of, layers_and_width
+from evaljudge.engines.internals import loaded_matrices, shut_down
 from evaljudge.errors import UserError, first_words
 
 if TYPE_CHECKING:
@@ -105,19 +106,13 @@ def load_adapter(engine: Any, source: ModelSource) -> None:
     try:
         engine.add_lora(request)
         wanted = sum(module != EXPERTS for module in _modules(source).values())
-        loaded = sum(engine.apply_model(_loaded)) // source.engine.get("tensor_parallel_size", 1)
+        loaded = loaded_matrices(engine) // source.engine.get("tensor_parallel_size", 1)
         if loaded < wanted:
             found = f"{loaded} of its {wanted} pairs of matrices are for modules of this model"
             raise _unfit(source, f"made for another model: only {found}")
     except BaseException:  # in a notebook the engine would keep its memory
-        engine.engine_core.shutdown()
+        shut_down(engine)
         raise
-
-
-def _loaded(model: Any) -> int:
-    """How many matrices A the model has got."""
-    stacked = (getattr(layer, "lora_a_stacked", ()) for layer in model.modules())
-    return sum(bool(matrix.any()) for matrices in stacked for matrix in matrices)
 
 
 def _config(source: ModelSource) -> Mapping[str, Any]:

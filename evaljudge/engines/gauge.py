@@ -9,9 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 from sys import maxsize
 
-from evaljudge.engines.blocks import usual_block
 from evaljudge.engines.checkpoint import layers
-from evaljudge.engines.loading import local_path
+from evaljudge.engines.loading import local_path, usual_block
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.reading import Wanted, read_apart, read_here
 from evaljudge.engines.template import Template

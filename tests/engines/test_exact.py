@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -100,11 +101,11 @@ def oracles(tiny: Callable[..., Path]) -> Callable[..., Oracle]:
     return make
 
 
+ON_BOTH = {("bytes", True, True), ("bytes", True, False), ("words", False, True)}
+"""Also on the model runner that vLLM has for CUDA, in each CI run."""
 MODELS = [
-    (pieces, chat, caching)
-    for pieces in ("bytes", "words")
-    for chat in (True, False)
-    for caching in (True, False)
+    pytest.param(*one, marks=pytest.mark.cuda_path if one in ON_BOTH else ())
+    for one in product(("bytes", "words"), (True, False), (True, False))
 ]
 
 

@@ -17,31 +17,12 @@ from evaljudge.engines import ModelSource
 from evaljudge.engines.loading import (
     _arguments,
     _import_whole,
-    _remember_end,
     fetch_checkpoint,
     set_environment,
 )
 from evaljudge.engines.vllm import _Key
 
 COMMIT = "c0ffee" + 34 * "0"
-
-
-class Looking:
-    """As transformers' tokenizers, it finds its special ids only when they are wanted."""
-
-    def __init__(self) -> None:
-        self.looked = 0
-
-    def __getattr__(self, name: str) -> int:
-        self.looked += 1
-        return 7
-
-
-def test_the_end_of_a_text_is_looked_up_once() -> None:
-    tokenizer = Looking()
-    _remember_end(tokenizer)
-    assert [tokenizer.eos_token_id for _ in range(3)] == [7, 7, 7]
-    assert tokenizer.looked == 1
 
 
 def test_an_interrupted_import_is_finished_for_the_next_call(

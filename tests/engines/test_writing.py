@@ -18,7 +18,7 @@ from evaljudge.errors import UserError
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
 from evaljudge.model.counting import CountingModel
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.cuda_path]
 
 
 ASK = [Prompt((f"Write about the {thing}.",)) for thing in ("river", "bridge", "town", "rain")]

@@ -1,0 +1,71 @@
+"""One job with every judge, by each of vLLM's two model runners: its tables are equal.
+
+The tiny random model judges two documents of SummEval; what it says is noise, and the same noise.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import evaljudge
+from evaljudge.plugins import is_built_in, kinds
+from tests.end_to_end.test_e2e_everything import CORPUS, ENGINE, speaking
+from tests.metrics.tiny_models import bert
+from tests.second_runner import first_runner, is_here
+
+pytestmark = [pytest.mark.engine, pytest.mark.cuda_path]
+FURTHER: dict[str, dict[str, Any]] = {
+    "adaptive": {"judge": "synthetic", "adaptive": {"certainty": 0.6}},
+    "ladder": {"judge": "synthetic", "layout": "ladder"},
+    "swapped": {"judge": "synthetic", "swap": "both", "levels": 3},
+}
+RUN = "import sys, evaljudge; evaljudge.run(sys.argv[1], progress=False)"
+KEY = ["scorer", "axis", "doc_id", "system"]
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) -> dict[str, Any]:
+    if not is_here():
+        pytest.skip("`make test-cuda-path` runs this, where Triton is")
+    if not CORPUS.exists():
+        pytest.skip("the shared human judgements are not here")
+    folder = tmp_path_factory.mktemp("both")
+    rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:2]]
+    short = (row | {"candidates": row["candidates"][:2]} for row in rows)
+    (folder / "two.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in short))
+    (folder / "bert").mkdir()
+    judges: dict[str, dict[str, Any]] = {name: {} for name in kinds() if is_built_in(name)}
+    judges |= {
+        "roles": {"encoder": str(bert(folder / "bert")), "dynamic": 2, "exact": True},
+        "direct": {"max_tokens": 1},
+    }
+    return {
+        "corpus": str(folder / "two.jsonl"), "axes": ["coherence"], "coverage_floor": 0,
+        "model": {"source": str(speaking(tiny("bytes"), folder / "model")), "engine": ENGINE},
+        "judges": judges | FURTHER, "agreement": {"resamples": 0, "permutations": 0},
+        "workers": {"executor": "local"}, "out": str(folder),
+    }  # fmt: skip
+
+
+def scores(config: Mapping[str, Any], name: str, environment: Mapping[str, str] | None) -> pa.Table:
+    out = Path(config["out"], name)
+    file = out.with_suffix(".json")
+    file.write_text(json.dumps({**config, "out": str(out)}))
+    subprocess.run([sys.executable, "-c", RUN, str(file)], env=environment, check=True)
+    return evaljudge.open_run(out).scores().sort_by([(key, "ascending") for key in KEY])
+
+
+def test_every_judge_gives_equal_tables_on_both_runners(config: dict[str, Any]) -> None:
+    second, first = scores(config, "second", None), scores(config, "first", first_runner())
+    assert second.select([*KEY, "status", "reason"]) == first.select([*KEY, "status", "reason"])
+    assert second["value"].to_pylist() == pytest.approx(first["value"].to_pylist(), abs=1e-3)
+    scored = {row["scorer"] for row in second.to_pylist() if row["status"] == "ok"}
+    assert set(config["judges"]) <= scored
