@@ -7,12 +7,14 @@ import logging
 import os
 import warnings
 from concurrent.futures import Future
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from evaljudge.engines.blocks import CPU_BLOCK
+from evaljudge.engines.checkpoint import takes_images, whole_config
 from evaljudge.engines.opening import CPU_BUILD, ModelSource, installed_build
 from evaljudge.engines.tokens import Marked, Tokeniser
 from evaljudge.engines.trust import PICKLE, REMOTE_CODE
@@ -30,6 +32,9 @@ QUIET = {
 
 CHECKPOINT_FILES = ["*.safetensors", "*.json", "*.model", "*.txt", "*.jinja"]
 NEEDED = {PICKLE: ["*.bin", "*.pt"], REMOTE_CODE: ["*.py"]}
+AS_FITS = -1
+"""vLLM's word for the longest `max_model_len` that the model knows and the memory has room for. So
+no prompt is refused that the engine could answer, whatever was known of the prompts before."""
 OTHER_FORMS = ["original/*", "consolidated*"]
 """The same weights once more, as their makers' own programs read them."""
 
@@ -56,8 +61,20 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
+    refuse_short(source, engine.vllm_config.model_config.max_model_len)
     _remember_end(engine.get_tokenizer())
     return engine, tokeniser
+
+
+def refuse_short(source: ModelSource, context: int) -> None:
+    """`context`: how many tokens the open engine takes, as its memory has room for no more."""
+    if source.longest > context and "max_model_len" not in source.engine:
+        raise UserError(
+            f"model {source.source}: the longest prompt and its reply take {source.longest:,} "
+            f"tokens, and beside the weights there is room for {context:,}: give the engine more "
+            "GPUs (`model: {engine: {tensor_parallel_size: 2}}`) or larger ones, or take a smaller "
+            "model; `evaljudge plan --gpu` says what fits"
+        )
 
 
 def _import_whole(module: str) -> None:
@@ -169,12 +186,16 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
+        "max_model_len": AS_FITS,
         "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
     }
     if installed_build() == CPU_BUILD:
         chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
         if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
             chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
+    reads_images = source.engine.keys() & {"limit_mm_per_prompt", "language_model_only"}
+    if not reads_images and takes_images(whole_config(replace(source, source=path))):
+        chosen["language_model_only"] = True  # else memory is kept for images
     if REMOTE_CODE in source.allow:
         chosen["trust_remote_code"] = True
     return chosen | dict(source.engine)

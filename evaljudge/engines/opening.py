@@ -43,6 +43,9 @@ class ModelSource:
     engine: Mapping[str, Any] = field(default_factory=dict)
     allow: tuple[Need, ...] = ()
     """What the user trusts this model with; see trust.py."""
+    longest: int = field(default=0, repr=False, compare=False)
+    """The tokens of the longest prompt that is known, with its reply: an engine without room for it
+    is refused as it opens. It is no part of the identity."""
 
     @property
     def is_bundled(self) -> bool:
