@@ -33,6 +33,13 @@ CONTEXT = 0.6 * GIB
 """What CUDA, its libraries and its graphs take: an estimate."""
 MOST_GPUS = 8
 BYTES = {"float32": 4, "float": 4, "float16": 2, "half": 2, "bfloat16": 2}
+UNSAID: Mapping[str, dict[str, Any]] = {
+    "gemma3_text": {
+        **{"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4},
+        **{"head_dim": 256, "sliding_window": 4096, "tie_word_embeddings": True},
+    },
+}
+"""What published files leave out, as transformers' own class has it."""
 LARGE = 70 * GIB
 """From this memory on, vLLM computes more tokens and sequences in a step (A100 apart)."""
 
@@ -171,7 +178,7 @@ def footprint_of(
     config: Mapping[str, Any], engine: Mapping[str, Any], stored: int = 0
 ) -> Footprint | None:
     """By a config.json; `stored`: the bytes of the files of weights, if they are there."""
-    said = config.get("text_config") or config
+    said = _of_language(config)
     needed = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
     if any(not isinstance(said.get(name), int) for name in needed):
         return None
@@ -192,6 +199,11 @@ def footprint_of(
         activations=size * (4 * said["hidden_size"] + 3 * _widest(said)),
         vocabulary=said["vocab_size"],
     )
+
+
+def _of_language(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    said: Mapping[str, Any] = config.get("text_config") or config
+    return UNSAID.get(str(said.get("model_type")), {}) | dict(said)
 
 
 def _sizes(config: Mapping[str, Any], engine: Mapping[str, Any]) -> tuple[int, int]:
@@ -252,7 +264,7 @@ def _weights(config: Mapping[str, Any], engine: Mapping[str, Any], stored: int, 
         return stored
     if stored and "quantization" not in engine:
         return stored * size / BYTES.get(_stored_type(config), size)
-    said = config.get("text_config") or config
+    said = _of_language(config)
     embeddings, rest = _parameters(said)
     bits = bits or (8 if "fp8" in str(engine.get("quantization")) else 8 * size)
     return embeddings * size + rest * bits / 8
