@@ -97,15 +97,29 @@ def local_folder(source: ModelSource) -> Path | None:
 
 
 def whole_config(source: ModelSource) -> Mapping[str, Any]:
-    """What its config.json says; empty where that is not at hand."""
-    if (folder := local_folder(source)) is None:
+    """What its config.json says, which is fetched where a hub has it; empty if not at hand."""
+    folder = local_folder(source)
+    file = folder / "config.json" if folder else _fetched(source)
+    if file is None:
         return {}
-    file = folder / "config.json"
     try:
         said: Mapping[str, Any] = json.loads(file.read_text())
     except ValueError as error:
         raise UserError(f"model {source.source}: {file} is not JSON: {error}") from None
     return said
+
+
+def _fetched(source: ModelSource) -> Path | None:
+    """One small file of the hub's; the others of this model are fetched where it is loaded."""
+    import huggingface_hub
+
+    if "://" in source.path or huggingface_hub.constants.HF_HUB_OFFLINE:
+        return None
+    try:
+        file = huggingface_hub.hf_hub_download(source.path, "config.json", revision=source.revision)
+    except Exception:  # the hub's client raises many kinds; each means: not at hand
+        return None
+    return Path(file)
 
 
 def _read(source: ModelSource) -> Mapping[str, Any]:
