@@ -61,14 +61,18 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
-    refuse_short(source, engine.vllm_config.model_config.max_model_len)
+    config = engine.vllm_config.model_config
+    refuse_short(source, config.max_model_len, config.get_and_verify_max_len(AS_FITS))
     _remember_end(engine.get_tokenizer())
     return engine, tokeniser
 
 
-def refuse_short(source: ModelSource, context: int) -> None:
-    """`context`: how many tokens the open engine takes, as its memory has room for no more."""
-    if source.longest > context and "max_model_len" not in source.engine:
+def refuse_short(source: ModelSource, context: int, known: int) -> None:
+    """`context`: how many tokens the open engine takes; `known`: how many its model knows.
+
+    Prompts that are too long for the model itself are unscored, and end no run.
+    """
+    if min(source.longest, known) > context and "max_model_len" not in source.engine:
         raise UserError(
             f"model {source.source}: the longest prompt and its reply take {source.longest:,} "
             f"tokens, and beside the weights there is room for {context:,}: give the engine more "

@@ -159,10 +159,11 @@ def test_an_engine_takes_the_longest_prompts_that_fit_unless_the_user_says() -> 
     assert _arguments(ModelSource("m"), "m", 0)["max_model_len"] == -1
     wanted = ModelSource("m", engine={"max_model_len": 100})
     assert _arguments(wanted, "m", 0)["max_model_len"] == 100
-    refuse_short(ModelSource("m", longest=99), 99)
-    refuse_short(ModelSource("m", engine={"max_model_len": 50}, longest=99), 50)
+    refuse_short(ModelSource("m", longest=99), 99, 200)
+    refuse_short(ModelSource("m", longest=99), 50, 50)  # longer ones are too long for the model
+    refuse_short(ModelSource("m", engine={"max_model_len": 50}, longest=99), 50, 200)
     with pytest.raises(UserError, match="take 99 tokens, and beside the weights there is room"):
-        refuse_short(ModelSource("m", longest=99), 98)
+        refuse_short(ModelSource("m", longest=99), 98, 200)
 
 
 def test_a_model_that_sees_keeps_no_memory_for_images_unless_the_user_says(tmp_path: Path) -> None:
@@ -203,9 +204,9 @@ def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(
     assert model is not None
     needed = model.cache(tokens, 32, in_flight=1024) + model.null_block(32)
 
-    def opened_with(size: int, **more: Any) -> int:
+    def opened_with(size: int, longest: int = 0, **more: Any) -> int:
         arguments = engine | {"kv_cache_memory_bytes": size} | more
-        opened, _ = load_engine(ModelSource(str(folder), engine=arguments), 0)
+        opened, _ = load_engine(ModelSource(str(folder), engine=arguments, longest=longest), 0)
         context: int = opened.vllm_config.model_config.max_model_len
         opened.engine_core.shutdown()
         return context
@@ -213,4 +214,6 @@ def test_an_engine_starts_with_what_is_computed_and_not_with_a_byte_less(
     with pytest.raises(UserError, match=r"max seq len \(4000\)"):
         opened_with(needed - 1, max_model_len=tokens)
     assert opened_with(needed, max_model_len=tokens) == tokens
-    assert opened_with(needed) == tokens  # and by itself it takes what fits, to the block
+    assert opened_with(needed, longest=tokens) == tokens  # by itself it takes what fits
+    with pytest.raises(UserError, match="take 4,001 tokens, and beside the weights there is room"):
+        opened_with(needed, longest=tokens + 1)
