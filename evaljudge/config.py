@@ -141,7 +141,7 @@ class WorkersConfig(Settings):
     min: Annotated[int, Field(ge=1)] = 1
     max: Annotated[int, Field(ge=1)] = 1
     gpus: Literal["auto"] | Annotated[float, Field(ge=0)] = "auto"
-    cpus: Annotated[float, Field(gt=0)] = 1
+    cpus: Literal["auto"] | Annotated[float, Field(gt=0)] = "auto"
     accelerator_type: Name | None = None
     price_per_gpu_hour: Annotated[float, Field(ge=0)] = 0
     price_per_worker_hour: Annotated[float, Field(ge=0)] = 0

@@ -66,6 +66,21 @@ class Case:
     document: Document
     candidates: tuple[Candidate, ...]
 
+    @property
+    def size(self) -> int:
+        """The bytes of the longest texts that a prompt may hold together.
+
+        Bytes and not letters, as the scripts that have more bytes in a letter have more tokens.
+        """
+        document = self.document
+        candidate = max((_bytes(one.text) for one in self.candidates), default=0)
+        others = (document.source, document.context or "", *document.references)
+        return candidate + sum(map(_bytes, others))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:

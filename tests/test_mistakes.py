@@ -278,7 +278,7 @@ KEYS = [
         "workers: {executor: spark}",
         "workers.executor: should be 'auto', 'local' or 'ray' (got 'spark')",
     ),
-    ("workers: {cpus: 0}", "workers.cpus: should be more than 0 (got 0)"),
+    ("workers: {cpus: 0}", "workers.cpus: should be 'auto' or more than 0 (got 0)"),
     ("workers: {max: 0}", "workers.max: should be at least 1 (got 0)"),
     ("workers: {min: 3, max: 1}", "workers: min 3 is more than max 1"),
     ("workers: {mx: 1}", "workers: unknown key 'mx': did you mean 'max'?"),

@@ -105,7 +105,7 @@ def _refusal(file: str) -> str:
         ("executor: local", "unknown key 'executor': did you mean 'workers.executor'?"),
         ("of_judges: {a: 1}", "unknown key 'of_judges'"),
         ("seed: 4294967296", "seed: should be at most 4294967295"),
-        ("workers: {cpus: .inf}", "workers.cpus: should be a finite number"),
+        ("workers: {cpus: .inf}", "workers.cpus: should be 'auto' or a finite number"),
         ("model: {source: m, engine: {tensor_parallel_size: 0}}", "a whole number, at least 1"),
         ("seed: " + "x" * 5000, "seed: should be a whole number (got 'xxx"),
         ("axes: []", "axes: should not be empty"),

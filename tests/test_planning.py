@@ -14,8 +14,8 @@ import pytest
 import evaljudge
 from evaljudge.commands.plan import planned_text, throughput_of
 from evaljudge.config import load_config
-from evaljudge.engines import Engines
-from evaljudge.engines.scripted import ScriptedEngines
+from evaljudge.engines import Engines, ModelSource, VllmEngines
+from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.runs import planning
 from evaljudge.runs.job import Job, make_job
@@ -203,3 +203,68 @@ def test_the_rate_of_an_earlier_run(config: dict[str, object], tmp_path: Path) -
     output.write_run(run | {"cost": {"worker_seconds": 2.5}})  # a scripted model takes none
     computed = run["total"]["prefilled"] + run["total"]["generated"]
     assert throughput_of(str(tmp_path / "o")) == computed / 2.5 > 0
+
+
+class OpensNone(VllmEngines):
+    """vLLM's, but for the engine: which source each is opened with is kept."""
+
+    version = "none"
+
+    def __init__(self) -> None:
+        self.opened: list[ModelSource] = []
+
+    def open(self, source: ModelSource, seed: int) -> Scripted:  # type: ignore[override]
+        self.opened.append(source)
+        return Scripted()
+
+
+def test_an_engine_is_told_of_the_longest_prompt_which_is_no_part_of_the_identity(
+    config: dict[str, object], tmp_path: Path, tiny: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(planning, "WORTH_COUNTING", 0)
+    config |= {"model": str(tiny()), "workers": {"executor": "local"}}
+    rising = [CASE | {"doc_id": f"d{n}", "source": "one two " * 10 * n} for n in range(1, 9)]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, rising)))
+    engines = OpensNone()
+    planned = make_plan(make_job(load_config(config), engines)).longest[str(tiny())]
+    evaljudge.run(config, engines=engines, progress=False)
+    assert [source.longest for source in engines.opened] == [planned]
+    assert f"{planned}" not in json.dumps(Output(str(tmp_path / "o")).run()["fingerprint"])  # type: ignore[index]
+
+    more = CASE | {"doc_id": "last", "source": "one two " * 200}
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, [*rising, more])))
+    evaljudge.run(config, extend=True, engines=engines, progress=False)
+    assert engines.opened[1].longest > planned + 100
+    evaljudge.run(config, engines=engines, progress=False)
+    assert len(engines.opened) == 2  # nothing was left to ask
+
+
+def test_prompts_are_made_beforehand_only_where_there_may_be_no_room(
+    config: dict[str, object], tiny: Callable[..., Path]
+) -> None:
+    config |= {"model": str(tiny()), "workers": {"executor": "local"}}
+    engines = OpensNone()
+    evaljudge.run(config, engines=engines, progress=False)
+    assert [source.longest for source in engines.opened] == [0]
+
+
+def test_whether_the_model_fits_on_a_card(
+    config: dict[str, object], tiny: Callable[..., Path]
+) -> None:
+    model = {"source": str(tiny()), "engine": {"gpu_memory_utilization": 0.9}}
+    text = planned_text(config | {"model": model}, gpu="l4")
+    longest = make_plan(make_job(load_config(config | {"model": model}))).longest[str(tiny())]
+    assert f"memory     {tiny()} on l4 with 22.0 GiB: weights 0.00 GiB, computing about " in text
+    assert f"the longest prompt and its reply are {longest:,} tokens, 0.00 GiB: " in text
+    assert text.rstrip().endswith(" of them fit at once")
+    model["engine"] = {"gpu_memory_utilization": 0.01, "tensor_parallel_size": 2}
+    text = planned_text(config | {"model": model}, gpu="t4")
+    assert " on 2 × t4, each with 14.6 GiB: " in text
+    assert "left for the cache nothing (" in text
+    assert "this does not fit. Take a smaller or quantised model, or a larger card" in text
+    assert "nowhere: its config.json is not here" in planned_text(
+        config | {"model": "nowhere"}, engines=ScriptedEngines(), gpu="t4"
+    )
+    with pytest.raises(UserError, match="--gpu t5: unknown card: known are t4, l4"):
+        planned_text(config, gpu="t5")

@@ -86,6 +86,10 @@ def plan(
         str | None,
         typer.Option(metavar="OUT", help="Take the rate that an earlier run reached."),
     ] = None,
+    gpu: Annotated[
+        str | None,
+        typer.Option(metavar="CARD", help="A card, such as l4: compute whether the model fits."),
+    ] = None,
 ) -> None:
     """Count what a run or a study still has to ask the model: questions and tokens.
 
@@ -99,7 +103,7 @@ def plan(
     gc.freeze()  # what was imported stays, and need not be looked through
     gc.set_threshold(RARELY)
     rate = rate_of(throughput_of) if throughput_of else throughput
-    print(planned_text(config, changes or (), rate), end="")
+    print(planned_text(config, changes or (), rate, gpu=gpu), end="")
 
 
 def prompts(

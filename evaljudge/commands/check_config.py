@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from heapq import nlargest
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +34,7 @@ from evaljudge.records import Case
 from evaljudge.runs.binding import as_begun, differs_from_run, refuse_lone_texts, refuse_other_run
 from evaljudge.runs.job import Job, assemble_job, corpus_of, encoders_of
 from evaljudge.runs.pipeline import files_of_report
-from evaljudge.runs.planning import plan_afresh
+from evaljudge.runs.planning import LONGEST_CASES, plan_afresh
 from evaljudge.runs.references import check_references
 from evaljudge.storage import Output, Place, holder
 from evaljudge.studies.study import study_runs
@@ -42,8 +43,6 @@ from evaljudge.text import LONG, counted, one_line
 Level = Literal["ok", "warning", "error"]
 MISTAKEN = 2
 NOT_HERE = "not on this machine: {}; a run fetches them first"
-LONGEST_CASES = 3
-"""So many cases with the longest texts are made into prompts, besides the first case."""
 
 
 @dataclass(frozen=True)
@@ -257,15 +256,9 @@ class _Check:
 
 def _some_cases(corpus: Corpus) -> list[Case]:
     """The first case and those with the longest texts, each once."""
-    longest = nlargest(LONGEST_CASES, corpus, key=_length)
+    longest = nlargest(LONGEST_CASES, corpus, key=attrgetter("size"))
     cases = {case.document.doc_id: case for case in (*islice(corpus, 1), *longest)}
     return list(cases.values())
-
-
-def _length(case: Case) -> int:
-    document = case.document
-    of_texts = max((len(one.text) for one in case.candidates), default=0)
-    return len(document.source) + of_texts + sum(map(len, document.references))
 
 
 class _EnginesLookedAt:

@@ -14,7 +14,8 @@ from textwrap import fill
 from typing import Any
 
 from evaljudge.config import Config, load_config
-from evaljudge.engines import Engines
+from evaljudge.engines import Engines, ModelSource
+from evaljudge.engines.memory import GIB, Card, card_named, footprint, gpus_needed, room_on
 from evaljudge.errors import UserError
 from evaljudge.prompts import NANO
 from evaljudge.reasons import grouped
@@ -57,20 +58,23 @@ def planned_text(
     changes: Sequence[str] = (),
     throughput: float | None = None,
     engines: Engines | None = None,
+    gpu: str | None = None,
 ) -> str:
+    """`gpu`: the name of a card, on which models are looked at for whether they fit."""
     config = load_config(given, changes)
+    card = card_named(gpu) if gpu else None
     if config.study is None:
         plans = [("", make_plan(as_begun(make_job(config, engines))))]
         shown = config
     else:
         plans = plan_study(given, changes, engines=engines)
         shown = study_runs(config)[0].config
-    return "\n".join(_lines(plans, shown, throughput, engines)) + "\n"
+    return "\n".join(_lines(plans, shown, throughput, engines, card)) + "\n"
 
 
 def _lines(
     plans: Sequence[tuple[str, Plan]], config: Config, throughput: float | None,
-    engines: Engines | None,
+    engines: Engines | None, card: Card | None,
 ) -> Iterator[str]:  # fmt: skip
     first = plans[0][1]
     yield f"{first.cases:,} cases, {first.candidates:,} candidates"
@@ -104,6 +108,10 @@ def _lines(
     yield from _by_layout(job, first, engines)
     said = dict.fromkeys(map(job.engines.caution, job.sources))
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
+    if card:
+        for name, source in {source.source: source for source in job.sources}.items():
+            longest = max(plan.longest.get(name, 0) for _, plan in plans)
+            yield _memory(source, job.engines.context(source), longest, card)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)
         if job.price:
@@ -147,6 +155,31 @@ def _by_layout(job: Job, planned: Plan, engines: Engines | None) -> Iterator[str
         f"By layout, a fresh run of (at most {COMPARED_CASES}) cases would prefill at least, of "
         f"its prompt tokens:\n{floors} (this configuration: {job.config.layout})"
     )
+
+
+def _memory(source: ModelSource, context: int | None, longest: int, card: Card) -> str:
+    """Whether a model fits on a card, with the longest prompt that is left to ask."""
+    model, engine = footprint(source), source.engine
+    tokens = int(engine.get("max_model_len") or longest or context or 0)
+    if model is None or tokens <= 0:
+        return f"memory     {source.source}: its config.json is not here, or not known"
+    room = room_on(card, model, tokens, engine, source.gpus_per_engine)
+    left = _gib(room.left) if room.left > 0 else f"nothing ({_gib(-room.left)} too few)"
+    where = f"{room.gpus} × {card.name}, each" if room.gpus > 1 else card.name
+    said = (
+        f"memory     {source.source} on {where} with {_gib(card.memory)}: weights "
+        f"{_gib(room.weights)}, computing about {_gib(room.computing)}, left for the cache {left}\n"
+        f"           the longest prompt and its reply are {tokens:,} tokens, {_gib(room.request)}: "
+    )
+    if room.at_once:
+        return f"{said}{room.at_once:,} of them fit at once"
+    gpus = gpus_needed(card, model, tokens, engine)
+    several = f"{gpus} GPUs (`engine: {{tensor_parallel_size: {gpus}}}`), " if gpus else ""
+    return f"{said}this does not fit. Take {several}a smaller or quantised model, or a larger card"
+
+
+def _gib(size: float) -> str:
+    return f"{size / GIB:.2f} GiB" if abs(size) < GIB else f"{size / GIB:.1f} GiB"
 
 
 def _hours(plans: Sequence[Plan], job: Job, throughput: float) -> str:

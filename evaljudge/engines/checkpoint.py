@@ -26,6 +26,9 @@ OF_STATES = (
 )
 """How the names of settings begin that only layers with a state have."""
 
+OTHER_PARTS = ("vision_", "visual", "mm_vision", "img_", "audio_", "video_", "speech_")
+"""How the names of settings begin that only models with further parts have."""
+
 
 def positions(source: ModelSource) -> int | None:
     """How many tokens the model holds, unless the checkpoint stretches them (RoPE scaling)."""
@@ -85,6 +88,21 @@ def lacking(source: ModelSource) -> str:
     return ""
 
 
+def takes_images(config: Mapping[str, Any]) -> bool:
+    """Whether the model has parts for pictures, sound or films beside its language model."""
+    return any(name.startswith(OTHER_PARTS) for name in config)
+
+
+def size_of_weights(source: ModelSource) -> int:
+    """The bytes of its weights, by its index or its files; 0 where neither is on this machine."""
+    folder = local_folder(source)
+    for index in folder.glob("*.safetensors.index.json") if folder else ():
+        total = json.loads(index.read_text()).get("metadata", {}).get("total_size")
+        if isinstance(total, int):
+            return total
+    return sum(file.stat().st_size for file in folder.glob("*.safetensors")) if folder else 0
+
+
 def local_folder(source: ModelSource) -> Path | None:
     """Where its files lie on this machine; None where they do not."""
     import huggingface_hub
@@ -99,14 +117,34 @@ def local_folder(source: ModelSource) -> Path | None:
     return Path(file).parent if isinstance(file, str) else None
 
 
-def _read(source: ModelSource) -> Mapping[str, Any]:
-    """Of a model of several parts, what is said of its language model; empty if not at hand."""
-    if (folder := local_folder(source)) is None:
+def whole_config(source: ModelSource) -> Mapping[str, Any]:
+    """What its config.json says, which is fetched where a hub has it; empty if not at hand."""
+    folder = local_folder(source)
+    file = folder / "config.json" if folder else _fetched(source)
+    if file is None:
         return {}
-    file = folder / "config.json"
     try:
-        said = json.loads(file.read_text())
+        said: Mapping[str, Any] = json.loads(file.read_text())
     except ValueError as error:
         raise UserError(f"model {source.source}: {file} is not JSON: {error}") from None
+    return said
+
+
+def _fetched(source: ModelSource) -> Path | None:
+    """One small file of the hub's; the others of this model are fetched where it is loaded."""
+    import huggingface_hub
+
+    if "://" in source.path or huggingface_hub.constants.HF_HUB_OFFLINE:
+        return None
+    try:
+        file = huggingface_hub.hf_hub_download(source.path, "config.json", revision=source.revision)
+    except Exception:  # the hub's client raises many kinds; each means: not at hand
+        return None
+    return Path(file)
+
+
+def _read(source: ModelSource) -> Mapping[str, Any]:
+    """Of a model of several parts, what is said of its language model; empty if not at hand."""
+    said = whole_config(source)
     found: Mapping[str, Any] = said.get("text_config") or said
     return found

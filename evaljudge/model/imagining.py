@@ -72,12 +72,15 @@ class Imagining:
         """`context`: how many tokens the model holds, where that is known."""
         self._gauge, self._texts = gauge, [text for text in texts if text.strip()]
         self._context = context
+        self.longest = 0
+        """The tokens of the longest prompt that the model holds, and of its longest reply."""
 
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         return [self._write(prompt, how) for prompt in prompts]
 
     def _too_long(self, spent: Spent, room: int) -> Failed | None:
         if self._context is None or spent.prompt + room <= self._context:
+            self.longest = max(self.longest, spent.prompt + room)
             return None
         return Failed(too_long(spent.prompt, room, self._context))
 

@@ -190,12 +190,14 @@ def _cut(
     known: list[Shard] = output.shards() if listing else []
     first = max((shard.number for shard in known), default=-1) + 1
     documents: dict[str, str] = listing.get("documents", {})
+    largest: dict[str, int] = listing.get("largest", {})
 
     def write(numbered: tuple[int, list[Case]]) -> Shard:
         number, piece = numbered
         shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
         output.write_cases(shard, piece)
         documents[f"{number}"] = _documents(piece)
+        largest[f"{number}"] = max(case.size for case in piece)
         return shard
 
     rest = iter(cases)
@@ -216,6 +218,7 @@ def _cut(
             "cuts": [*cuts, first] if new and known else cuts,
             "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
             "documents": documents,
+            "largest": largest,
         }
     )
 

@@ -33,7 +33,7 @@ from evaljudge.execution import InHand
 from evaljudge.runs.binding import as_begun, bind_and_cut, open_bound
 from evaljudge.runs.job import BOTH, Job, make_job, one_of
 from evaljudge.runs.outcome import Outcome
-from evaljudge.runs.planning import Plan, make_plan
+from evaljudge.runs.planning import Plan, longest_ask, make_plan
 from evaljudge.runs.references import put_references
 from evaljudge.runs.repair import left_out, until_whole
 from evaljudge.runs.reporting import (
@@ -263,7 +263,7 @@ def _ask(job: Job, output: Output, stages: Sequence[Stage], watcher: Watcher, cl
             of[stage] += total
             left[stage] += sum(shard.cases for shard, wanted in todo.items() if stage in wanted)
     with _watching(watcher, claim, {stage: (left[stage], of[stage]) for stage in stages}) as seen:
-        do_stages(job, output, stages, seen)
+        do_stages(job, output, stages, seen, lambda one: longest_ask(one, output, stages))
     if any(left.values()):  # else the notes there are of measuring
         output.tidy()
 

@@ -16,11 +16,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import islice
+from heapq import nlargest
+from itertools import chain, islice
+from operator import attrgetter
 from typing import Any
 
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.corpora import Corpus, open_corpus, refuse_empty
+from evaljudge.engines.memory import footprint
+from evaljudge.errors import UserError
 from evaljudge.execution.case import Asked, Models, add_counts, case_models
 from evaljudge.execution.local import complete
 from evaljudge.identity import brief_key, common_key
@@ -39,6 +43,10 @@ from evaljudge.storage import Index, Output, Stage, index_on_disk
 
 COMPARED_CASES = 50
 """How many cases the layouts are compared on: their ratio needs no more."""
+LONGEST_CASES = 3
+"""How many cases with the longest texts are made into prompts, before anything is asked."""
+WORTH_COUNTING = 1 << 30
+"""A cache of so many bytes, for one prompt, there may be no room for."""
 Work = tuple[Case, Sequence[Stage]]
 
 
@@ -59,6 +67,8 @@ class Plan:
     """How this run differs from the one that its folder is bound to, if it does."""
     is_whole: bool = False
     """All cases are to be asked: no run was begun, or only another one."""
+    longest: dict[str, int] = field(default_factory=dict)
+    """For each model: the tokens of the longest prompt that it holds, and of its longest reply."""
     first_cases: Tokens | None = None
     """What the first COMPARED_CASES ask; None where anything of what they ask is there already."""
 
@@ -127,6 +137,26 @@ async def _planned_afresh(job: Job, cases: Sequence[Case]) -> Plan:
         for one in job.passes:
             await planning.do(one, ((case, one.stages) for case in cases))
     return plan
+
+
+def longest_ask(one: Pass, output: Output, wanted: Sequence[Stage]) -> int:
+    """About how many tokens the longest prompt of a pass takes with its reply; 0: not known.
+
+    Only the longest cases are made into prompts. Where the cache of all that the model holds is
+    small, or its tokenizer is not at hand, nothing is.
+    """
+    sizes: Mapping[str, int] = (output.listing() or {}).get("largest", {})
+    context, model = _context(one), footprint(one.source)
+    if not sizes or not context or not model or model.cache(context) < WORTH_COUNTING:
+        return 0
+    left = (shard for shard in lacking(one, output, wanted) if f"{shard.number}" in sizes)
+    shards = nlargest(LONGEST_CASES, left, key=lambda shard: sizes[f"{shard.number}"])
+    cases = chain.from_iterable(map(output.cases, shards))
+    try:
+        plan = plan_afresh(one.job, nlargest(LONGEST_CASES, cases, key=attrgetter("size")))
+    except UserError:  # no tokenizer here: the engine says what does not fit
+        return 0
+    return plan.longest.get(one.source.source, 0)
 
 
 @contextmanager
@@ -210,6 +240,7 @@ class _Planning:
         """Of the passes that are done."""
 
     async def do(self, one: Pass, work: Iterable[Work]) -> None:
+        self._source, self._longest = one.source.source, self._plan.longest
         self._job, self._writer = one.job, one_of(one.job.writer_is)
         self._context: Callable[[], int | None] = cache(partial(_context, one))
         self._gauge: Callable[[], Gauge] = cache(partial(_gauge, one))
@@ -253,7 +284,7 @@ class _Planning:
                 self._known.add(replace(one, key=keys[one.axis, one.part]) for one in new)
                 known = [*whole, *new]
             found[judge.name] = known
-        add_counts(asked, models)
+        self._count(asked, models)
         return found
 
     async def _judge(
@@ -266,7 +297,13 @@ class _Planning:
             self._foresee(judge.name, unscored)
         for metric in self._metrics:
             self._foresee(metric.name, _unmeasurable(metric, case))
+        self._count(asked, models)
+
+    def _count(self, asked: Mapping[str, Asked], models: Models) -> None:
         add_counts(asked, models)
+        self._longest[self._source] = max(
+            self._longest.get(self._source, 0), self._imagining.longest
+        )
 
     def _foresee(self, name: str, reasons: Iterable[str]) -> None:
         """Count the reasons that hold whatever the model replies."""
@@ -277,8 +314,9 @@ class _Planning:
     def _models(self, case: Case, stage: Stage) -> Models:
         """Reading a tokenizer takes time, so it is read only where there is something to count."""
         texts = [candidate.text for candidate in case.candidates]
+        self._imagining = Imagining(lambda prompt: self._gauge()(prompt), texts, self._context())
         model = Common(
-            Imagining(lambda prompt: self._gauge()(prompt), texts, self._context()),
+            self._imagining,
             lambda name: self._known.common.get(name) or self._common_reply(name),
             lambda name, reply: self._known.common.setdefault(name, reply) is reply,
             lambda prompt, how: common_key(prompt, how, self._writer),

@@ -9,7 +9,8 @@ change between reports, and only what changed is measured.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from evaljudge.execution import Watch, Watching
@@ -26,10 +27,17 @@ Lacking = dict[Shard, list[str]]
 """Of each shard, the metrics that are missing."""
 
 
-def do_stages(job: Job, output: Output, wanted: Sequence[Stage], watching: Watching) -> None:
-    """Do what is missing of the wanted stages; nothing is asked where nothing is missing."""
+def do_stages(
+    job: Job, output: Output, wanted: Sequence[Stage], watching: Watching,
+    longest: Callable[[Pass], int] = lambda one: 0,
+) -> None:  # fmt: skip
+    """Do what is missing of the wanted stages; nothing is asked where nothing is missing.
+
+    `longest`: what of a pass is known of its longest prompt (see `ModelSource.longest`).
+    """
     for one in job.passes:
         if orders := _orders(one, output.of(one.job.panel), wanted):
+            one = replace(one, source=replace(one.source, longest=longest(one)))
             job.executor.ask(_assignment(one, output), orders, watching)
 
 

@@ -98,3 +98,21 @@ def test_a_second_machine_finds_what_the_first_has_downloaded(hub: Hub, tmp_path
     assert hub.tokens == {"Bearer of-the-secret"}
     kept = (file for file in tmp_path.rglob("*") if file.is_file() and not file.is_symlink())
     assert not [file for file in kept if b"of-the-secret" in file.read_bytes()]
+
+
+@pytest.mark.service
+def test_what_a_model_is_is_asked_of_the_hub_and_its_weights_are_not(
+    hub: Hub, tmp_path: Path
+) -> None:
+    code = (
+        "import sys\nfrom evaljudge.engines import ModelSource\n"
+        "from evaljudge.engines.checkpoint import whole_config\n"
+        "print([whole_config(ModelSource(name, sys.argv[2])) for name in sys.argv[1:2]])"
+    )
+    here = {"HOME": str(tmp_path), "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0"}
+    command = [sys.executable, "-c", code, MODEL, COMMIT]
+    done = subprocess.run(
+        command, env=os.environ | here, check=True, capture_output=True, timeout=60
+    )
+    assert done.stdout == b"[{}]\n"
+    assert hub.downloaded == ["config.json"]

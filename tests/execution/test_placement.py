@@ -6,6 +6,8 @@ from math import inf
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaljudge.config import WorkersConfig
 from evaljudge.errors import UserError
@@ -29,7 +31,7 @@ def refusal(cluster: Cluster, per_engine: int = 1, **wanted: Any) -> str:
 
 
 def test_auto_is_no_gpu_where_there_is_none_and_none_can_come() -> None:
-    assert placed() == Placement(0, 1)
+    assert placed() == Placement(0, 4)
 
 
 def test_auto_is_the_engines_size_where_there_is_a_gpu() -> None:
@@ -47,7 +49,7 @@ def test_auto_does_not_count_a_group_that_may_have_no_nodes() -> None:
 
 
 def test_a_number_is_taken_at_its_word() -> None:
-    assert placed(L4, gpus=0) == Placement(0, 1)
+    assert placed(L4, gpus=0, cpus=1) == Placement(0, 1)
     assert placed(L4, gpus=0.5, cpus=2) == Placement(0.5, 2)
 
 
@@ -125,21 +127,63 @@ def test_gpus_are_looked_for_on_nodes_of_the_accelerator() -> None:
 def test_an_engine_larger_than_its_worker_is_refused() -> None:
     said = refusal(Cluster([HEAD, TWO_A100]), per_engine=2, gpus=1)
     assert said.startswith("workers.gpus: an engine of tensor and pipeline parallel size 2")
-    assert placed(per_engine=2, gpus=0) == Placement(0, 1)  # the CPU build knows such engines too
+    assert placed(per_engine=2, gpus=0).gpus == 0  # the CPU build knows such engines too
 
 
 def test_more_workers_than_can_ever_run_at_once_are_refused() -> None:
-    assert refusal(Cluster([HEAD, L4, L4]), min=3, gpus=1) == (
+    assert refusal(Cluster([HEAD, L4, L4]), min=3, gpus=1, cpus=1) == (
         "workers.min: 3 workers of 1 GPU and 1 CPU are to run at once, and this cluster has or "
         "could add room for 2"
     )
-    assert placed(L4, L4, min=2, gpus=1) == Placement(1, 1)
-    said = refusal(Cluster([HEAD, L4]), min=2, gpus=1, accelerator_type="L4")
+    assert placed(L4, L4, min=2, gpus=1) == Placement(1, 8)
+    said = refusal(Cluster([HEAD, L4]), min=2, gpus=1, cpus=1, accelerator_type="L4")
     assert "1 GPU and 1 CPU on L4" in said
 
 
 def test_max_may_be_more_than_ever_runs() -> None:
-    assert placed(L4, min=1, max=40) == Placement(1, 1)
+    assert placed(L4, min=1, max=40) == Placement(1, 8)
+
+
+EIGHT = {"CPU": 192.0, "GPU": 8.0}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "wanted", "cpus"),
+    [
+        ([L4], {}, 8),
+        ([EIGHT], {"max": 8}, 8),  # no more than an engine uses
+        ([{"CPU": 48.0, "GPU": 8.0}], {"max": 8}, 6),  # its share of the node
+        ([{"CPU": 48.0, "GPU": 8.0}], {"max": 2}, 8),
+        ([{"CPU": 4.0, "GPU": 8.0}], {"max": 8}, 1),  # fewer CPUs than GPUs
+        ([{"CPU": 48.0, "GPU": 4.0}], {"per_engine": 4}, 32),
+        ([L4], {"gpus": 0.5, "max": 2}, 4),
+        ([L4, TWO_A100], {"max": 3}, 8),
+        ([], {}, 4),  # no GPU: all CPUs of the node, or a worker's share of them
+        ([], {"max": 2}, 2),
+        ([], {"max": 3}, 1),
+        ([{"CPU": 16.0}], {"max": 4}, 4),
+    ],
+)
+def test_cpus_that_are_auto(
+    nodes: list[dict[str, float]], wanted: dict[str, Any], cpus: float
+) -> None:
+    assert placed(*nodes, **wanted).cpus == cpus
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 20), st.integers(0, 8)), max_size=4),
+    st.integers(1, 10),
+    st.integers(0, 2),
+)
+def test_auto_is_never_more_than_a_node_has_and_costs_no_worker(
+    nodes: list[tuple[int, int]], most: int, gpus: int
+) -> None:
+    there = [HEAD, *({"CPU": float(cpus), "GPU": float(gpu)} for cpus, gpu in nodes)]
+    if not gpus or any(node.get("GPU", 0) >= gpus for node in there):
+        found = placed(*there[1:], max=most, gpus=gpus)
+        held = [found.workers_on(node) for node in there]
+        with_one = [Placement(gpus, 1).workers_on(node) for node in there]
+        assert min(most, sum(held)) == min(most, sum(with_one)) > 0
 
 
 @pytest.mark.parametrize(

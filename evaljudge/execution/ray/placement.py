@@ -18,6 +18,9 @@ from evaljudge.errors import UserError
 
 ACCELERATOR = "accelerator_type:"
 HEAD = "node:__internal_head__"
+CPUS_PER_GPU = 8
+"""An engine's own thread, those of the tokenizer and of torch, what reads and writes shards, and on
+several GPUs a process for each."""
 ROUNDING = 1e-6
 """Ray counts in ten thousandths: ten tenths of a GPU are one."""
 Resources = Mapping[str, float]
@@ -75,7 +78,8 @@ class Placement:
 def place(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> Placement:
     """What each worker takes; a UserError where `min` of them can never run."""
     gpus = _gpus(workers, gpus_per_engine, cluster)
-    placement = Placement(gpus, workers.cpus, workers.accelerator_type)
+    cpus = _cpus(workers, gpus, cluster) if workers.cpus == "auto" else workers.cpus
+    placement = Placement(gpus, cpus, workers.accelerator_type)
     if not cluster.hidden:
         _refuse_too_large(placement, cluster)
         _refuse_too_many(placement, workers.min, cluster)
@@ -99,6 +103,20 @@ def _gpus(workers: WorkersConfig, gpus_per_engine: int, cluster: Cluster) -> flo
             "autoscaler does not say whether it could add one. Give a number"
         )
     return 0.0
+
+
+def _cpus(workers: WorkersConfig, gpus: float, cluster: Cluster) -> float:
+    """`auto`: as many as an engine uses, unless fewer workers could run then than with one each."""
+    largest = max((node.get("CPU", 0) for node in cluster.kinds), default=0)
+    most = int(min(largest, CPUS_PER_GPU * max(1, gpus) if gpus else largest))
+
+    def workers_with(cpus: int) -> float:
+        placement = Placement(gpus, cpus, workers.accelerator_type)
+        return min(workers.max, _most_workers(placement, cluster))
+
+    wanted = workers_with(1)
+    fitting = (cpus for cpus in range(most, 1, -1) if wanted and workers_with(cpus) == wanted)
+    return next(fitting, 1)
 
 
 def _refuse_too_large(placement: Placement, cluster: Cluster) -> None:

@@ -132,7 +132,8 @@ def _start(workers: WorkersConfig) -> None:
     """On a busy machine Ray gives up after 30 s: it is tried twice."""
     import ray
 
-    cpus = max(os.cpu_count() or 1, int(workers.cpus * workers.min))
+    each = 1 if workers.cpus == "auto" else workers.cpus
+    cpus = max(os.cpu_count() or 1, int(each * workers.min))
     for is_last in (False, True):
         try:
             _init(address="local", num_cpus=cpus, include_dashboard=False)
