@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from heapq import nlargest
@@ -28,7 +28,8 @@ from evaljudge.engines import Engine, Engines, Identity, ModelSource, VllmEngine
 from evaljudge.engines.opening import encoder_source
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
 from evaljudge.execution import executor_name
-from evaljudge.model.asks import Prompt, Spent
+from evaljudge.model.asks import Options, Prompt, Spent
+from evaljudge.model.imagining import Gauge
 from evaljudge.reasons import grouped
 from evaljudge.records import Case
 from evaljudge.runs.binding import as_begun, differs_from_run, refuse_lone_texts, refuse_other_run
@@ -310,14 +311,14 @@ class _EnginesLookedAt:
         else:
             self._found.add("ok", "encoders", f"{encoder} is on this machine")
 
-    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+    def gauge(self, source: ModelSource) -> Gauge:
         if source.source in self._absent:
-            return lambda prompt: Spent(len(prompt.text.split()), 0, 1)
+            return lambda prompt, options=None: (Spent(len(prompt.text.split()), 0, 1),)
         counted_by = self._engines.gauge(source)
 
-        def gauge(prompt: Prompt) -> Spent:
-            spent = counted_by(prompt)
-            self.longest = max(self.longest, spent.prompt)
+        def gauge(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
+            spent = counted_by(prompt, options)
+            self.longest = max(self.longest, spent[0].prompt)
             return spent
 
         return gauge

@@ -30,8 +30,12 @@ HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
 LAYOUTS = ("paper", "shared")
 EXACT = "Asks and prompt tokens are exact: every brief is there."
 FURTHER = (
-    "Not planned: the further requests of an ask whose options take several tokens of the\n"
-    "tokenizer each. A run tells their tokens apart."
+    "{:,} further requests are planned, for answers that take several tokens as the prompts write\n"
+    "them. Other spellings are followed where the replies need it."
+)
+NONE_FURTHER = (
+    "Each ask is one request, but where the model gives much probability to an answer's other\n"
+    "spelling of several tokens."
 )
 GUESSED = "{}: asks and tokens are estimates. {}"
 WIDTH = 92
@@ -104,7 +108,9 @@ def _lines(
     for sentence in dict.fromkeys(guessed.values()):
         names = ", ".join(name for name, mine in guessed.items() if mine == sentence)
         yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
-    yield FURTHER
+    totals = [plan.total for _, plan in plans]
+    further = sum(total.requests - total.asks for total in totals)
+    yield FURTHER.format(further) if further else NONE_FURTHER
     yield from _by_layout(job, first, engines)
     said = dict.fromkeys(map(job.engines.caution, job.sources))
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)

@@ -34,7 +34,8 @@ from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution import executor_name
 from evaljudge.metrics import CorpusMetric
 from evaljudge.model import ModelAround
-from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
+from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Weighed, Writing, Written
+from evaljudge.model.imagining import Gauge
 from evaljudge.records import Case
 from evaljudge.report import unscored_text
 from evaljudge.runs.job import Job, make_job
@@ -364,7 +365,7 @@ class SmokeEngines:
     def find_encoder(self, encoder: str) -> None:
         self.inner.find_encoder(encoder)
 
-    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+    def gauge(self, source: ModelSource) -> Gauge:
         return self.inner.gauge(source)
 
     def context(self, source: ModelSource) -> int | None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from sys import maxsize
 
 from evaljudge.engines.checkpoint import layers
+from evaljudge.engines.labels import compile_options
 from evaljudge.engines.loading import local_path, usual_block
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.reading import Wanted, read_apart, read_here
 from evaljudge.engines.template import Template
 from evaljudge.engines.tokens import Beginning, Ids, Texts
 from evaljudge.engines.trust import REMOTE_CODE
-from evaljudge.model.asks import Prompt, Spent
+from evaljudge.errors import UserError
+from evaljudge.model.asks import Options, Prompt, Spent
+from evaljudge.model.imagining import Gauge
 
 REMEMBERED_BEGINNINGS = 1024
 TOKENIZER = "tokenizer_config.json"
@@ -45,8 +48,9 @@ def _is_here(source: ModelSource) -> bool:
     return isinstance(found, str)
 
 
-def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
-    """Counts tokens and cache blocks as the engine would."""
+def make_gauge(source: ModelSource) -> Gauge:
+    """Counts tokens and cache blocks as the engine would, if answers are spelt as they are asked
+    for."""
     texts, template = _tokenizer_of(source)
     block = _cached_block(source)
     size = block or maxsize
@@ -60,7 +64,20 @@ def make_gauge(source: ModelSource) -> Callable[[Prompt], Spent]:
     def part(parts: tuple[str, ...], number: int) -> Ids:
         return template.part(number, parts[number], texts)
 
-    def gauge(prompt: Prompt) -> Spent:
+    @cache
+    def spelt(options: Options) -> list[int]:
+        try:
+            nodes = compile_options(options, texts, template).as_written
+        except UserError:  # refused by the engine, unless it knows more that ends a reply
+            return []
+        return [len(node.path) for node in nodes]
+
+    def gauge(prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
+        spent = of_prompt(prompt)
+        further = spelt(options) if options else ()
+        return spent, *(replace(spent, prompt=spent.prompt + more) for more in further)
+
+    def of_prompt(prompt: Prompt) -> Spent:
         parts = prompt.parts
         first, rest = max(len(parts) - 2, 0), Ids()  # few prompts share their last text
         for number in range(first, len(parts)):

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import exp, log
 from typing import NamedTuple
 
 from evaljudge.engines.template import Template
-from evaljudge.engines.tokens import Ids, Tokeniser
+from evaljudge.engines.tokens import Ids, Marks
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
@@ -84,6 +85,8 @@ class CompiledOptions:
     root: Node
     steps: Mapping[Ids, Sequence[Step]]
     """The ways on from each node of the trie."""
+    own: Sequence[Ids]
+    """The path of each option as the prompt writes it."""
 
     @cached_property
     def chains(self) -> dict[Ids, int]:
@@ -99,6 +102,19 @@ class CompiledOptions:
     @property
     def is_one_request(self) -> bool:
         return len(self.steps) == 1
+
+    @cached_property
+    def as_written(self) -> list[Node]:
+        """The further requests that read every option in its own spelling alone: for plans."""
+        steps = chain.from_iterable(self.steps.values())
+        further = {step.further.head: step.further for step in steps if step.further}
+        nodes = dict[Ids, Node]()
+        for path in self.own:
+            depth = 1
+            while (head := path[:depth]) in further and depth <= len(path):
+                nodes[head] = further[head]
+                depth = len(further[head].path) + 1
+        return list(nodes.values())
 
     def read(self, found: Found, exactness: float | None) -> Reading:
         """Each option's log-probability, by the nodes that were read."""
@@ -161,8 +177,9 @@ def _of_some_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[N
     ]
 
 
-def compile_options(options: Options, tokeniser: Tokeniser, template: Template) -> CompiledOptions:
+def compile_options(options: Options, tokeniser: Marks, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
+    written = {name: template.spelt_after(name, tokeniser) or () for name in options.names}
     _refuse_equal(paths)
     ended = frozenset(
         path
@@ -176,12 +193,11 @@ def compile_options(options: Options, tokeniser: Tokeniser, template: Template) 
             f"options {_listed(options.names)}: {short!r} begins another option, and the model "
             "has no end-of-turn token that would tell them apart"
         )
-    return _compiled(paths, ended, template.ends)
+    own = [written[name] if written[name] in mine else mine[0] for name, mine in paths.items()]
+    return _compiled(paths, ended, template.ends, own)
 
 
-def _paths(
-    name: str, options: Options, tokeniser: Tokeniser, template: Template
-) -> tuple[Ids, ...]:
+def _paths(name: str, options: Options, tokeniser: Marks, template: Template) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
     found = {ids for ids in spelt if ids}
@@ -210,7 +226,10 @@ def _refuse_equal(paths: Mapping[str, tuple[Ids, ...]]) -> None:
 
 
 def _compiled(
-    paths: Mapping[str, tuple[Ids, ...]], ended: frozenset[Ids], ends: frozenset[int]
+    paths: Mapping[str, tuple[Ids, ...]],
+    ended: frozenset[Ids],
+    ends: frozenset[int],
+    own: Sequence[Ids] = (),
 ) -> CompiledOptions:
     """`ended`: the paths that count only if the reply ends there, by one of `ends`."""
     ways: dict[Ids, dict[Ids, str]] = {}
@@ -244,7 +263,7 @@ def _compiled(
         ]
 
     return CompiledOptions(
-        tuple(paths), request(()), {path: steps(path, own) for path, own in ways.items()}
+        tuple(paths), request(()), {path: steps(path, on) for path, on in ways.items()}, own
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import metadata
@@ -22,7 +22,8 @@ from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
-from evaljudge.model.asks import Options, Prompt, Spent
+from evaljudge.model.asks import Options
+from evaljudge.model.imagining import Gauge
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
@@ -154,8 +155,9 @@ class Engines(Protocol):
     def find_encoder(self, encoder: str) -> None:
         """Refuse one that is neither on the disk nor on the hub; loads nothing."""
 
-    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
-        """Counts a prompt's tokens with the model's own tokenizer; loads no weights."""
+    def gauge(self, source: ModelSource) -> Gauge:
+        """Counts a prompt's tokens, and the further requests of one with options, by the model's
+        own tokenizer; loads no weights."""
 
     def context(self, source: ModelSource) -> int | None:
         """How many tokens the model holds; None where that is known to the engine alone."""
@@ -192,7 +194,7 @@ class VllmEngines:
         # what lies there may have any of several layouts: loading it tells
         refuse_untrusted(source, None if is_here else _hub_commit(source), can_allow=False)
 
-    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
+    def gauge(self, source: ModelSource) -> Gauge:
         from evaljudge.engines.gauge import make_gauge
 
         return make_gauge(source)

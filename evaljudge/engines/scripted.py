@@ -27,6 +27,7 @@ from evaljudge.model.asks import (
     sound,
     word_tokens,
 )
+from evaljudge.model.imagining import Gauge
 
 Writes = Callable[[Prompt, Writing], str | Failed]
 Chooses = Callable[[Prompt, Options], Mapping[str, float] | Failed]
@@ -136,8 +137,8 @@ class ScriptedEngines:
     def find_encoder(self, encoder: str) -> None:
         """None is needed."""
 
-    def gauge(self, source: ModelSource) -> Callable[[Prompt], Spent]:
-        return lambda prompt: _words(prompt)[0]
+    def gauge(self, source: ModelSource) -> Gauge:
+        return lambda prompt, options=None: _words(prompt)
 
     def context(self, source: ModelSource) -> int | None:
         return None

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Token
@@ -35,10 +35,20 @@ class Texts:
         self._specials = {token["content"]: token["id"] for token in spec["added_tokens"]}
         self._special_ids = frozenset(self._specials.values())
         self._broken_at = re.compile("|".join(map(re.escape, self._specials)) or r"(?!)")
-        self._plain = _without_specials(spec)
+        self._plain, self._marked = _without_specials(spec), tokenizer
         self.text = lru_cache(REMEMBERED_PARTS)(self._text)
         self.part = lru_cache(REMEMBERED_PARTS)(self._part)
         self._before = lru_cache(REMEMBERED_STARTS)(self._encode)
+
+    @cached_property
+    def _backend(self) -> Any:
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_str(self._marked)
+
+    def marked(self, text: str) -> Ids:
+        """Our own words as token ids: special tokens are special; none is added."""
+        return tuple(self._backend.encode(text, add_special_tokens=False).ids)
 
     def _text(self, text: str, after: str = "") -> Ids:
         """Words of the corpus, as they are tokenised after `after`; never a special id."""
@@ -77,6 +87,11 @@ class Texts:
 
     def _all(self, pieces: Iterable[str]) -> Ids:
         return tuple(i for piece in pieces for i in self._continued(piece, WORD))
+
+
+class Marks(Protocol):
+    def marked(self, text: str) -> Ids:
+        """Our own words as token ids."""
 
 
 class Marked:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf, log
-from typing import Any
+from typing import Any, Protocol
 
 from evaljudge.model.asks import (
     Chosen,
@@ -25,12 +25,18 @@ from evaljudge.model.asks import (
 )
 from evaljudge.reasons import too_long
 
-Gauge = Callable[[Prompt], Spent]
-"""What a prompt would cost, by the model's own tokenizer."""
+
+class Gauge(Protocol):
+    """By the model's own tokenizer."""
+
+    def __call__(self, prompt: Prompt, options: Options | None = None) -> tuple[Spent, ...]:
+        """What a prompt would cost, and each further request about these options."""
+
+
 IMAGINED = "The text that would be written here is not known yet, so these words stand for it. "
 IMAGINED_TOKENS = 80
 LEAST_ROOM = 2
-"""For an option of one token; longer ones need more, which only the engine's options know."""
+"""For an option of one token."""
 MARK = "#" * 6
 """As long as the part in which imagined texts differ."""
 
@@ -61,10 +67,6 @@ def imagined_value(schema: Mapping[str, Any], said: str) -> Any:
     raise ValueError(f"no reply can be imagined under {schema}")
 
 
-def _spending(chosen: Chosen, spent: Spent) -> Chosen:
-    return replace(chosen, spent=(spent,))
-
-
 class Imagining:
     """What it writes is as long as the texts that it is given as examples, if there are any."""
 
@@ -85,7 +87,7 @@ class Imagining:
         return Failed(too_long(spent.prompt, room, self._context))
 
     def _write(self, prompt: Prompt, how: Writing) -> Written | Failed:
-        spent = self._gauge(prompt)
+        (spent,) = self._gauge(prompt)
         if failed := self._too_long(spent, how.max_tokens):
             return failed
         text = imagined(prompt, self._texts)
@@ -95,7 +97,7 @@ class Imagining:
         if how.example:
             text = how.example.replace("{mark}", mark)
         is_known = self._texts or how.schema or how.example
-        length = self._gauge(Prompt((text,))).prompt if is_known else IMAGINED_TOKENS
+        length = self._gauge(Prompt((text,)))[0].prompt if is_known else IMAGINED_TOKENS
         spent = replace(spent, generated=min(how.max_tokens, length) * how.n)
         return Written((Sample(text, "stop"),) * how.n, (spent,))
 
@@ -107,9 +109,10 @@ class Imagining:
         undecided = Chosen(even).drawn(samples)
         chosen = {name: Chosen(sure | {name: 0.0}).drawn(samples) for name in options.names}
         return [
-            self._too_long(spent, LEAST_ROOM)
-            or _spending(chosen.get(prompt.example, undecided), spent)
-            for prompt, spent in zip(prompts, map(self._gauge, prompts), strict=True)
+            self._too_long(spent[-1], LEAST_ROOM)
+            or replace(chosen.get(prompt.example, undecided), spent=spent)
+            for prompt in prompts
+            for spent in [self._gauge(prompt, options)]
         ]
 
     async def weigh(
@@ -118,7 +121,7 @@ class Imagining:
         return [self._weigh(*two) for two in zip(prompts, texts, strict=True)]
 
     def _weigh(self, prompt: Prompt, text: str) -> Weighed | Failed:
-        spent = self._gauge(replace(prompt, parts=(*prompt.parts, text)))
+        (spent,) = self._gauge(replace(prompt, parts=(*prompt.parts, text)))
         tokens = word_tokens(text, [-1.0] * len(text.split()))
         return self._too_long(spent, 1) or Weighed(tokens, (spent,))
 

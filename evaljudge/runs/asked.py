@@ -70,7 +70,7 @@ class Recording(ModelAround):
     """Writes down what it is asked, in order; its replies are placeholders."""
 
     def __init__(self) -> None:
-        super().__init__(Imagining(lambda _: Spent(0, 0, 0), [PLACEHOLDER]))
+        super().__init__(Imagining(lambda *_: (Spent(0, 0, 0),), [PLACEHOLDER]))
         self.stage: Stage = "prepare"
         self.questions: list[RecordedAsk] = []
 

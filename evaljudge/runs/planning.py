@@ -314,7 +314,7 @@ class _Planning:
     def _models(self, case: Case, stage: Stage) -> Models:
         """Reading a tokenizer takes time, so it is read only where there is something to count."""
         texts = [candidate.text for candidate in case.candidates]
-        self._imagining = Imagining(lambda prompt: self._gauge()(prompt), texts, self._context())
+        self._imagining = Imagining(lambda *asked: self._gauge()(*asked), texts, self._context())
         model = Common(
             self._imagining,
             lambda name: self._known.common.get(name) or self._common_reply(name),

@@ -284,3 +284,11 @@ def test_a_template_is_asked_for_no_switch_that_it_lacks() -> None:
     with pytest.raises(UserError, match=r"model\.chat\.enable_thinking: the model has no chat"):
         read_template(Tokeniser(FakeHf()), {"enable_thinking": False}, frozenset())
     assert isinstance(read_template(Tokeniser(FakeHf()), {}, frozenset()), Template)
+
+
+def test_a_plan_counts_the_requests_of_each_option_as_it_is_written() -> None:
+    hf = FakeHf(*prefixes("very", " very"))
+    labels = compiled(Options(("very good", "very bad", "so")), hf)
+    assert [hf.backend_tokenizer.decode(node.head) for node in labels.as_written][:1] == ["very"]
+    # `very`, ` ` read at once; then `good` and `bad`, and `so`, letter by letter
+    assert [len(node.path) - node.since for node in labels.as_written] == [1, 2, 1, 0]
