@@ -88,7 +88,7 @@ class _Key:
 
 class VllmModel:
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
-        self._tokeniser, self._seed, self._exactness = tokeniser, seed, source.exactness
+        self._tokeniser, self._seed, self.exactness = tokeniser, seed, source.exactness
         self._template: Template = read_template(tokeniser, source.chat, stops_of(engine))
         self._context, self.cache_block = context_of(engine), cached_block(engine)
         self._blocks = Blocks(self.cache_block or maxsize)
@@ -133,7 +133,7 @@ class VllmModel:
         rendered = [self._render(prompt, room=labels.deepest + 1) for prompt in prompts]
 
         def read(asked: _Asked, outputs: list[Any]) -> Reading:
-            return labels.read(self._found(asked, outputs, labels), self._exactness)
+            return labels.read(self._found(asked, outputs, labels), self.exactness)
 
         def further(asked: _Asked, outputs: list[Any]) -> list[Request]:
             if labels.is_one_request:
