@@ -4,9 +4,9 @@
 and `Good` begins `Good enough`. The options' spellings are compiled once, for one tokenizer and
 one template tail, into a trie. The root is read first. A spelling that goes on is followed, by a
 further request, only where all those that are not followed could together change a probability by
-more than `exactness`; until then what it could hold at most counts as its option's. Only canonical
-tokenisations of a spelling are counted: the model could also spell `Better` letter by letter, and
-that (tiny) probability is not in the mass.
+more than `exactness`. An option none of whose spellings was followed to its end has the most that
+it could hold as its probability. Only canonical tokenisations of a spelling are counted: the model
+could also spell `Better` letter by letter, and that (tiny) probability is not in the mass.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ class Step(NamedTuple):
 class Reading(NamedTuple):
     logprobs: dict[str, float]
     left_out: float
-    """The most probability that spellings which were not followed may hold; it is counted in
-    `logprobs`."""
+    """The most probability that spellings which were not followed may hold."""
     further: Sequence[Node]
     """What must be asked before `logprobs` are as exact as is wanted."""
 
@@ -135,13 +134,12 @@ class CompiledOptions:
             further = _of_some_share(ahead, exact)
         else:
             further = _beyond(ahead, exact, exactness)
-        for value, step in ahead:
-            for name in step.options:
-                exact[name].append(value)
+        logprobs = {
+            name: add_in_logs(own or [value for value, step in ahead if name in step.options])
+            for name, own in exact.items()
+        }
         left_out = sum(exp(value) * len(step.options) for value, step in ahead)
-        return Reading(
-            {name: add_in_logs(values) for name, values in exact.items()}, left_out, further
-        )
+        return Reading(logprobs, left_out, further)
 
 
 Ahead = Sequence[tuple[float, Step]]

@@ -138,8 +138,8 @@ class Chosen:
     """Each option's log-probability; `p` is normalised over the options (the softmax).
 
     `key` is, as a text, what its draws depend on besides `p`: the question and the engine's seed.
-    `left_out` is the most probability that spellings which were not followed may hold: it is
-    counted in `logprobs`, and no `p` is off by more than its share of the mass.
+    `left_out` is the most probability that spellings which were not followed may hold; no `p` is
+    off by more than its share of the mass.
     """
 
     logprobs: Mapping[str, float]
