@@ -10,6 +10,14 @@ and take turns; those of the other studies have the GPU to themselves, one after
 and the making of prompts are not counted. Prints a row for each arm and writes benches/gpu.json
 with the machine's name. The row of an arm that cannot run says why.
 
+Speed says nothing of numbers. On a GPU, first hold those against transformers on the same weights:
+
+    pytest -n0 -m cuda_path tests/engines
+
+CUDA takes another model runner of vLLM's than the CPU build does; `make test-cuda-path` runs these
+tests by it without a GPU. Random weights give the answers next to nothing of their probability, so
+that ours makes more requests than of a model that answers (`requests_per_ask`).
+
 `--tiny` tries all of this in minutes with a tiny model, on the CPU build, too. What it measures
 there says nothing about GPUs.
 """
@@ -174,6 +182,7 @@ def row(study: str, shape: str, arm: str, cases: int, found: Served) -> dict[str
         "tokens_per_second": round(prompt / seconds),
         "prefilled": round(statistics.median(one.prefilled or 0 for one in found.rounds)),
         "prompt_tokens": prompt,
+        "requests_per_ask": round(found.rounds[0].requests / found.rounds[0].asks, 3),
         "seconds": [round(one.seconds, 3) for one in found.rounds],
     }
 

@@ -121,6 +121,7 @@ class Round:
     asks: int
     prompt_tokens: int
     prefilled: int | None
+    requests: int = 0
 
 
 class Work:
@@ -256,8 +257,8 @@ def _open_ours(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Open
         started, used = time.monotonic(), time.process_time()
         tokens = asyncio.run(ask(cases))
         seconds, used = time.monotonic() - started, time.process_time() - used
-        asks, prompt = (sum(getattr(one, of) for one in tokens) for of in ("asks", "prompt"))
-        return Round(seconds, used, asks, prompt, sum(one.prefilled for one in tokens))
+        counted = "asks", "prompt", "prefilled", "requests"
+        return Round(seconds, used, *(sum(getattr(one, of) for one in tokens) for of in counted))
 
     return play, opened.close
 
@@ -275,7 +276,7 @@ def _prompts(arm: Arm, work: Work, model: str, cases: Sequence[Any]) -> list[tup
     given, answers = [], dict[Any, list[int]]()
     for prompt, options in work.questions(cases):
         if options not in answers:
-            answers[options] = [*compile_options(options, tokeniser, template).first.ids]
+            answers[options] = [*compile_options(options, tokeniser, template).root.ids]
         ids = [*template.around(prompt, tokeniser)[0]]
         given.append((ids if arm.tokens else tokeniser.hf.decode(ids), answers[options]))
     if arm.shuffled:
@@ -306,7 +307,7 @@ def _open_plain(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Ope
         seconds, used = time.monotonic() - started, time.process_time() - used
         prompt = sum(len(one.prompt_token_ids or ()) for one in outputs)
         cached = sum(one.num_cached_tokens or 0 for one in outputs)
-        return Round(seconds, used, len(given), prompt, prompt - cached)
+        return Round(seconds, used, len(given), prompt, prompt - cached, len(given))
 
     return play, llm.llm_engine.engine_core.shutdown
 

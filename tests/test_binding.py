@@ -15,10 +15,14 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.engines.opening import OPERATIONAL, Identity, engine_arguments
+from evaljudge.config import load_config
+from evaljudge.engines.internals import engine_arguments
+from evaljudge.engines.opening import OPERATIONAL, Identity
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_text
 from evaljudge.errors import KEPT, NOTHING_KEPT, Ended, GivenUp, UserError
 from evaljudge.model.asks import Prompt, Writing
+from evaljudge.runs.binding import as_begun
+from evaljudge.runs.job import make_job
 
 EXECUTORS = ["local", pytest.param("ray", marks=pytest.mark.ray)]
 
@@ -261,3 +265,24 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
     evaljudge.prepare(config, engines=ScriptedEngines())
     with pytest.raises(UserError, match="no document has a candidate"):
         evaljudge.run(config, engines=ScriptedEngines())
+
+
+def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path: Path) -> None:
+    """Its fingerprint knows no `exactness`, as those of scripted models do not."""
+    case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(case))
+    given = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "nano",
+             "judges": ["geval"], "coverage_floor": 0}  # fmt: skip
+
+    def rule(model: Any, out: str = "run") -> tuple[float | None, float | None]:
+        config = load_config({**given, "model": model, "out": str(tmp_path / out)})
+        job = as_begun(make_job(config))
+        assert job.model and job.model_is
+        assert job.model_is.as_fingerprint().get("exactness") == job.model.exactness
+        return job.model.exactness, job.model_is.exactness
+
+    assert rule("nano") == (1e-4, 1e-4)
+    evaljudge.run(given, engines=ScriptedEngines(), progress=False)
+    assert rule("nano") == (None, None)
+    assert rule({"source": "nano", "exactness": 0.01}) == (0.01, 0.01)
+    assert rule("nano", out="another") == (1e-4, 1e-4)
