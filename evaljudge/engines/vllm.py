@@ -20,7 +20,7 @@ from evaljudge.engines.blocks import cached_block, name_blocks
 from evaljudge.engines.labels import CompiledOptions, compile_options
 from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
-from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.opening import LowMass, ModelSource
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
@@ -41,6 +41,8 @@ from evaljudge.model.asks import (
 from evaljudge.reasons import too_long
 
 R = TypeVar("R")
+FIRST_TOKENS = 8
+"""So many of a reply are shown where a model answers otherwise than it was asked."""
 
 
 def open_vllm(source: ModelSource, seed: int) -> VllmModel:
@@ -80,7 +82,9 @@ class VllmModel:
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         config = engine.vllm_config
         self._tokeniser, self._seed = tokeniser, seed
-        self._template: Template = read_template(tokeniser, source.chat, _stops(config))
+        self._template: Template = read_template(
+            tokeniser, source.chat, _stops(config), source.reply or ""
+        )
         self._context: int = config.model_config.max_model_len
         self.cache_block = cached_block(config)
         self._blocks = Blocks(self.cache_block or maxsize)
@@ -94,6 +98,20 @@ class VllmModel:
 
     def prepare_encoder(self, encoder: str) -> None:
         self._encoders.load(encoder)
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        (chosen,) = await self.choose([prompt], options)
+        if isinstance(chosen, Failed) or chosen.mass >= least:
+            return None
+        asked = self._render(prompt, room=FIRST_TOKENS)
+        if isinstance(asked, Failed):
+            return LowMass(chosen.mass, "")
+        how = self._sampling.writing(Writing(FIRST_TOKENS), None)
+        ((output,),) = await self._steps.ask([(asked.ids, how)])
+        said = self._tokeniser.backend.decode(
+            output.outputs[0].token_ids, skip_special_tokens=False
+        )
+        return LowMass(chosen.mass, said)
 
     def close(self) -> None:
         self._encoders.close()
