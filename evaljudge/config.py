@@ -133,14 +133,15 @@ class ModelConfig(Settings):
         return engine
 
     @property
-    def outspoken(self) -> str | None:
-        """The switch that `reply` makes void, if it is set."""
-        return THINKING if self.reply and THINKING in self.chat else None
+    def caution(self) -> str | None:
+        if self.reply and THINKING in self.chat:
+            return f"model {self.source}: `reply` is given, so `chat.{THINKING}` is not used"
+        return None
 
     def as_source(self) -> ModelSource:
         chat = None if self.chat == "none" else dict(self.chat)
-        if chat and self.outspoken:
-            del chat[self.outspoken]
+        if chat and self.reply:
+            chat.pop(THINKING, None)
         made = (str(self.source), self.revision, chat, self.engine, tuple(sorted(set(self.allow))))
         return ModelSource(*made, self.reply, self.least_mass)
 
@@ -339,6 +340,12 @@ class Config(Settings):
 
     def _of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
         return {name: own for name, own in self.judges.items() if kind_of(name, own) == kind}
+
+    @property
+    def models(self) -> list[ModelConfig]:
+        """All that are named, the judges' own among them."""
+        named = [self.model, self.writer, *map(self.model_of, self.judges)]
+        return [one for one in named if one]
 
     def model_of(self, judge: str) -> ModelConfig | None:
         """The model that a judge names for itself, if it names one."""

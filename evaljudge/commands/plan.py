@@ -101,7 +101,8 @@ def _lines(
         yield fill(GUESSED.format(names, sentence), WIDTH, break_on_hyphens=False)
     yield FURTHER
     yield from _by_layout(job, first, engines)
-    said = dict.fromkeys(map(job.engines.caution, job.sources))
+    given = (model.caution for model in config.models)
+    said = dict.fromkeys([*given, *map(job.engines.caution, job.sources)])
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)

@@ -18,7 +18,7 @@ SMALL: dict[str, Any] = {"dtype": "float32", "kv_cache_memory_bytes": 1 << 27}
 def engine(tiny: Callable[..., Path], shared_engines: Any) -> Callable[..., VllmModel]:
     def open_one(pieces: str = "bytes", chat: bool = True, caching: bool = True) -> VllmModel:
         arguments = SMALL | {"enable_prefix_caching": caching}
-        source = ModelSource(str(tiny(pieces, chat)), engine=arguments)
+        source = ModelSource(str(tiny(pieces, chat)), chat={} if chat else None, engine=arguments)
         return shared_engines.open(source, seed=0)  # type: ignore[no-any-return]
 
     return open_one
