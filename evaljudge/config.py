@@ -18,11 +18,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from evaljudge.corpora.memory import CorpusFile, file_of, is_in_memory
+from evaljudge.engines.habits import THINKING
 from evaljudge.engines.opening import EXACTNESS, ModelSource
 from evaljudge.engines.trust import Need, secret_in
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import kind_of, plugin, plugins
 from evaljudge.metrics import metrics_spec
+from evaljudge.model.counting import LOW_MASS
 from evaljudge.settings import (
     DEEPEST,
     AnyPath,
@@ -87,7 +89,9 @@ class ModelConfig(Settings):
 
     source: PathName | None = None
     revision: str | None = None
-    chat: dict[str, Any] = {}
+    chat: dict[str, Any] | Literal["none"] = {}
+    reply: str | None = None
+    least_mass: Annotated[float, Field(ge=0, le=1)] = LOW_MASS
     engine: dict[str, Any] = {}
     allow: list[Need] = []
     exactness: Annotated[float, Field(ge=0, lt=1)] | None = None
@@ -130,10 +134,27 @@ class ModelConfig(Settings):
             raise ValueError("trust_remote_code: write `allow: [remote-code]` beside `source`")
         return engine
 
+    @property
+    def caution(self) -> str | None:
+        if self.reply and THINKING in self.chat:
+            return f"model {self.source}: `reply` is given, so `chat.{THINKING}` is not used"
+        return None
+
     def as_source(self) -> ModelSource:
-        made = (str(self.source), self.revision, self.chat, self.engine)
-        exactness = EXACTNESS if self.exactness is None else self.exactness
-        return ModelSource(*made, tuple(sorted(set(self.allow))), exactness, self.adapter)
+        chat = None if self.chat == "none" else dict(self.chat)
+        if chat and self.reply:
+            chat.pop(THINKING, None)
+        return ModelSource(
+            str(self.source),
+            self.revision,
+            chat,
+            self.engine,
+            tuple(sorted(set(self.allow))),
+            exactness=EXACTNESS if self.exactness is None else self.exactness,
+            adapter=self.adapter,
+            reply=self.reply,
+            least_mass=self.least_mass,
+        )
 
 
 class WorkersConfig(Settings):
@@ -330,6 +351,12 @@ class Config(Settings):
 
     def _of_kind(self, kind: str) -> dict[str, dict[str, Any]]:
         return {name: own for name, own in self.judges.items() if kind_of(name, own) == kind}
+
+    @property
+    def models(self) -> list[ModelConfig]:
+        """All that are named, the judges' own among them."""
+        named = [self.model, self.writer, *map(self.model_of, self.judges)]
+        return [one for one in named if one]
 
     def model_of(self, judge: str) -> ModelConfig | None:
         """The model that a judge names for itself, if it names one."""

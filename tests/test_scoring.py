@@ -182,7 +182,7 @@ def test_accounts_by_hand() -> None:
 def test_low_mass_is_warned_of() -> None:
     (warning,) = Accounts([receipt("judge", "a", 1, mass=0.2)]).warnings
     assert "20.0%" in warning
-    assert "enable_thinking: false" in warning
+    assert "reply: …" in warning
 
 
 # judges whose arithmetic needs the whole run

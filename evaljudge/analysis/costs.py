@@ -139,8 +139,8 @@ class Accounts:
         return [
             f"{judge}: the answers offered hold only {mass['mean']:.1%} of the model's "
             "probability on average, so it mostly wants to say something else. First suspect: a "
-            "model that thinks before it answers; switch that off with "
-            "`model: {source: …, chat: {enable_thinking: false}}` (Qwen3 and its like)."
+            "model that thinks before it answers; name what must stand before its answers: "
+            "`model: {source: …, reply: …}`."
             for judge, mass in self.mass.items()
             if mass["mean"] < LOW_MEAN_MASS
         ]

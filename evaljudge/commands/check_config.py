@@ -157,7 +157,8 @@ class _Check:
             for selection in config.select:
                 said = f"{selection.name}: its scorers and axes exist"
                 self._found.add("ok", "select", said)
-            for caution in job.cautions:
+            of_models = (model.caution for model in config.models if model.caution)
+            for caution in (*of_models, *job.cautions):
                 self._found.add("warning", "settings", caution)
             return job
         return None

@@ -65,7 +65,9 @@ def demo_config(cases: Path, out: Path) -> dict[str, Any]:
 
 
 def demo_study(demo: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    kept = {name: demo[name] for name in ("corpus", "task", "prompts", "model")}
+    kept = {name: demo[name] for name in ("corpus", "task", "prompts")}
+    # it was not taught to rate a text directly: what it says then is shown all the same
+    kept["model"] = demo["model"] | {"least_mass": 0}
     synthetic = demo["judges"]["synthetic"] | {"predict": ["probabilities", "sampled"]}
     judges = [
         {"judge": "synthetic", **synthetic, "levels": [2, 3, 5]},

@@ -30,8 +30,6 @@ Ask = Callable[[str, str], str]
 """Asks a question on a terminal; the second text is the answer of who only presses Enter."""
 NEXT = ("check", "plan", "run")
 FIFTH = 0.2
-THINKING = "qwen3"
-"""In the names of models whose chat template has a switch for thinking."""
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
     "task": f"What are they ({', '.join(BUILT_IN)}, or a path to a task file)?",
@@ -257,11 +255,7 @@ def _model_lines(model: str) -> Iterator[str]:
         yield "model: nano"
         yield "# It knows these prompts only; for another model, remove this line."
         yield "prompts: nano"
-    elif THINKING in model.casefold():
-        yield "# The model's thinking is turned off, as answers are read right after the prompt."
-        yield f"model: {_flow({'source': model, 'chat': {'enable_thinking': False}})}"
     else:
-        yield "# If the model thinks before it answers, turn that off by a switch of its template."
         yield f"model: {_flow(model)}"
 
 

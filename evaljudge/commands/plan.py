@@ -112,7 +112,8 @@ def _lines(
     further = sum(total.requests - total.asks for total in totals)
     yield FURTHER.format(further) if further else NONE_FURTHER
     yield from _by_layout(job, first, engines)
-    said = dict.fromkeys(map(job.engines.caution, job.sources))
+    given = (model.caution for model in config.models)
+    said = dict.fromkeys([*given, *map(job.engines.caution, job.sources)])
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if card:
         for name, source in {source.source: source for source in job.sources}.items():

@@ -29,7 +29,7 @@ from typing import Any
 
 from evaljudge.config import Config, CorpusConfig, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
-from evaljudge.engines import Engine, Engines, Identity, ModelSource
+from evaljudge.engines import Engine, Engines, Identity, LowMass, ModelSource
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution import executor_name
 from evaljudge.metrics import CorpusMetric
@@ -418,6 +418,9 @@ class SmokeEngine(ModelAround):
 
     def prepare_encoder(self, encoder: str) -> None:
         self._engine.prepare_encoder(encoder)
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        return await self._engine.low_mass(prompt, options, least)
 
     def close(self) -> None:
         self._engine.close()

@@ -6,6 +6,7 @@ from evaljudge.engines.opening import (
     Engine,
     Engines,
     Identity,
+    LowMass,
     ModelSource,
     VllmEngines,
     identity_bound,
@@ -13,5 +14,6 @@ from evaljudge.engines.opening import (
 )
 
 __all__ = [
-    "Engine", "Engines", "Identity", "ModelSource", "VllmEngines", "identity_bound", "identity_of",
+    "Engine", "Engines", "Identity", "LowMass", "ModelSource", "VllmEngines", "identity_bound",
+    "identity_of",
 ]  # fmt: skip

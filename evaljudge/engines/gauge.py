@@ -12,7 +12,7 @@ from sys import maxsize
 from evaljudge.engines.checkpoint import layers
 from evaljudge.engines.labels import compile_options
 from evaljudge.engines.loading import local_path, usual_block
-from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.opening import ModelSource, settled
 from evaljudge.engines.reading import Wanted, read_apart, read_here
 from evaljudge.engines.template import Template
 from evaljudge.engines.tokens import Beginning, Ids, Texts
@@ -32,7 +32,7 @@ def text_around(source: ModelSource) -> tuple[str, str] | None:
     """
     if not _is_here(source):
         return None
-    template = _tokenizer_of(source)[1]
+    template = _tokenizer_of(settled(source))[1]
     return template.head_text, template.tail_text
 
 
@@ -115,8 +115,9 @@ def _cached_block(source: ModelSource) -> int:
 
 
 def _tokenizer_of(source: ModelSource) -> tuple[Texts, Template]:
-    path, chat = local_path(source.path), json.dumps(dict(source.chat))
-    wanted = Wanted(path, source.source, source.revision, chat, REMOTE_CODE in source.allow)
+    path, chat = local_path(source.path), json.dumps(source.chat)
+    trusts, reply = REMOTE_CODE in source.allow, source.reply or ""
+    wanted = Wanted(path, source.source, source.revision, chat, trusts, reply)
     return _read(wanted, _changed_at(path))
 
 

@@ -7,26 +7,30 @@ that does not exist is refused there, before anything is loaded) and opens it on
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines.adapter import identify_adapter, refuse_lora_without_adapter
 from evaljudge.engines.checkpoint import digest_of, lacking, positions
+from evaljudge.engines.habits import RECOGNISED, find_template, settle
 from evaljudge.engines.internals import engine_arguments, installed_build
+from evaljudge.engines.template import CLOCK
 from evaljudge.engines.trust import Need, refuse_untrusted
 from evaljudge.errors import UserError, first_line
 from evaljudge.model import Model
-from evaljudge.model.asks import Options
+from evaljudge.model.asks import Options, Prompt
 from evaljudge.model.imagining import Gauge
 
 BUNDLED = "nano"
 """The model that comes with evaljudge goes by this name; see `evaljudge.bundled.nano`."""
+BY_TEMPLATE = " (by its template)"
 VLLM = "vllm:"
 """Before the name of an encoder that vLLM is to serve."""
 EXACTNESS = 1e-4
@@ -38,7 +42,8 @@ class ModelSource:
 
     source: str
     revision: str | None = None
-    chat: Mapping[str, Any] = field(default_factory=dict)
+    chat: Mapping[str, Any] | None = field(default_factory=dict)
+    """None: it completes a text, and its template is not used."""
     engine: Mapping[str, Any] = field(default_factory=dict)
     allow: tuple[Need, ...] = ()
     """What the user trusts this model with; see trust.py."""
@@ -50,6 +55,10 @@ class ModelSource:
     longest: int = field(default=0, repr=False, compare=False)
     """The tokens of the longest prompt that is known, with its reply: an engine without room for it
     is refused as it opens. It is no part of the identity."""
+    reply: str | None = None
+    """What stands behind the generation prompt; None: what the template asks for (habits.py)."""
+    least_mass: float = 0.0
+    """A judge's options must hold this much of its probability, or nothing is judged."""
 
     @property
     def is_bundled(self) -> bool:
@@ -88,21 +97,25 @@ class Identity:
 
     `commit` is the hub's commit, so that all workers load what was identified. `allow` is what the
     user trusts it with and it needs. `adapter` is NAME@DIGEST of what is laid over it.
+    `by_template` names, for people, what of `chat` and `reply` the user did not set.
     """
 
     name: str
     revision: str
-    chat: Mapping[str, Any]
+    chat: Mapping[str, Any] | None
     engine: Mapping[str, Any]
     commit: str | None = None
     allow: tuple[Need, ...] = ()
     exactness: float | None = None
     """As of a ModelSource; None of models whose probabilities are not read from spellings."""
     adapter: str = ""
+    reply: str = ""
+    by_template: tuple[str, ...] = field(default=(), compare=False)
 
     def as_key(self) -> dict[str, Any]:
         engine = {name: v for name, v in self.engine.items() if name not in OPERATIONAL}
-        key: dict[str, Any] = {"revision": self.revision, "chat": dict(self.chat), "engine": engine}
+        key: dict[str, Any] = {"revision": self.revision, "chat": self.chat, "engine": engine}
+        key |= {"reply": self.reply} if self.reply else {}
         key |= {"allow": list(self.allow)} if self.allow else {}
         return key | ({"adapter": self.adapter.rpartition("@")[2]} if self.adapter else {})
 
@@ -113,20 +126,53 @@ class Identity:
         return {"name": self.name} | self.as_key() | named
 
     def __str__(self) -> str:
-        trusted = f" with {', '.join(self.allow)}" if self.allow else ""
+        said = {**(self.chat or {}), "reply": self.reply}
+        told = [*self.by_template]
+        told += ["reply"] if self.reply and "reply" not in told else []
+        with_ = [*self.allow] + [
+            f"{name} {json.dumps(said[name], ensure_ascii=False)}"
+            f"{BY_TEMPLATE if name in self.by_template else ''}"
+            for name in told
+        ]
         name, _, digest = self.adapter.rpartition("@")
         adapted = f" adapted by {name}@{digest[:12]}" if self.adapter else ""
-        return f"{self.name}@{self.revision[:12]}{adapted}{trusted}"
+        settings = f" with {', '.join(with_)}" if with_ else ""
+        return f"{self.name}@{self.revision[:12]}{adapted}{settings}"
+
+    def settled_as(self, source: ModelSource, chat: Mapping[str, Any] | None, reply: str) -> Self:
+        """With these switches and this reply, of which the user set those that the source has."""
+        ours = [name for name in RECOGNISED if name in {*(chat or ())} - {*(source.chat or ())}]
+        ours += ["reply"] if reply and source.reply is None else []
+        return replace(self, chat=chat, reply=reply, by_template=tuple(ours))
 
 
 def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
-    """The model of an earlier run, by its fingerprint: its weights may not be on this machine."""
+    """The model of an earlier run, by its fingerprint: its weights may not be on this machine.
+
+    So what its template asks for is what it was then.
+    """
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
         made = (known["name"], known["revision"], source.chat, source.engine)
         more = {"allow": tuple(known.get("allow", ())), "adapter": known.get("adapter", "")}
-        return Identity(*made, exactness=known.get("exactness"), **more)
+        identity = Identity(*made, exactness=known.get("exactness"), **more)
+        chat, there = source.chat, known.get("chat")
+        if chat is None:
+            chat = {} if there == {} else None  # as a base model without a template has it
+        elif there is not None:
+            open_ = RECOGNISED if source.reply is None else (CLOCK,)
+            chat = {name: there[name] for name in open_ if name in there} | dict(chat)
+        reply = known.get("reply", "") if source.reply is None else source.reply
+        return identity.settled_as(source, chat, reply)
     return Identity(names[0], source.revision or "unknown", source.chat, source.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class LowMass:
+    """How much of the model's probability the options hold, and what it begins to say instead."""
+
+    mass: float
+    said: str
 
 
 class Engine(Model, Protocol):
@@ -141,6 +187,9 @@ class Engine(Model, Protocol):
 
     def prepare_encoder(self, encoder: str) -> None:
         """Load it, so that one that cannot be loaded is refused before anything is asked."""
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        """Whether the options hold less than this; not for models that have no other words."""
 
     def close(self) -> None: ...
 
@@ -186,7 +235,13 @@ class VllmEngines:
         refuse_unknown_arguments(source)
         identity, adapter = identity_of(source), identify_adapter(source)
         allow = refuse_untrusted(source, identity.commit)
-        return replace(identity, allow=allow, adapter=adapter, exactness=source.exactness)
+        identity = replace(identity, allow=allow, adapter=adapter, exactness=source.exactness)
+        template = find_template(source.path, identity.commit or source.revision)
+        if source.chat is None:  # {}: so the runs of base models are known that were begun before
+            has_one = template is not None and template.text
+            return replace(identity, chat=None if has_one else {}, reply=source.reply or "")
+        chat, reply = settle(source.source, template, source.chat, source.reply)
+        return identity.settled_as(source, chat, reply)
 
     def find_encoder(self, encoder: str) -> None:
         source = encoder_source(encoder)
@@ -230,10 +285,19 @@ def encoder_source(encoder: str) -> ModelSource:
     return ModelSource(name)
 
 
+def settled(source: ModelSource) -> ModelSource:
+    """With what its chat template asks for, where the user leaves that open."""
+    if source.chat is None:
+        return source
+    template = find_template(source.path, source.revision)
+    chat, reply = settle(source.source, template, source.chat, source.reply)
+    return replace(source, chat=chat, reply=reply)
+
+
 def identity_of(source: ModelSource) -> Identity:
     """Which model this is, whether it may be loaded or not."""
     name, last = source.source, source.source.rstrip("/").rpartition("/")[2]
-    rest = (dict(source.chat), dict(source.engine))
+    rest = (source.chat, dict(source.engine))
     if source.is_bundled:
         _refuse_ambiguous(name)
         return Identity(name, _folder_revision(Path(source.path)), *rest)

@@ -32,11 +32,14 @@ class Wanted(NamedTuple):
     chat: str
     """The template's switches, as JSON."""
     trusts_code: bool = False
+    reply: str = ""
+    """What stands behind the generation prompt."""
 
 
 def read_here(wanted: Wanted) -> Found:
     marked = load_marked(wanted.path, wanted.name, wanted.revision, wanted.trusts_code)
-    return marked.backend.to_str(), read_template(marked, json.loads(wanted.chat), frozenset())
+    switches = json.loads(wanted.chat)
+    return marked.backend.to_str(), read_template(marked, switches, frozenset(), wanted.reply)
 
 
 def read_apart(wanted: Wanted) -> Found | None:

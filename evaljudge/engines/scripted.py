@@ -11,7 +11,7 @@ from asyncio import sleep
 from collections.abc import Callable, Mapping, Sequence
 from math import log
 
-from evaljudge.engines.opening import Identity, ModelSource
+from evaljudge.engines.opening import Identity, LowMass, ModelSource
 from evaljudge.model.asks import (
     Chosen,
     Failed,
@@ -103,6 +103,9 @@ class Scripted:
     def prepare_encoder(self, encoder: str) -> None:
         """None is needed."""
 
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        """A script is to the point."""
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -132,7 +135,8 @@ class ScriptedEngines:
         self._opens = opens
 
     def identify(self, source: ModelSource) -> Identity:
-        return Identity(source.source, source.revision or "scripted", source.chat, source.engine)
+        made = (source.source, source.revision or "scripted", source.chat, source.engine)
+        return Identity(*made, reply=source.reply or "")
 
     def find_encoder(self, encoder: str) -> None:
         """None is needed."""

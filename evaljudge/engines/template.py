@@ -1,7 +1,7 @@
 """A model's chat template as token ids: those before our words, those after, the end of a turn.
 
 The model's own template is rendered around a stand-in, so its special tokens are its own and BOS
-comes once. A model without a template gets a plain completion prompt that ends in `Answer:`.
+comes once. A base model (`chat: none`) gets a plain completion prompt that ends in `Answer:`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from itertools import chain
 from typing import Any
 
@@ -16,9 +17,11 @@ from evaljudge.engines.tokens import WORD, Ids, Marked, Marks, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
 
-_STAND_IN = "\ue000ours\ue001"
-_REPLY = "\ue000theirs\ue001"
+STAND_IN = "\ue000ours\ue001"
+REPLY = "\ue000theirs\ue001"
 COMPLETION_TAIL = "\n\nAnswer:"
+CLOCK = "strftime_now"
+"""What templates call for today's date; as a switch, the day that they get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +62,28 @@ class Template:
 
 
 def read_template(
-    tokeniser: Marked, switches: Mapping[str, Any], stop_ids: frozenset[int]
+    tokeniser: Marked,
+    switches: Mapping[str, Any] | None,
+    stop_ids: frozenset[int],
+    reply: str = "",
 ) -> Template:
+    """`switches`: None where the model is to complete a text; `reply`: how each reply begins."""
     hf = tokeniser.hf
     ends = stop_ids | ({hf.eos_token_id} - {None})
-    if not hf.chat_template:
-        _refuse_switches(switches, "the model has no chat template")
+    if switches is None:
         head, tail_text = _leading_bos(hf), COMPLETION_TAIL
         head_text, head_words = hf.bos_token if head else "", ""
+    elif not hf.chat_template:
+        raise UserError(lacks_template("the model"))
     else:
         text = str(hf.chat_template)
         unused = [name for name in switches if not re.search(rf"\b{re.escape(name)}\b", text)]
         _refuse_switches(unused, "the model's chat template does not use it")
-        turns = [{"role": "user", "content": _STAND_IN}]
-        head_text, tail_text = _around(hf, turns, _STAND_IN, True, switches)
+        turns = [{"role": "user", "content": STAND_IN}]
+        head_text, tail_text = _around(hf, turns, STAND_IN, True, switches)
         head, head_words = tokeniser.marked(head_text), _last_words(head_text, hf)
         ends |= _end_of_turn(tokeniser, turns, switches)
+    tail_text += reply
     return Template(
         head,
         head_words,
@@ -84,6 +93,26 @@ def read_template(
         ends,
         head_text,
     )
+
+
+def lacks_template(model: str) -> str:
+    return (
+        f"{model} has no chat template: if it is a base model, write `chat: none` beside its "
+        "`source`, and it is asked to complete a text; else take a checkpoint that has one"
+    )
+
+
+def with_clock(switches: Mapping[str, Any]) -> dict[str, Any]:
+    """The switches as the template takes them: it calls a function for the date."""
+    if CLOCK not in switches:
+        return dict(switches)
+    try:
+        day = date.fromisoformat(str(switches[CLOCK]))
+    except ValueError as error:
+        raise UserError(
+            f"model.chat.{CLOCK}: a date such as 2024-07-26 is needed: {error}"
+        ) from None
+    return {**switches, CLOCK: day.strftime}
 
 
 def _leading_bos(hf: Any) -> Ids:
@@ -96,7 +125,7 @@ def _around(
     hf: Any, turns: list[dict[str, str]], stand_in: str, reply: bool, switches: Mapping[str, Any]
 ) -> tuple[str, str]:
     rendered: str = hf.apply_chat_template(
-        turns, tokenize=False, add_generation_prompt=reply, **switches
+        turns, tokenize=False, add_generation_prompt=reply, **with_clock(switches)
     )
     before, found, after = rendered.partition(stand_in)
     if not found:
@@ -108,8 +137,8 @@ def _end_of_turn(
     tokeniser: Marked, turns: list[dict[str, str]], switches: Mapping[str, Any]
 ) -> frozenset[int]:
     """The special token that the template writes after a model's reply, where it writes one."""
-    said = [*turns, {"role": "assistant", "content": _REPLY}]
-    _, after = _around(tokeniser.hf, said, _REPLY, False, switches)
+    said = [*turns, {"role": "assistant", "content": REPLY}]
+    _, after = _around(tokeniser.hf, said, REPLY, False, switches)
     first = tokeniser.marked(after)[:1]
     return frozenset(first) & frozenset(tokeniser.hf.all_special_ids)
 

@@ -29,7 +29,7 @@ from evaljudge.engines.internals import (
 from evaljudge.engines.labels import CompiledOptions, Found, Node, Reading, compile_options
 from evaljudge.engines.loading import load_engine
 from evaljudge.engines.loop import Request, Steps
-from evaljudge.engines.opening import ModelSource
+from evaljudge.engines.opening import LowMass, ModelSource
 from evaljudge.engines.sampling import Sampling
 from evaljudge.engines.sentences import Encoders
 from evaljudge.engines.template import Template, read_template
@@ -50,6 +50,8 @@ from evaljudge.model.asks import (
 from evaljudge.reasons import too_long
 
 R = TypeVar("R")
+FIRST_TOKENS = 8
+"""So many of a reply are shown where a model answers otherwise than it was asked."""
 
 
 def open_vllm(source: ModelSource, seed: int) -> VllmModel:
@@ -89,7 +91,9 @@ class _Key:
 class VllmModel:
     def __init__(self, engine: Any, tokeniser: Tokeniser, source: ModelSource, seed: int) -> None:
         self._tokeniser, self._seed, self.exactness = tokeniser, seed, source.exactness
-        self._template: Template = read_template(tokeniser, source.chat, stops_of(engine))
+        self._template: Template = read_template(
+            tokeniser, source.chat, stops_of(engine), source.reply or ""
+        )
         self._context, self.cache_block = context_of(engine), cached_block(engine)
         self._blocks = Blocks(self.cache_block or maxsize)
         by_rows = takes_rows(engine)
@@ -105,6 +109,20 @@ class VllmModel:
 
     def prepare_encoder(self, encoder: str) -> None:
         self._encoders.load(encoder)
+
+    async def low_mass(self, prompt: Prompt, options: Options, least: float) -> LowMass | None:
+        (chosen,) = await self.choose([prompt], options)
+        if isinstance(chosen, Failed) or chosen.mass >= least:
+            return None
+        asked = self._render(prompt, room=FIRST_TOKENS)
+        if isinstance(asked, Failed):
+            return LowMass(chosen.mass, "")
+        how = self._sampling.writing(Writing(FIRST_TOKENS), None)
+        ((output,),) = await self._steps.ask([(asked.ids, how)])
+        said = self._tokeniser.backend.decode(
+            output.outputs[0].token_ids, skip_special_tokens=False
+        )
+        return LowMass(chosen.mass, said)
 
     def close(self) -> None:
         self._encoders.close()

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
-from evaljudge.engines import Engine, Engines, Identity, ModelSource
+from evaljudge.engines import Engine, Engines, Identity, LowMass, ModelSource
 from evaljudge.errors import GivenUp, UserError, first_words
 from evaljudge.judges.protocol import Judge
+from evaljudge.model.asks import Options, Prompt
 from evaljudge.storage import Output, Panel, Shard, Stage
+
+BEFORE_AN_ANSWER = {
+    "<think>": "<think>\n\n</think>\n\n",
+    "<|channel|>": "<|channel|>final<|message|>",
+}
+"""How a reply may begin, and what of it stands before an answer."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A judge's first question, which shows whether the model answers as it is asked."""
+
+    judge: str
+    prompt: Prompt
+    options: Options
 
 
 @dataclass(frozen=True)
@@ -28,6 +46,8 @@ class Assignment:
     session: str = ""
     """Of all work of one driver: deaths are counted within it, not over reruns."""
     panel: Panel = Panel()
+    probes: Sequence[Probe] = ()
+    """Asked of each engine as it is opened, and counted nowhere."""
 
     def open_output(self) -> Output:
         return Output(self.out, self.briefs, self.run, self.panel)
@@ -49,10 +69,33 @@ class Assignment:
                 engine.prepare(options)
             for encoder in dict.fromkeys(e for judge in self.judges for e in judge.encoders):
                 engine.prepare_encoder(encoder)
+            for probe in self.probes:
+                self._refuse_low_mass(engine, probe)
         except BaseException:  # in a notebook the engine would keep its memory
             engine.close()
             raise
         return engine
+
+    def _refuse_low_mass(self, engine: Engine, probe: Probe) -> None:
+        least = self.source.least_mass
+        asking = engine.low_mass(probe.prompt, probe.options, least)
+        with ThreadPoolExecutor(1) as thread:  # this one may have a loop that runs
+            low = thread.submit(asyncio.run, asking).result()
+        if low:
+            raise UserError(_too_low(self.source, probe, low))
+
+
+def _too_low(source: ModelSource, probe: Probe, low: LowMass) -> str:
+    options = ", ".join(probe.options.names)
+    begun = (text for begin, text in BEFORE_AN_ANSWER.items() if begin in low.said)
+    reply = json.dumps(next(begun, "…"), ensure_ascii=False)
+    return (
+        f"judges.{probe.judge}: model {source.source} puts only {low.mass:.1%} of its probability "
+        f"on the answers offered ({options}): its reply begins with "
+        f"{json.dumps(low.said, ensure_ascii=False)}. Name what must stand before its answers, "
+        f"`model: {{source: {source.source}, reply: {reply}}}`, or judge all the same with "
+        f"`least_mass: 0` (now {source.least_mass:g})"
+    )
 
 
 @dataclass(frozen=True)

@@ -160,13 +160,15 @@ def identified(settings: ModelSettings) -> Identity:
     """As it lies on this machine, or else as the hub has it."""
     if _local(settings.model, settings.revision):
         return identified_here(settings)
-    source = ModelSource(settings.model, settings.revision, allow=tuple(settings.allow))
+    source = ModelSource(settings.model, settings.revision, None, allow=tuple(settings.allow))
     return VllmEngines().identify(source)
 
 
 def identified_here(settings: ModelSettings) -> Identity:
     folder = folder_here(settings.model, settings.revision)
-    found = VllmEngines().identify(ModelSource(str(folder), allow=tuple(settings.allow)))
+    found = VllmEngines().identify(
+        ModelSource(str(folder), None, None, allow=tuple(settings.allow))
+    )
     if os.path.isdir(settings.model):
         return found
     return replace(found, name=settings.model, revision=folder.name, commit=folder.name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -24,11 +25,12 @@ from pydantic import TypeAdapter
 from evaljudge.engines import Identity
 from evaljudge.errors import UserError
 from evaljudge.execution.local import complete
+from evaljudge.execution.orders import Probe
 from evaljudge.identity import asking, brief_key
 from evaljudge.judges import make_judges
-from evaljudge.judges.checked import verdicts_of
+from evaljudge.judges.checked import briefs_of, verdicts_of
 from evaljudge.judges.protocol import Judge
-from evaljudge.model import ModelAround
+from evaljudge.model import Model, ModelAround
 from evaljudge.model.asks import Chosen, Failed, Options, Prompt, Spent, Weighed, Writing, Written
 from evaljudge.model.imagining import MARK, Imagining
 from evaljudge.model.remembering import Remembering
@@ -102,6 +104,42 @@ def _writing(how: Writing) -> str:
     return f"The model writes up to {how.max_tokens:,} tokens{form}{warm}{times}."
 
 
+class _FirstChoice(ModelAround):
+    """Keeps the first question that offers options; its replies are imagined."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__(Imagining(lambda *_: (Spent(0, 0, 0),), texts))
+        self.found: tuple[Prompt, Options] | None = None
+
+    async def choose(
+        self, prompts: Sequence[Prompt], options: Options, samples: int = 0
+    ) -> list[Chosen | Failed]:
+        if prompts and not self.found:
+            self.found = prompts[0], options
+        return await super().choose(prompts, options, samples)
+
+
+def probes_of(judges: Sequence[Judge], case: Case) -> list[Probe]:
+    """The first question with options that each judge would ask about a case, if it asks any.
+
+    What is written before is imagined: a model that answers otherwise does so whatever it reads.
+    """
+    case = replace(case, candidates=case.candidates[:2])  # some judges compare them
+    probes = list[Probe]()
+    for judge in judges:
+        model = _FirstChoice([one.text for one in case.candidates])
+        complete(_imagine(judge, case, model))
+        if model.found:
+            probes.append(Probe(judge.name, *model.found))
+    return probes
+
+
+async def _imagine(judge: Judge, case: Case, model: Model) -> None:
+    with suppress(UserError):  # of its own code: the run says it, should a real reply cause it
+        briefs = await briefs_of(judge, case.document, [], model)
+        await verdicts_of(judge, case, briefs, model)
+
+
 # what a report keeps of the judges
 
 
@@ -161,7 +199,8 @@ class RunPrompts:
         model = known["writer"] or known["judges"][name].get("model") or known["model"]
         writer = Identity(model["name"], model["revision"], model["chat"], model["engine"],
                           allow=tuple(model.get("allow", ())),
-                          adapter=model.get("adapter", ""))  # fmt: skip
+                          adapter=model.get("adapter", ""),
+                          reply=model.get("reply", ""))  # fmt: skip
         keys = {brief_key(judge, part, case.document, writer) for part in judge.parts()}
         mine = [brief for brief in briefs if brief.key in keys]
         alone = [one for one in case.candidates if one.system == system]

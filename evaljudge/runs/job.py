@@ -412,10 +412,13 @@ def _refuse_fleeting(out: str) -> None:
 
 
 def _pinned(source: ModelSource, identity: Identity | None) -> ModelSource:
-    """The commit that the driver saw is the one that every worker loads."""
-    if identity is None or identity.commit is None:
+    """The commit that the driver saw is the one that every worker loads, and what the driver found
+    in its chat template is what every worker asks with."""
+    if identity is None:
         return source
-    return replace(source, revision=identity.commit)
+    chat = None if source.chat is None else identity.chat
+    reply, revision = identity.reply or source.reply, identity.commit or source.revision
+    return replace(source, revision=revision, chat=chat, reply=reply)
 
 
 def _mixes_of(

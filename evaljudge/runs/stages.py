@@ -15,11 +15,12 @@ from functools import partial
 
 from evaljudge.execution import Watch, Watching
 from evaljudge.execution.measuring import Measuring
-from evaljudge.execution.orders import Assignment, Order
+from evaljudge.execution.orders import Assignment, Order, Probe
 from evaljudge.metrics import CorpusMetric, Metric
 from evaljudge.metrics.measuring import drawn
 from evaljudge.metrics.protocol import Part
 from evaljudge.records import Document
+from evaljudge.runs.asked import probes_of
 from evaljudge.runs.job import Job, Pass, one_of
 from evaljudge.storage import Output, Shard, Stage, ahead, index_on_disk
 
@@ -38,7 +39,7 @@ def do_stages(
     for one in job.passes:
         if orders := _orders(one, output.of(one.job.panel), wanted):
             one = replace(one, source=replace(one.source, longest=longest(one)))
-            job.executor.ask(_assignment(one, output), orders, watching)
+            job.executor.ask(_assignment(one, output, orders), orders, watching)
 
 
 def missing(job: Job, output: Output, wanted: Sequence[Stage]) -> dict[Shard, list[Stage]]:
@@ -69,8 +70,11 @@ def _orders(one: Pass, output: Output, wanted: Sequence[Stage]) -> list[Order]:
     return [Order(shard, stages, files[shard]) for shard, stages in left.items()]
 
 
-def _assignment(one: Pass, output: Output) -> Assignment:
-    job = one.job
+def _assignment(one: Pass, output: Output, orders: Sequence[Order]) -> Assignment:
+    job, probes = one.job, list[Probe]()
+    judged = next((order.shard for order in orders if "judge" in order.stages), None)
+    if judged and one.source.least_mass:
+        probes = probes_of(job.judges, output.cases(judged)[0])
     return Assignment(
         out=job.config.out,
         briefs=job.config.briefs,
@@ -83,6 +87,7 @@ def _assignment(one: Pass, output: Output) -> Assignment:
         seed=job.config.seed,
         session=uuid.uuid4().hex,
         panel=job.panel,
+        probes=probes,
     )
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from evaljudge.cli import main
 from evaljudge.commands.check_config import check_config
@@ -160,13 +159,6 @@ def test_names_that_yaml_reads_otherwise_are_quoted() -> None:
     made("a: b #c/1.csv", out="no")
     config = load_config("config.yaml")
     assert (config.corpus.path, config.out) == ("a: b #c/1.csv", "no")
-
-
-def test_thinking_is_turned_off_where_the_switch_is_known() -> None:
-    made(write("csv", as_rows(THEIRS)), model="Qwen/Qwen3-8B")
-    assert yaml.safe_load(Path("config.yaml").read_text())["model"] == {
-        "source": "Qwen/Qwen3-8B", "chat": {"enable_thinking": False},
-    }  # fmt: skip
 
 
 def test_it_asks_for_what_was_not_given_and_again_after_a_mistake(

@@ -37,6 +37,7 @@ def finished(
         "out": str(folder / "out"),
         "model": {
             "source": str(tiny("bytes")),
+            "least_mass": 0,
             "engine": {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32},
             # an engine of its own among those shared: what its cache holds is tested
         },
@@ -94,5 +95,5 @@ def test_agreement_is_reported_at_every_level(finished: Path) -> None:
 def test_low_captured_mass_is_said_with_its_first_suspect(finished: Path) -> None:
     run = json.loads((finished / "run.json").read_text())
     assert run["mass"]["synthetic"]["mean"] < 0.5
-    assert any("enable_thinking: false" in warning for warning in run["warnings"])
-    assert "enable_thinking: false" in (finished / "report" / "index.html").read_text()
+    assert any("reply: …" in warning for warning in run["warnings"])
+    assert "reply: …" in (finished / "report" / "index.html").read_text()

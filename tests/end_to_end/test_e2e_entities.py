@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def model_of(folder: Path) -> dict[str, Any]:
-    return {"source": str(folder / "tiny"), "engine": ENGINE}
+    return {"source": str(folder / "tiny"), "engine": ENGINE, "least_mass": 0}
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def configured(folder: Path, model: Path, **changes: Any) -> Path:
         "corpus": str(folder / "cases.jsonl"),
         "out": str(folder / "out"),
         "axes": ["fluency"],
-        "model": {"source": str(model), "engine": engine},
+        "model": {"source": str(model), "engine": engine, "least_mass": 0},
         "judges": {"synthetic": {"levels": 2}},
     }
     (folder / "config.yaml").write_text(json.dumps(config | changes))

@@ -24,7 +24,7 @@ AXES = ["coherence", "fluency"]
 SEED_1 = Path(__file__).with_name("nano_seed_1.safetensors")
 """The weights of `python jobs/train_nano.py FOLDER --seed 1`, from random ones. It was cut short:
 the first 1,850 steps are of a training of 2,600 steps, and the rest of one of 2,000."""
-ENGINE = {"kv_cache_memory_bytes": 1 << 28}
+ASKED = {"engine": {"kv_cache_memory_bytes": 1 << 28}, "least_mass": 0}
 
 
 def nano_of_another_seed(folder: Path) -> Path:
@@ -44,7 +44,7 @@ def test_a_jury_of_three_models_leaves_out_the_one_that_knows_nothing(
     config: dict[str, Any] = demo_config(cases, tmp_path / "run") | {
         "axes": AXES,
         "judges": {"synthetic": own} | {
-            name: {"judge": "synthetic", "model": {"source": str(at), "engine": ENGINE}, **own}
+            name: {"judge": "synthetic", "model": ASKED | {"source": str(at)}, **own}
             for name, at in models.items()
         },
         "combine": {"jury": names, "weighted": {"of": names, "by": "agreement"}},

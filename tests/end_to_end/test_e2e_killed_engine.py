@@ -89,7 +89,11 @@ def config(folder: Path, model: Path, cases: str, executor: str) -> dict[str, An
         "corpus": cases,
         "out": str(folder / "out"),
         "axes": ["coherence", "fluency"],
-        "model": {"source": str(model), "engine": {"kv_cache_memory_bytes": 1 << 27}},
+        "model": {
+            "source": str(model),
+            "engine": {"kv_cache_memory_bytes": 1 << 27},
+            "least_mass": 0,
+        },
         "workers": {"executor": executor},
     }
 

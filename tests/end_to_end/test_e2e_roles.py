@@ -104,7 +104,7 @@ def finished(folder: Path, tiny: Callable[..., Path], shared_engines: Any) -> Ou
         "corpus": str(folder / "three.jsonl"),
         "out": str(folder / "out"),
         "axes": ["coherence", "fluency"],
-        "model": {"source": str(tiny("bytes")), "engine": ENGINE},
+        "model": {"source": str(tiny("bytes")), "engine": ENGINE, "least_mass": 0},
         "judges": JUDGES,
         "coverage_floor": 0.0,
     }

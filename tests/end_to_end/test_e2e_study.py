@@ -46,7 +46,7 @@ def spec(folder: Path, **changes: Any) -> dict[str, Any]:
         "out": str(folder / "out"),
         "axes": AXES,
         "prompts": "nano",
-        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}},
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}, "least_mass": 0},
         "coverage_floor": 0,
         "agreement": {"resamples": 200, "permutations": 200},
         "study": {"judges": GRID},

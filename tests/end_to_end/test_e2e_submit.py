@@ -149,6 +149,7 @@ def write_config(file: Path, corpus: str, out: str, model: Path) -> str:
         "axes": ["coherence"],
         "model": {
             "source": str(model),
+            "least_mass": 0,
             "engine": {"dtype": "float32", "kv_cache_memory_bytes": 1 << 28, "block_size": 32},
         },
         "judges": {"synthetic": {"levels": 3, "checks": NONE}},

@@ -20,7 +20,12 @@ def engine(tiny: Callable[..., Path], shared_engines: Any) -> Callable[..., Vllm
         pieces: str = "bytes", chat: bool = True, caching: bool = True, exactness: float = 1e-4
     ) -> VllmModel:
         arguments = SMALL | {"enable_prefix_caching": caching}
-        source = ModelSource(str(tiny(pieces, chat)), engine=arguments, exactness=exactness)
+        source = ModelSource(
+            str(tiny(pieces, chat)),
+            chat={} if chat else None,
+            engine=arguments,
+            exactness=exactness,
+        )
         return shared_engines.open(source, seed=0)  # type: ignore[no-any-return]
 
     return open_one

@@ -49,6 +49,6 @@ def test_a_template_that_drops_the_message_is_refused(thinker: Tokeniser) -> Non
 
 def test_a_model_without_a_template_completes(tiny: Callable[..., Path]) -> None:
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny("bytes", False)))
-    template = read_template(tokeniser, {}, frozenset())
+    template = read_template(tokeniser, None, frozenset())
     ids, _ = template.around(Prompt(("Which is better?",)), tokeniser)
     assert tokeniser.hf.decode(ids) == "Which is better?\n\nAnswer:"

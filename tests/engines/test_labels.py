@@ -52,7 +52,7 @@ class FakeHf:
 
 def compiled(options: Options, hf: FakeHf, ends: frozenset[int] = frozenset()) -> CompiledOptions:
     tokeniser = Tokeniser(hf)
-    return compile_options(options, tokeniser, read_template(tokeniser, {}, ends))
+    return compile_options(options, tokeniser, read_template(tokeniser, None, ends))
 
 
 def prefixes(*words: str) -> list[str]:
@@ -281,10 +281,11 @@ def test_adding_in_logs() -> None:
     assert add_in_logs([-inf]) == -inf
 
 
-def test_a_template_is_asked_for_no_switch_that_it_lacks() -> None:
-    with pytest.raises(UserError, match=r"model\.chat\.enable_thinking: the model has no chat"):
-        read_template(Tokeniser(FakeHf()), {"enable_thinking": False}, frozenset())
-    assert isinstance(read_template(Tokeniser(FakeHf()), {}, frozenset()), Template)
+@pytest.mark.parametrize("chat", [{}, {"enable_thinking": False}])
+def test_a_model_without_a_template_must_be_called_a_base_model(chat: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match=r"the model has no chat template: .*write `chat: none`"):
+        read_template(Tokeniser(FakeHf()), chat, frozenset())
+    assert isinstance(read_template(Tokeniser(FakeHf()), None, frozenset()), Template)
 
 
 def test_a_plan_counts_the_requests_of_each_option_as_it_is_written() -> None:

@@ -34,10 +34,11 @@ def wanted(folder: str | Path, chat: str = "{}") -> Wanted:
     return Wanted(str(folder), "m", None, chat)
 
 
-def assert_equal_to_the_engine_s(folder: str | Path) -> None:
-    apart, engine = read_apart(wanted(folder)), load_tokeniser(str(folder), "m", None)
+def assert_equal_to_the_engine_s(folder: str | Path, chat: str = "{}") -> None:
+    asked = wanted(folder, chat)
+    apart, engine = read_apart(asked), load_tokeniser(str(folder), "m", None)
     assert apart is not None
-    assert apart == read_here(wanted(folder))
+    assert apart == read_here(asked)
     texts = Texts(apart[0])
     assert [texts.part(text) for text in TEXTS] == [engine.part(text) for text in TEXTS]
 
@@ -45,12 +46,12 @@ def assert_equal_to_the_engine_s(folder: str | Path) -> None:
 @pytest.mark.parametrize("pieces", ["bytes", "words"])
 @pytest.mark.parametrize("chat", [True, False])
 def test_a_tiny_model_s(tiny: Callable[..., Path], pieces: str, chat: bool) -> None:
-    assert_equal_to_the_engine_s(tiny(pieces, chat))
+    assert_equal_to_the_engine_s(tiny(pieces, chat), "{}" if chat else "null")
 
 
-@pytest.mark.parametrize("folder", [CHECKPOINT, MODEL_DIR])
-def test_a_real_model_s(folder: str) -> None:
-    assert_equal_to_the_engine_s(folder)
+@pytest.mark.parametrize(("folder", "chat"), [(CHECKPOINT, "{}"), (MODEL_DIR, "null")])
+def test_a_real_model_s(folder: str, chat: str) -> None:
+    assert_equal_to_the_engine_s(folder, chat)
 
 
 @pytest.mark.parametrize("model_type", OF_A_FAMILY)

@@ -120,10 +120,11 @@ def test_blocks_are_named_alike_after_any_other_prompt(size: int) -> None:
 def test_the_gauge_counts_as_the_whole_prompts_ids_do(
     tiny: Callable[..., Path], pieces: str, chat: bool, size: int
 ) -> None:
-    source = ModelSource(str(tiny(pieces, chat)), engine={"block_size": size})
+    switches = {} if chat else None
+    source = ModelSource(str(tiny(pieces, chat)), chat=switches, engine={"block_size": size})
     gauge = make_gauge(source)
     tokeniser = Tokeniser(AutoTokenizer.from_pretrained(source.path))
-    template, random = read_template(tokeniser, {}, frozenset()), Random(size)
+    template, random = read_template(tokeniser, switches, frozenset()), Random(size)
     texts = ["Judge this.", "\n<article>\n", "The river rose.", "A <pad> flood.\n", " </s> é 雨"]
     for _ in range(300):
         parts = tuple(random.choices(texts, k=random.randrange(1, 8)))

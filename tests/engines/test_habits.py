@@ -1,0 +1,211 @@
+"""What is read in a chat template, on small templates that have one habit each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from transformers import AutoTokenizer
+
+from evaljudge.commands.plan import planned_text
+from evaljudge.config import ModelConfig
+from evaljudge.engines import Identity, ModelSource, VllmEngines, identity_bound
+from evaljudge.engines.habits import DATE, ChatTemplate, find_template, settle
+from evaljudge.engines.template import read_template
+from evaljudge.engines.tokens import Tokeniser
+from evaljudge.errors import UserError
+from tests.engines.habitual import EMPTY, FINAL, HABITS
+
+BOS = {"bos_token": "<s>"}
+PLAIN = (
+    "{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}</s>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+SPACED = (  # as Mistral's
+    "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+    "{% else %} {{ m.content }}</s>{% endif %}{% endfor %}"
+)
+STRFTIME = "{{ bos_token }}Today is {{ strftime_now('%d %b %Y') }}.\n" + PLAIN
+LLAMA = (
+    "{% if not date_string is defined %}{% set date_string = strftime_now('%d %b %Y') %}{% endif %}"
+    "{{ bos_token }}Today is {{ date_string }}.\n" + PLAIN
+)
+NO_THINK = (  # as GLM-4.5's
+    "{% for m in messages %}{% if m.role == 'user' %}<|user|>\n{{ m.content }}"
+    "{{ '/nothink' if (enable_thinking is defined and not enable_thinking) else '' }}"
+    "{% else %}<|assistant|>\n<think></think>\n{{ m.content }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>"
+    "{{ '\n<think></think>' if (enable_thinking is defined and not enable_thinking) else '' }}"
+    "{% endif %}"
+)
+OFF_BY_ITSELF = (  # as DeepSeek-V3.1's
+    "{% if not thinking is defined %}"
+    "{% set thinking = enable_thinking if enable_thinking is defined else false %}{% endif %}"
+    "{% for m in messages %}{% if m.role == 'user' %}<U>{{ m.content }}"
+    "{% else %}<A></think>{{ m.content }}</s>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<A>{{ '<think>' if thinking else '</think>' }}{% endif %}"
+)
+
+
+def found(text: str, chat: dict[str, Any] | None = None, reply: str | None = None) -> Any:
+    return settle("m", ChatTemplate(text, BOS), chat or {}, reply)
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_each_habit_is_recognised(name: str) -> None:
+    assert found(HABITS[name].template) == (HABITS[name].chat, HABITS[name].reply)
+
+
+@pytest.mark.parametrize(
+    ("template", "chat", "reply"),
+    [
+        (PLAIN, {}, ""),
+        (SPACED, {}, ""),
+        (OFF_BY_ITSELF, {}, ""),
+        (NO_THINK, {"enable_thinking": False}, "\n"),
+        (STRFTIME, {"strftime_now": DATE}, ""),
+        (LLAMA, {"strftime_now": DATE}, ""),
+    ],
+)
+def test_other_templates(template: str, chat: dict[str, Any], reply: str) -> None:
+    assert found(template) == (chat, reply)
+
+
+@pytest.mark.parametrize(
+    ("name", "chat", "reply"),
+    [
+        ("switch", {"enable_thinking": True}, None),
+        ("switch", {"enable_thinking": False}, None),
+        ("switch", {}, "Sure: "),
+        ("open block", {}, ""),
+        ("channel", {}, "<|channel|>analysis<|message|>"),
+    ],
+)
+def test_what_is_given_is_taken_as_it_is(
+    name: str, chat: dict[str, Any], reply: str | None
+) -> None:
+    assert found(HABITS[name].template, chat, reply) == (chat, reply or "")
+
+
+def test_a_day_may_be_named() -> None:
+    assert found(STRFTIME, {"strftime_now": "2025-01-31"}) == ({"strftime_now": "2025-01-31"}, "")
+    assert found(LLAMA, {"date_string": "31 Jan 2025"}) == ({"date_string": "31 Jan 2025"}, "")
+
+
+def with_template(folder: Path, tiny: Path, text: str) -> Path:
+    shutil.copytree(tiny, folder)
+    file = folder / "tokenizer_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"chat_template": text}))
+    return folder
+
+
+@pytest.fixture
+def with_habit(tiny: Callable[..., Path], tmp_path: Path) -> Callable[[str], Path]:
+    return lambda text: with_template(tmp_path / "model", tiny(), text)
+
+
+@pytest.mark.parametrize("text", [h.template for h in HABITS.values()] + [LLAMA, NO_THINK])
+def test_the_engine_s_template_has_what_was_recognised(
+    with_habit: Callable[[str], Path], text: str
+) -> None:
+    folder = with_habit(text)
+    template = find_template(str(folder), None)
+    assert template == ChatTemplate(text, template.special_tokens if template else {})
+    chat, reply = settle("m", template, {}, None)
+    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(folder))
+    read = read_template(tokeniser, chat, frozenset(), reply)
+    assert read.tail_text == template.tail(chat) + reply
+    assert read.tail_text.endswith(reply)
+    assert "Today" not in text or "Today is 26 Jul 2024." in read.head_text
+
+
+def test_a_reply_s_special_tokens_are_special(tiny: Callable[..., Path]) -> None:
+    tokeniser = Tokeniser(AutoTokenizer.from_pretrained(tiny()))
+    template = read_template(tokeniser, {}, frozenset(), "<|user|>so")
+    assert tokeniser.hf.convert_ids_to_tokens(template.tail)[-2] == "<|user|>"
+
+
+def test_a_template_in_a_file_of_its_own_comes_first(with_habit: Callable[[str], Path]) -> None:
+    folder = with_habit(PLAIN)
+    (folder / "chat_template.jinja").write_text(LLAMA)
+    template = find_template(str(folder), None)
+    assert template and template.text == LLAMA
+    assert find_template("/no/such/folder", None) is None
+    assert find_template("no/such-model", None) is None
+
+
+def test_the_identity_has_it_and_the_signature_says_so(with_habit: Callable[[str], Path]) -> None:
+    source = ModelSource(str(with_habit(HABITS["channel"].template)))
+    identity = VllmEngines().identify(source)
+    assert identity.as_key()["reply"] == FINAL
+    assert str(identity).endswith(f' with reply "{FINAL}" (by its template)')
+    same = VllmEngines().identify(ModelSource(source.source, reply=FINAL))
+    assert same == identity
+    assert str(same).endswith(f' with reply "{FINAL}"')
+    assert identity_bound(identity.as_fingerprint(), source) == identity
+    plain = VllmEngines().identify(ModelSource(source.source, reply=""))
+    assert "reply" not in plain.as_key()
+    assert identity_bound(identity.as_fingerprint(), ModelSource(source.source, reply="")) == plain
+
+
+def test_a_switch_that_is_set_by_itself_is_as_one_that_is_given(
+    with_habit: Callable[[str], Path],
+) -> None:
+    source = ModelSource(str(with_habit(HABITS["switch"].template)))
+    identity = VllmEngines().identify(source)
+    assert identity.as_key() == {
+        "revision": identity.revision, "chat": {"enable_thinking": False}, "engine": {},
+    }  # fmt: skip
+    assert str(identity).endswith(" with enable_thinking false (by its template)")
+    assert identity_bound(identity.as_fingerprint(), source) == identity
+
+
+def test_runs_begun_before_this_are_known(tiny: Callable[..., Path]) -> None:
+    """Models without a habit, and base models, have the identity that they had."""
+    for chat, made in (({}, tiny()), (None, tiny("bytes", False))):
+        identity = VllmEngines().identify(ModelSource(str(made), chat=chat))
+        before = {"name": made.name, "revision": identity.revision, "chat": {}, "engine": {}}
+        assert identity.as_fingerprint() == before
+        assert str(identity) == f"{made.name}@{identity.revision[:12]}"
+        bound = identity_bound(before, ModelSource(str(made), chat=chat))
+        assert bound.as_fingerprint() == before
+
+
+def test_a_model_without_a_template_is_refused_before_it_is_loaded(
+    tiny: Callable[..., Path],
+) -> None:
+    with pytest.raises(UserError, match=r"^model \S+ has no chat template: .* `chat: none`"):
+        VllmEngines().identify(ModelSource(str(tiny("bytes", False))))
+    completing = VllmEngines().identify(ModelSource(str(tiny()), chat=None))
+    assert completing.as_key()["chat"] is None, "its template is there, and not used"
+    assert completing != VllmEngines().identify(ModelSource(str(tiny())))
+
+
+def test_none_is_what_a_base_model_s_chat_is_called() -> None:
+    assert ModelConfig(source="m", chat="none").as_source().chat is None
+    assert ModelConfig(source="m").as_source().chat == {}
+
+
+def test_where_both_speak_the_reply_wins_and_the_plan_says_so(
+    with_habit: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = with_habit(HABITS["switch"].template)
+    model = {"source": str(folder), "reply": EMPTY, "chat": {"enable_thinking": True}}
+    assert ModelConfig(**model).as_source().chat == {}
+    case = {"doc_id": "d", "source": "rain", "system": "a", "text": "It rained."}
+    (tmp_path / "c.jsonl").write_text(json.dumps(case))
+    config = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": model}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    said = f"warning: model {folder}: `reply` is given, so `chat.enable_thinking` is not used"
+    assert said in planned_text(str(tmp_path / "config.yaml"))
+
+
+def test_least_mass_does_not_bind_a_run() -> None:
+    one = Identity("m", "r", {}, {}).as_key()
+    assert "least_mass" not in one
+    assert ModelConfig(source="m").as_source().least_mass == 0.5
