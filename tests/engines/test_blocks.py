@@ -133,7 +133,7 @@ def test_without_a_prefix_cache_all_of_a_prompt_is_its_least(
     assert counting.tokens.cached == 0
     assert counting.tokens.floor == counting.tokens.prompt
     source = ModelSource(str(tiny()), engine={"enable_prefix_caching": False})
-    (gauged,) = {VllmEngines().gauge(source)(prompt).block_size for prompt in asked(4)}
+    (gauged,) = {VllmEngines().gauge(source)(prompt)[0].block_size for prompt in asked(4)}
     assert gauged == 0
 
 

@@ -87,7 +87,7 @@ def test_to_count_tokens_neither_torch_nor_transformers_is_loaded(
         "import sys; from evaljudge.engines import ModelSource, VllmEngines\n"
         "from evaljudge.model.asks import Prompt\n"
         f"gauge = VllmEngines().gauge(ModelSource({str(tiny())!r}))\n"
-        "assert gauge(Prompt(('The river rose.',))).prompt > 3\n"
+        "assert gauge(Prompt(('The river rose.',)))[0].prompt > 3\n"
         "print({'torch', 'transformers'} & {name.partition('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

@@ -131,7 +131,7 @@ def test_the_gauge_counts_as_the_whole_prompts_ids_do(
         prompt = Prompt(parts, head=random.randrange(len(parts) + 1))
         ids, head = template.around(prompt, tokeniser)
         wanted = Spent(len(ids), 0, 1, Blocks(size).of(ids), head // size, size)
-        assert gauge(prompt) == wanted
+        assert gauge(prompt) == (wanted,)
 
 
 def test_a_gauge_is_read_again_after_its_model_changed(
@@ -139,10 +139,10 @@ def test_a_gauge_is_read_again_after_its_model_changed(
 ) -> None:
     folder = shutil.copytree(tiny("bytes", True), tmp_path / "model")
     source, prompt = ModelSource(str(folder)), Prompt(("The river rose.",))
-    before = make_gauge(source)(prompt)
+    (before,) = make_gauge(source)(prompt)
     settings = folder / "tokenizer_config.json"
     settings.write_text(settings.read_text().replace("<|assistant|>", "<|assistant|> Well then:"))
-    assert make_gauge(source)(prompt).prompt > before.prompt
+    assert make_gauge(source)(prompt)[0].prompt > before.prompt
 
 
 def test_a_block_is_named_by_all_that_precedes_it() -> None:

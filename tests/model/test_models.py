@@ -187,7 +187,7 @@ def test_cost_leaves_out_what_was_remembered() -> None:
 
 
 def test_imagined_replies_are_measured_by_the_gauge() -> None:
-    model = CountingModel(Imagining(lambda prompt: Spent(len(prompt.text), 0, 1)))
+    model = CountingModel(Imagining(lambda prompt, options=None: (Spent(len(prompt.text), 0, 1),)))
 
     async def ask() -> tuple[list[Written | Failed], list[Chosen | Failed]]:
         return (
@@ -204,7 +204,7 @@ def test_imagined_replies_are_measured_by_the_gauge() -> None:
 
 def test_an_imagined_text_that_does_not_fit_is_not_weighed() -> None:
     """The text is read with its prompt, and one token is left for the engine to write."""
-    model = Imagining(lambda prompt: Spent(len(prompt.text), 0, 1), context=8)
+    model = Imagining(lambda prompt, options=None: (Spent(len(prompt.text), 0, 1),), context=8)
     weighed, failed = asyncio.run(model.weigh(prompts("12345", "12345"), ["67", "678"]))
     assert isinstance(weighed, Weighed) and weighed.spent[0].prompt == 7
     assert failed == Failed(too_long(8, 1, 8))

@@ -125,7 +125,7 @@ def test_the_answers_are_told_apart(engine: tuple[Tokeniser, Template]) -> None:
     (judge,) = make_judges({"synthetic": {}}, load_task("summary", prompts="nano"))
     labels = compile_options(judge.options[0], *engine)
     for name in ("Better", "Worse", "Similar"):
-        assert tuple(ids(name)) in labels.paths[name]
+        assert tuple(ids(name)) in labels.own
 
 
 def taught_prompt(lesson: Lesson) -> list[int]:

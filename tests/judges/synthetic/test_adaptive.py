@@ -234,7 +234,7 @@ def test_planned_as_if_answers_were_certain(
     levels: int, references: int, predict: str, questions: int, swap: str, orders: int
 ) -> None:
     one = judge(levels, predict=predict, swap=swap)
-    model = Imagining(lambda prompt: Spent(1, 0, 1))
+    model = Imagining(lambda prompt, options=None: (Spent(1, 0, 1),))
     found = asyncio.run(one.verdicts(CASE, briefs(levels), model)).verdicts[0]
     assert found.status == "ok"
     assert found.tokens.asks == references * questions * orders
