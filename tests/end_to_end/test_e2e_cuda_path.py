@@ -41,16 +41,20 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     folder = tmp_path_factory.mktemp("both")
     rows = [json.loads(line) for line in CORPUS.read_text().splitlines()[:1]]
     short = (row | {"candidates": row["candidates"][:2]} for row in rows)
-    (folder / "two.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in short))
+    (folder / "one.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in short))
     (folder / "bert").mkdir()
     judges: dict[str, dict[str, Any]] = {name: {} for name in kinds() if is_built_in(name)}
     judges |= {
-        "roles": {"encoder": str(bert(folder / "bert")), "dynamic": 2, "exact": True},
+        "synthetic": SHORT,
+        "geval": SHORT,
+        "entities": {"max_tokens": 160},
+        "roles": {"encoder": str(bert(folder / "bert")), "dynamic": 1, "max_tokens": 160},
         "direct": {"max_tokens": 1},
     }
+    model = speaking(tiny("bytes"), folder / "model")
     return {
-        "corpus": str(folder / "two.jsonl"), "axes": ["coherence"], "coverage_floor": 0,
-        "model": {"source": str(speaking(tiny("bytes"), folder / "model")), "engine": ENGINE},
+        "corpus": str(folder / "one.jsonl"), "axes": ["coherence"], "coverage_floor": 0,
+        "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
         "judges": judges | FURTHER, "agreement": {"resamples": 0, "permutations": 0},
         "workers": {"executor": "local"}, "out": str(folder),
     }  # fmt: skip
