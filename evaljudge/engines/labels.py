@@ -19,7 +19,7 @@ from math import exp, log
 from typing import NamedTuple
 
 from evaljudge.engines.template import Template
-from evaljudge.engines.tokens import Ids, Marks
+from evaljudge.engines.tokens import Ids, OwnWords
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Options, add_in_logs
 
@@ -175,7 +175,7 @@ def _of_some_share(ahead: Ahead, exact: Mapping[str, Sequence[float]]) -> list[N
     ]
 
 
-def compile_options(options: Options, tokeniser: Marks, template: Template) -> CompiledOptions:
+def compile_options(options: Options, tokeniser: OwnWords, template: Template) -> CompiledOptions:
     paths = {name: _paths(name, options, tokeniser, template) for name in options.names}
     written = {name: template.spelt_after(name, tokeniser) or () for name in options.names}
     _refuse_equal(paths)
@@ -195,7 +195,7 @@ def compile_options(options: Options, tokeniser: Marks, template: Template) -> C
     return _compiled(paths, ended, template.ends, own)
 
 
-def _paths(name: str, options: Options, tokeniser: Marks, template: Template) -> tuple[Ids, ...]:
+def _paths(name: str, options: Options, tokeniser: OwnWords, template: Template) -> tuple[Ids, ...]:
     """The spellings' ids after the tail; of two where one begins the other, the shorter."""
     spelt = (template.spelt_after(form, tokeniser) for form in options.forms(name))
     found = {ids for ids in spelt if ids}

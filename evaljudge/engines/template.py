@@ -13,7 +13,7 @@ from datetime import date
 from itertools import chain
 from typing import Any
 
-from evaljudge.engines.tokens import WORD, Ids, Marked, Marks, Texts
+from evaljudge.engines.tokens import WORD, Ids, Marked, OwnWords, Texts
 from evaljudge.errors import UserError
 from evaljudge.model.asks import Prompt
 
@@ -55,7 +55,7 @@ class Template:
         """The ids of a prompt's part; the first one follows the template's own words."""
         return tokeniser.part(text) if number else tokeniser.text(text, self.head_words)
 
-    def spelt_after(self, form: str, tokeniser: Marks) -> Ids | None:
+    def spelt_after(self, form: str, tokeniser: OwnWords) -> Ids | None:
         """A spelling's ids where the model's turn begins; None where it grows into the tail."""
         ids, tail = (tokeniser.marked(WORD + self.tail_text + end) for end in (form, ""))
         return ids[len(tail) :] if ids[: len(tail)] == tail else None

@@ -89,7 +89,7 @@ class Texts:
         return tuple(i for piece in pieces for i in self._continued(piece, WORD))
 
 
-class Marks(Protocol):
+class OwnWords(Protocol):
     def marked(self, text: str) -> Ids:
         """Our own words as token ids."""
 

@@ -23,7 +23,7 @@ from tests.metrics.tiny_models import bert
 from tests.second_runner import first_runner, is_here
 
 pytestmark = [pytest.mark.engine, pytest.mark.cuda_path]
-SHORT = {"max_tokens": 24}
+SHORT = {"max_tokens": 120}
 FURTHER: dict[str, dict[str, Any]] = {
     "adaptive": {"judge": "synthetic", "adaptive": {"certainty": 0.6}, **SHORT},
     "ladder": {"judge": "synthetic", "layout": "ladder", "swap": "both", "levels": 3, **SHORT},
@@ -47,8 +47,8 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     judges |= {
         "synthetic": SHORT,
         "geval": SHORT,
-        "entities": {"max_tokens": 160},
-        "roles": {"encoder": str(bert(folder / "bert")), "dynamic": 1, "max_tokens": 160},
+        "entities": {"max_tokens": 96},
+        "roles": {"encoder": str(bert(folder / "bert")), "dynamic": 1, "max_tokens": 96},
         "direct": {"max_tokens": 1},
     }
     model = speaking(tiny("bytes"), folder / "model")
