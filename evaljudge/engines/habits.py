@@ -72,7 +72,10 @@ def find_template(path: str, revision: str | None) -> ChatTemplate | None:
     written = _read(path, _CONFIG, revision)
     if written is None:
         return None
-    config = json.loads(written)
+    try:
+        config = json.loads(written)
+    except ValueError as error:
+        raise UserError(f"model {path}: {_CONFIG} is not JSON: {error}") from None
     text = _read(path, _FILE, revision) or config.get("chat_template") or ""
     if isinstance(text, list):  # several, by name
         text = next((one["template"] for one in text if one["name"] == "default"), "")
@@ -87,17 +90,20 @@ def _read(path: str, name: str, revision: str | None) -> str | None:
             from evaljudge.storage import Place
 
             return Place(path).read(name).decode()
-        if Path(path).is_dir():
-            return Path(path, name).read_text("utf-8")
-        from huggingface_hub import hf_hub_download
-
-        return Path(hf_hub_download(path, name, revision=revision)).read_text("utf-8")
+        if not Path(path).is_dir():
+            return _from_hub(path, name, revision)
+        return Path(path, name).read_text("utf-8")
     except FileNotFoundError:
         return None
-    except Exception as error:  # the hub's client raises many kinds; each means: not from there
-        if type(error).__module__.startswith("huggingface_hub"):
-            return None
-        raise
+
+
+def _from_hub(model: str, name: str, revision: str | None) -> str | None:
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return Path(hf_hub_download(model, name, revision=revision)).read_text("utf-8")
+    except Exception:  # the hub's client raises many kinds; each means: not from there
+        return None
 
 
 def settle(
