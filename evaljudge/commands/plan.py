@@ -30,8 +30,8 @@ HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
 LAYOUTS = ("paper", "shared")
 EXACT = "Asks and prompt tokens are exact: every brief is there."
 FURTHER = (
-    "{:,} further requests are planned, for answers that take several tokens as the prompts write\n"
-    "them. Other spellings are followed where the replies need it."
+    "{:,} further requests are planned, for one answer of several tokens to each ask. More are\n"
+    "made where several such answers are probable, or unusual spellings."
 )
 NONE_FURTHER = (
     "Each ask is one request, but where the model gives much probability to an answer's other\n"

@@ -67,7 +67,7 @@ def make_gauge(source: ModelSource) -> Gauge:
     @cache
     def spelt(options: Options) -> list[int]:
         try:
-            nodes = compile_options(options, texts, template).as_written
+            nodes = compile_options(options, texts, template).of_one_answer
         except UserError:  # refused by the engine, unless it knows more that ends a reply
             return []
         return [len(node.path) for node in nodes]

@@ -103,17 +103,20 @@ class CompiledOptions:
         return len(self.steps) == 1
 
     @cached_property
-    def as_written(self) -> list[Node]:
-        """The further requests that read every option in its own spelling alone: for plans."""
+    def of_one_answer(self) -> list[Node]:
+        """The further requests where a model gives one answer as the prompt writes it, that which
+        needs the most of them: for plans."""
         steps = chain.from_iterable(self.steps.values())
         further = {step.further.head: step.further for step in steps if step.further}
-        nodes = dict[Ids, Node]()
-        for path in self.own:
-            depth = 1
-            while (head := path[:depth]) in further and depth <= len(path):
-                nodes[head] = further[head]
-                depth = len(further[head].path) + 1
-        return list(nodes.values())
+
+        def along(path: Ids) -> list[Node]:
+            nodes, depth = list[Node](), 1
+            while depth <= len(path) and path[:depth] in further:
+                nodes.append(further[path[:depth]])
+                depth = len(nodes[-1].path) + 1
+            return nodes
+
+        return max(map(along, self.own), key=len, default=[])
 
     def read(self, found: Found, exactness: float | None) -> Reading:
         """Each option's log-probability, by the nodes that were read."""

@@ -294,6 +294,6 @@ def test_the_key_in_a_configuration() -> None:
     base = {"corpus": "c", "out": "o"}
     config = load_config(base | {"model": {"source": "m", "adapter": "adapters/judge"}})
     assert config.model
-    assert config.model.as_source() == ModelSource("m", adapter="adapters/judge")
+    assert config.model.as_source().adapter == "adapters/judge"
     with pytest.raises(UserError, match=r"model\.adapter: holds credentials"):
         load_config(base | {"model": {"source": "m", "adapter": "s3://me:secret@bucket/a"}})
