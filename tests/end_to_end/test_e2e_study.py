@@ -106,7 +106,8 @@ def test_the_plan_foretells_what_is_asked(planned_and_run: tuple[Plan, Path, str
     asked = of_run(folder)
     assert plan.total.asks == asked["asks"]
     assert not plan.is_exact
-    assert plan.total.prompt == pytest.approx(asked["prompt"] - asked["further"], rel=0.1)
+    first = plan.total.prompt - plan.total.further
+    assert first == pytest.approx(asked["prompt"] - asked["further"], rel=0.1)
 
 
 @pytest.mark.engine
@@ -117,7 +118,7 @@ def test_with_its_briefs_the_plan_is_exact(planned_and_run: tuple[Plan, Path, st
     asked = of_run(folder, "judge")
     assert plan.is_exact
     assert plan.total.asks == asked["asks"]
-    assert plan.total.prompt == asked["prompt"] - asked["further"]
+    assert plan.total.prompt - plan.total.further == asked["prompt"] - asked["further"]
     ((_, done),) = plan_study(spec(folder))
     assert (done.done, done.total.asks) == (3, 0)
 
