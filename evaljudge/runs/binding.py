@@ -88,11 +88,10 @@ def as_begun(job: Job) -> Job:
     named = (job.config.model, job.config.writer, *map(job.config.model_of, job.config.judges))
     if any(model and model.exactness is not None for model in named):
         return job
-    output = Output(job.config.out, job.config.briefs)
-    bound = (output.run() or {}).get("fingerprint", {})
+    bound = (Output(job.config.out, job.config.briefs).run() or {}).get("fingerprint", {})
     models = [bound.get("model"), *(one.get("model") for one in bound.get("judges", {}).values())]
     is_earlier = any(models) and not any("exactness" in model for model in models if model)
-    return job.with_exactness(None) if is_earlier and not output.holds_no_answer else job
+    return job.with_exactness(None) if is_earlier else job
 
 
 def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:

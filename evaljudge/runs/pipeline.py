@@ -87,13 +87,14 @@ def run(
     The corpus of a mapping may be a path or in memory (a list of dicts, an Arrow table, a data
     frame). Progress is shown on stderr, unless a `watcher` is given or `progress` is False.
     """
-    job = as_begun(make_job(_config(given, changes), engines))
+    job = make_job(_config(given, changes), engines)
     return run_job(job, _watcher(watcher, progress=progress), extend=extend)
 
 
 def run_job(job: Job, watcher: Watcher, *, extend: bool = False) -> Outcome:
     _refuse_bad_files(job)
     with watcher as watching, _ready(job) as claim:
+        job = as_begun(job)
         work = partial(_run, job, extend, watching, claim)
         return until_whole(job, work, watching.warning)
 
@@ -103,8 +104,9 @@ def prepare(
     watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
     """Stage one alone: the briefs, on the writer. Gives the output folder."""
-    job = as_begun(make_job(_config(given, changes), engines))
+    job = make_job(_config(given, changes), engines)
     with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
+        job = as_begun(job)
         work = partial(_prepare, job, extend, watching, claim)
         return until_whole(job, work, watching.warning)
 

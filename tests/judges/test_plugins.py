@@ -49,7 +49,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     (tmp_path / "cases.jsonl").write_text(as_jsonl(make_cases(3, 0)))
     return {
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "prompts": "nano",
-        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 26}},
+        "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 26}, "least_mass": 0},
         "judges": {"clear": {}, "stricter": {"judge": "clear", "at_least": 0.5}}, "view": 4,
         "coverage_floor": 0, "workers": {"executor": "local"},
     }  # fmt: skip
