@@ -111,9 +111,12 @@ def local_folder(source: ModelSource) -> Path | None:
         return None
     if os.path.isdir(source.path):
         return Path(source.path)
-    file = huggingface_hub.try_to_load_from_cache(
-        source.path, "config.json", revision=source.revision
-    )
+    try:
+        file = huggingface_hub.try_to_load_from_cache(
+            source.path, "config.json", revision=source.revision
+        )
+    except ValueError:  # no name that a hub could have
+        return None
     return Path(file).parent if isinstance(file, str) else None
 
 
