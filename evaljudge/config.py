@@ -205,14 +205,24 @@ class WorkersConfig(Settings):
 
 
 class AgreementConfig(Settings):
-    """What intervals resample, and which coefficient scorers are compared by."""
+    """Which coefficient scorers are compared by, and how often other intervals resample."""
 
-    resample: Literal["documents", "systems", "both"] = "documents"
     coefficient: Literal["spearman", "kendall", "pearson"] = "spearman"
     resamples: Draws = 1000
-    permutations: Draws = 1000
     alt_test_epsilon: Annotated[float, Field(ge=0, le=1)] = 0.1
     """How much more often than the judge a rater may be the closer one, and still be replaced."""
+    resample: Literal["documents", "systems", "both"] | None = None
+    permutations: Draws | None = None
+
+    @property
+    def unread(self) -> list[str]:
+        """A warning for each setting of earlier versions that changes nothing any more."""
+        by_documents = "scorers are compared, and intervals made, by documents"
+        return [
+            f"`{name}` is no longer read: {by_documents} (docs/agreement.md)"
+            for name in ("resample", "permutations")
+            if getattr(self, name) is not None
+        ]
 
 
 class Condition(Settings):

@@ -44,7 +44,7 @@ def made_run(folder: Path, judges: Any, **changes: Any) -> tuple[Output, list[st
     config = {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "run"), "model": "no/model",
         "axes": AXES, "judges": judges, "workers": {"executor": "local"}, "coverage_floor": 0,
-        "agreement": {"resamples": 0, "permutations": 0}, **changes,
+        "agreement": {"resamples": 0}, **changes,
     }  # fmt: skip
     noting = type("OfThisRun", (Noting,), {"asked": []})
     out = evaljudge.run(config, engines=ScriptedEngines(noting)).out

@@ -427,7 +427,7 @@ def test_unieval_calibrated_agrees_as_it_says(tmp_path: Path) -> None:
     source = CorpusSource(str(SHARED / "topicalchat.jsonl"))
     given = str(SHARED / "topicalchat_unieval.jsonl")
     rows = {r["axis"]: r for r in found(CalibrateOptions(source, [given], resamples=50), tmp_path)}
-    how = AgreementConfig(resamples=50, permutations=0)
+    how = AgreementConfig(resamples=50)
     both = [given, str(tmp_path / "calibrated.jsonl")]
     agreed = {
         (row.scorer, row.axis): (row.value, row.low, row.high, row.n)

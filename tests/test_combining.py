@@ -167,7 +167,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
         "model": "m",
         "judges": {"a": {"judge": "geval"}, "b": {"judge": "geval", "model": "n"}},
         "metrics": ["words"],
-        "agreement": {"resamples": 20, "permutations": 0},
+        "agreement": {"resamples": 20},
         "view": 2,
     }
 

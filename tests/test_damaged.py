@@ -142,7 +142,7 @@ class Bench:
         usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "model": "m",
                  "axes": ["fluency"], "judges": self.judges,
                  "metrics": ["words"], "workers": {"executor": "local"}, "coverage_floor": 0.95,
-                 "agreement": {"resamples": 0, "permutations": 0},
+                 "agreement": {"resamples": 0},
                  "select": [{"name": "some", "all": [
                      {"scorer": "geval", "axis": "fluency", "at_least": 1}]}]}  # fmt: skip
         return usual | changes

@@ -13,7 +13,7 @@ from evaljudge.analysis.replacing import OFF_SCALE, TOO_FEW
 from evaljudge.analysis.statistics import with_statistics
 from evaljudge.config import AgreementConfig
 
-HOW = AgreementConfig(resamples=200, permutations=200)
+HOW = AgreementConfig(resamples=200)
 DOCUMENTS, SYSTEMS = 30, 6
 
 
@@ -122,12 +122,10 @@ def test_little_agreement_is_no_warning() -> None:
     assert measuring_length(found["lengths"], found["agreement"]) == []
 
 
-def test_soft_accuracy_is_at_system_level_where_permutations_are_wanted() -> None:
+def test_soft_accuracy_is_at_system_level() -> None:
     rows = with_statistics(rated(), HOW, 0)["agreement"]
     soft = [row for row in rows if row.coefficient == "soft_accuracy"]
     assert [(row.scorer, row.level, row.n) for row in soft] == [
         ("judge", "system", SYSTEMS), ("long", "system", SYSTEMS),
     ]  # fmt: skip
     assert all(0 < row.value <= 1 for row in soft)
-    without = with_statistics(rated(), HOW.model_copy(update={"permutations": 0}), 0)["agreement"]
-    assert all(row.coefficient != "soft_accuracy" for row in without)

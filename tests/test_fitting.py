@@ -56,7 +56,7 @@ LEARNT = {  # d1 from d2, d2 from d1, d3 from both
 def config(folder: Path, **changes: Any) -> dict[str, Any]:
     usual = {"corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
              "axes": ["fluency", "relevance"], "judges": ["direct"], "metrics": ["words"],
-             "agreement": {"resamples": 20, "permutations": 0}}  # fmt: skip
+             "agreement": {"resamples": 20}}  # fmt: skip
     return usual | changes
 
 

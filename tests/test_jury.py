@@ -52,7 +52,7 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
     if by == "agreement":
         fitted["jury", "fluency"] = weights_of("jury", one, "fluency", rated(TABLES), NAMES, 0)
     of = rated(TABLES | {"jury": np.mean(list(TABLES.values()), axis=0)})
-    rows = list(left_out({"jury": one}, fitted, of, NAMES, 200, 0))
+    rows = list(left_out({"jury": one}, fitted, of, NAMES, 0))
     found = {(row.scorer, row.level): row for row in rows}
     assert set(found) == {(s, level) for s in TABLES for level in ("sample", "system", "summary")}
     gains = {scorer: found[scorer, "sample"] for scorer in TABLES}
@@ -68,14 +68,14 @@ def test_one_that_answers_at_random_is_left_out_at_a_gain(by: Rule) -> None:
 def test_the_gain_is_the_difference_of_the_agreements() -> None:
     of = rated(TABLES | {"jury": HUMAN})
     (row,) = [
-        row for row in left_out({"jury": combination("mean")}, {}, of, NAMES, 0, 0)
+        row for row in left_out({"jury": combination("mean")}, {}, of, NAMES, 0)
         if (row.scorer, row.level) == ("random", "sample")
     ]  # fmt: skip
 
     def agreed(*tables: Floats) -> float:
         (one,) = [
             a for a in agreements(of.documents, of.systems, np.mean(tables, axis=0).ravel(),
-                                  HUMAN.ravel(), coefficients=["spearman"], resamples=0)
+                                  HUMAN.ravel(), coefficients=["spearman"])
             if a.level == "sample"
         ]  # fmt: skip
         assert one.value is not None
@@ -97,7 +97,7 @@ def grid(tables: Mapping[str, Any], human: Any = None) -> Grid:
 
 
 def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
-    rows = list(among_judges(list(TABLES), grid(TABLES), 100, 0))
+    rows = list(among_judges(list(TABLES), grid(TABLES), 0))
     spearman = {(r.one, r.other): r for r in rows
                 if (r.level, r.coefficient) == ("sample", "spearman")}  # fmt: skip
     assert set(spearman) == {("good", "fair"), ("good", "random"), ("fair", "random")}
@@ -110,7 +110,7 @@ def test_judges_are_compared_on_texts_that_nobody_rated() -> None:
 
 def test_a_sample_of_documents_is_marked() -> None:
     of = replace(grid(TABLES), is_sample=True)
-    rows = list(among_judges(["good", "fair"], of, 20, 0))
+    rows = list(among_judges(["good", "fair"], of, 0))
     assert all(row.sampled for row in rows)
 
 
@@ -166,7 +166,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
             "weighted": {"of": ["geval", "second", "chance"], "by": "agreement"},
         },
         "families": {"chance": ["A"]},
-        "agreement": {"resamples": 100, "permutations": 0},
+        "agreement": {"resamples": 100},
         "view": 2,
     }
 

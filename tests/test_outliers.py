@@ -51,7 +51,7 @@ def a_run() -> Tables:
 
 
 def config(file: str | None) -> Config:
-    how = {"resamples": 0, "permutations": 9}
+    how = {"resamples": 0}
     least = {"corpus": "c", "out": "o", "model": "m", "agreement": how}
     return load_config(least | ({} if file is None else {"outliers": file}))
 
@@ -116,7 +116,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
     file = written(tmp_path, *rows)
     (one,) = with_outliers(config(file), tables)["without_outliers"]
     assert (one.file, one.rows, one.unmet, one.set_aside, one.ratings) == (file, 3, 1, 1, 9)
-    everything = with_statistics(tables.as_rated(), AgreementConfig(resamples=0, permutations=0), 0)
+    everything = with_statistics(tables.as_rated(), AgreementConfig(resamples=0), 0)
     assert spearman(everything["agreement"])["sample"] == pytest.approx((1 - 0.5) / 2)
     assert spearman(one.agreement)["sample"] == pytest.approx((1 - 1) / 2)
     assert spearman(one.agreement, "tone") == spearman(everything["agreement"], "tone")

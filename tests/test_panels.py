@@ -95,7 +95,7 @@ class Bench:
     def config(self, **changes: Any) -> dict[str, Any]:
         usual = {"corpus": str(self.folder / "cases.jsonl"), "out": str(self.out), "axes": AXES,
                  "model": "m", "judges": JUDGES, "workers": {"executor": "local"},
-                "agreement": {"resamples": 10, "permutations": 0}, "view": 2}  # fmt: skip
+                "agreement": {"resamples": 10}, "view": 2}  # fmt: skip
         return usual | changes
 
     def run(self, *, most: int = sys.maxsize, extend: bool = False, **changes: Any) -> Any:

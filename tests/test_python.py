@@ -20,7 +20,7 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 
 ROOT = Path(__file__).parents[1]
-FEW = {"resamples": 20, "permutations": 20}
+FEW = {"resamples": 20}
 PROBES = ["complementarity", "mixes", "ranges", "robustness", "sizes", "spurious"]
 
 
@@ -69,7 +69,7 @@ def test_agree(cases: str, scores: str, tmp_path: Path, capsys: pytest.CaptureFi
     found.write(str(tmp_path / "out"))
     assert json.loads((tmp_path / "out/agreement.json").read_text()) == json.loads(found.json)
     options = ["--cases", cases, "--scores", scores, "--metrics", "words", "--axis", "fluency",
-               "--resamples", "20", "--permutations", "20"]  # fmt: skip
+               "--resamples", "20"]  # fmt: skip
     assert printed(capsys, "agree", *options) == found.text
     assert printed(capsys, "agree", *options, "--json") == found.json
 
@@ -156,9 +156,9 @@ def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
         evaljudge.run(given | {"out": out}, engines=ScriptedEngines())
     opened = evaljudge.open_run(Path(first))
     assert evaljudge.check(opened).exit_code == 0
-    compared = evaljudge.diff(opened, Path(second), fail_if="fluency.mean < -0.1", resamples=20)
+    compared = evaljudge.diff(opened, Path(second), fail_if_lower="geval.fluency")
     assert compared.differences.corpus.is_none
-    assert not compared.held
+    assert not compared.failed
     assert repr(compared) + "\n" == compared.text
     sheet = evaljudge.label(opened, tmp_path / "sheet.csv", n=5, axis="fluency")
     assert sheet.axes == ["fluency"]
@@ -188,7 +188,7 @@ sizes: list[int] = [row.documents for row in evaljudge.probe.sizes("c", scores="
 checked: Checked = evaljudge.check(outcome)
 problems: list[str] = checked.problems
 compared: Diffed = evaljudge.diff(outcome, Path("b"))
-held: list[str] = compared.held
+failed: list[str] = compared.failed
 sheet: WrittenSheet = evaljudge.label("o", "sheet.csv")
 drawn: int = sheet.drawn
 planned: Plan = evaljudge.plan("config.yaml")

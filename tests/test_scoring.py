@@ -134,7 +134,7 @@ def test_a_column_that_comes_later_is_of_the_same_documents(
 
 def test_axes_of_one_name_are_compared_and_no_axis_with_all() -> None:
     rated = filled().as_rated()
-    rows = with_statistics(rated, AgreementConfig(resamples=5, permutations=5), seed=0)["agreement"]
+    rows = with_statistics(rated, AgreementConfig(resamples=5), seed=0)["agreement"]
     assert {(r.scorer, r.axis) for r in rows} == {
         ("judge", "fluency"), ("words", "fluency"), ("words", "relevance"),
     }  # fmt: skip
@@ -438,7 +438,7 @@ def test_a_report_says_what_was_fitted_while_it_is_wanted(tmp_path: Path) -> Non
     def reported(votes: str) -> Mapping[str, str]:
         given = {"corpus": str(tmp_path / "cases.jsonl"), "out": output.uri, "model": "m",
                  "axes": ["relevance"], "judges": {"entities": {"votes": votes}},
-                 "agreement": {"resamples": 5, "permutations": 5}}  # fmt: skip
+                 "agreement": {"resamples": 5}}  # fmt: skip
         return evaljudge.make_report(given, engines=ScriptedEngines()).findings.signatures
 
     for _ in range(2):  # a second report repeats the first

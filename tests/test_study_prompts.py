@@ -19,7 +19,7 @@ from evaljudge.report.study import PooledValue, pooled_section
 from evaljudge.studies.study import Study, run_study, study_runs
 
 PACKS = ("brief", "wordy")
-FEW = {"resamples": 20, "permutations": 20, "coefficient": "pearson"}
+FEW = {"resamples": 20, "coefficient": "pearson"}
 
 
 def config(folder: Path) -> dict[str, Any]:

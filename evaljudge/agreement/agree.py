@@ -6,37 +6,26 @@
 The ceiling is how well people agree with each other, which no scorer can be expected to surpass by
 much. Leave one out: one rater's ratings against the mean of the others', at every level, averaged
 over the raters for whom it is defined. A rater is a column, not always the same person. A candidate
-with a single rating is skipped. All raters see the same resamples of documents.
+with a single rating is skipped.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bootstrap import (
-    LEVELS,
-    Draws,
-    Estimates,
-    Level,
-    Resampled,
-    drawn,
-    estimated,
-    on_one_thread,
-    replicated,
-)  # fmt: skip
+from .bootstrap import LEVELS, Level, on_one_thread
 from .coefficients import (
-    BUDGET,
     COEFFICIENTS,
     CORRELATIONS,
     Coefficient,
     Correlation,
     SystemCoefficient,
-    quotient,
-)  # fmt: skip
-from .pairs import Codes, Floats, PairTable, Two, linked, table_of, tables
+)
+from .jackknife import Estimates, interval, mean_parts, means
+from .pairs import Codes, Floats, PairTable, Two, groups_of, linked, table_of, tables
 from .sample import sample_level
 from .summary import MAX_POOLED, summary_level
 from .system import system_level
@@ -51,7 +40,7 @@ class Agreement:
     level: Level
     coefficient: Coefficient | SystemCoefficient
     value: float | None  # None where undefined
-    low: float | None  # 95% bootstrap interval; `soft_accuracy` has none
+    low: float | None  # 95% interval over documents; `soft_accuracy` has none
     high: float | None
     n: int  # documents (sample), systems (system) or candidates (summary) behind the value
     skipped: int  # units left out, as the package's policy says
@@ -67,7 +56,7 @@ class AxisPair:
     level: Level
     coefficient: Coefficient | SystemCoefficient
     value: float | None  # None where undefined
-    low: float | None  # 95% bootstrap interval over documents
+    low: float | None  # 95% interval over documents
     high: float | None
     n: int  # documents (sample), systems (system) or candidates (summary) behind the value
     sampled: bool = False  # the interval comes from a seeded sample of documents
@@ -79,7 +68,7 @@ class Ceiling:
     level: Level
     coefficient: Correlation
     value: float | None  # None where undefined for every rater
-    low: float | None  # 95% bootstrap interval over documents
+    low: float | None  # 95% interval over documents
     high: float | None
     n: int  # documents (sample), systems (system) or candidates (summary) of the busiest rater
     skipped: int  # candidates with a single rating
@@ -87,25 +76,9 @@ class Ceiling:
     sampled: bool = False  # the interval comes from a seeded sample of documents
 
 
-@dataclass(frozen=True, slots=True)
-class Rater:
-    """One against the mean of the others: what is found at each level, and of which documents."""
-
-    levels: tuple[Estimates, ...]
-    documents: Codes
-    systems: int
-
-    def replicate(self, drawn: Floats) -> Floats:
-        """(levels, coefficients, resamples)"""
-        once = np.ones((len(drawn), self.systems))
-        draws = Draws(documents=drawn[:, self.documents], systems=once)
-        return np.stack([level.replicate(draws)[0] for level in self.levels])
-
-
 def agreements(
     documents: ArrayLike, systems: ArrayLike, scores: ArrayLike, human: ArrayLike, *,
-    coefficients: Sequence[Coefficient] = COEFFICIENTS, resample: Resampled = "documents",
-    resamples: int = 1000, seed: int = 0,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS, seed: int = 0,
 ) -> list[Agreement]:  # fmt: skip
     """One result per level and coefficient, from one row per rated candidate, in any order.
 
@@ -115,7 +88,7 @@ def agreements(
     """
     (found,) = comparisons(
         documents, systems, [scores, human], [(0, 1)],
-        coefficients=coefficients, resample=resample, resamples=resamples, seed=seed,
+        coefficients=coefficients, seed=seed,
     )  # fmt: skip
     return found
 
@@ -124,43 +97,49 @@ def agreements(
 def comparisons(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
     compared: Sequence[Two], *,
-    coefficients: Sequence[Coefficient] = COEFFICIENTS, resample: Resampled = "documents",
-    resamples: int = 1000, seed: int = 0,
+    coefficients: Sequence[Coefficient] = COEFFICIENTS, seed: int = 0,
 ) -> list[list[Agreement]]:  # fmt: skip
     """The agreements of each two columns, scores and ratings, as if found one by one.
 
-    What is known of a column, and the resamples, are shared by all comparisons of the same
-    candidates, so that many take little longer than one.
+    What is known of a column is shared by all comparisons of the same candidates, so that many take
+    little longer than one.
     """
-    found: dict[int, list[Agreement]] = {}
-    accuracy = "accuracy" in coefficients
-    for places, table in tables(documents, systems, columns, compared):
-        for group in linked(table.compared):  # more columns would leave room for fewer resamples
-            at = iter(group)
-            for part in table.of(group).parts(_at_once(table, resample)):
-                estimates = all_levels(part, seed, resample, accuracy=accuracy)
-                replicates = replicates_of(part, estimates, resample, resamples, seed)
-                for one in range(len(part.compared)):
-                    found[places[next(at)]] = [
-                        _agreement(estimate, one, values[one], coefficient, part)
-                        for estimate, values in zip(estimates, replicates, strict=True)
-                        for coefficient in coefficients
-                    ]
+    found = {
+        place: [
+            _agreement(estimates, local, coefficient, table)
+            for estimates in levels
+            for coefficient in coefficients
+        ]
+        for place, local, levels, table in estimates_of(
+            documents, systems, columns, compared, coefficients=coefficients, seed=seed
+        )
+    }
     return [found[place] for place in range(len(compared))]
 
 
-def _at_once(table: PairTable, resample: Resampled) -> int:
-    """So many comparisons that their tables of pairs of candidates and of groups fit in memory."""
-    shape = table.document_count, table.system_count
-    candidates = min(table.documents.size, MAX_POOLED)
-    groups = {"documents": shape[0], "systems": shape[1], "both": candidates}[resample]
-    numbers = candidates**2 // 8 + 2 * min(groups, candidates) ** 2
-    return max(1, MOST_NUMBERS // max(1, numbers))
+def estimates_of(
+    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
+    compared: Sequence[Two], *,
+    levels: Sequence[Level] = LEVELS, coefficients: Collection[Coefficient] = COEFFICIENTS,
+    seed: int = 0,
+) -> Iterator[tuple[int, int, list[Estimates], PairTable]]:  # fmt: skip
+    """Of each comparison: its place, that in its table, what its levels say, and the table."""
+    for places, table in tables(documents, systems, columns, compared):
+        for group in linked(table.compared):  # fewer columns at once need less memory
+            at = iter(group)
+            for part in table.of(group).parts(_at_once(table)):
+                found = [_LEVELS[level](part, seed, coefficients) for level in levels]
+                for local in range(len(part.compared)):
+                    yield places[next(at)], local, found, part
+
+
+def _at_once(table: PairTable) -> int:
+    """So many comparisons that their tables of pairs of candidates fit in memory."""
+    return max(1, MOST_NUMBERS // max(1, min(table.documents.size, MAX_POOLED) ** 2 // 8))
 
 
 def among(
-    documents: ArrayLike, systems: ArrayLike, values: Mapping[str, ArrayLike], *,
-    resamples: int = 1000, seed: int = 0,
+    documents: ArrayLike, systems: ArrayLike, values: Mapping[str, ArrayLike], *, seed: int = 0
 ) -> list[AxisPair]:  # fmt: skip
     """How axes go together: every pair of a scorer's own axes, or of the human ones, at every
     level, from one row per candidate; NaN where an axis has no value.
@@ -172,10 +151,7 @@ def among(
     """
 
     columns, compared = list(values.values()), list(combinations(range(len(values)), 2))
-    found = comparisons(
-        documents, systems, columns, compared,
-        coefficients=CORRELATIONS, resamples=resamples, seed=seed,
-    )  # fmt: skip
+    found = comparisons(documents, systems, columns, compared, coefficients=CORRELATIONS, seed=seed)
     return [
         AxisPair(axis, other, a.level, a.coefficient, a.value, a.low, a.high, a.n, a.sampled)
         for (axis, other), agreed in zip(combinations(values, 2), found, strict=True)
@@ -183,51 +159,31 @@ def among(
     ]
 
 
-def all_levels(
-    table: PairTable, seed: int, resample: Resampled = "documents", *, accuracy: bool
-) -> tuple[Estimates, ...]:
-    """In the order of LEVELS."""
-    return (
-        sample_level(table, resample, accuracy=accuracy),
-        system_level(table, accuracy=accuracy),
-        summary_level(table, seed, resample, accuracy=accuracy),
-    )
-
-
-def replicates_of(
-    table: PairTable, estimates: Sequence[Estimates], resample: Resampled, resamples: int, seed: int
-) -> Floats:
-    """(levels, comparisons, coefficients, resamples): every level sees the same resamples."""
-    shape = table.document_count, table.system_count
-    fewest = {"documents": shape[0], "systems": shape[1], "both": min(shape)}[resample]
-    if fewest < 2 or resamples < 1:
-        return np.full((len(estimates), *estimates[0].values.shape, 1), np.nan)
-    pooled = min(table.documents.size, MAX_POOLED) * len(table.values)
-    block = max(1, 2 * BUDGET // max(*shape, pooled))
-
-    def replicate(draws: Draws) -> Floats:
-        return np.stack([estimate.replicate(draws) for estimate in estimates])
-
-    blocks = drawn(shape, resample, resamples, seed, block)
-    return np.concatenate([replicate(draws) for draws in blocks], axis=-1)
+_LEVELS: dict[Level, Callable[[PairTable, int, Collection[Coefficient]], Estimates]] = {
+    "sample": lambda table, _, wanted: sample_level(table, wanted),
+    "system": lambda table, _, wanted: system_level(table, wanted),
+    "summary": lambda table, seed, wanted: summary_level(table, seed, wanted),
+}
 
 
 def _agreement(
-    estimates: Estimates, place: int, replicates: Floats, coefficient: Coefficient, table: PairTable
+    estimates: Estimates, place: int, coefficient: Coefficient, table: PairTable
 ) -> Agreement:
     """Of one comparison at one level; `place` is that of the comparison in its table."""
     index = COEFFICIENTS.index(coefficient)
-    calibrated = coefficient == "accuracy" and not np.isnan(estimates.values[place, index])
+    value, parts = float(estimates.values[place, index]), estimates.parts[place, index]
+    is_accuracy = coefficient == "accuracy"
     exponent = table.exponents[table.compared[place][0]]
     epsilon = float(estimates.epsilons[place])
     return Agreement(
         estimates.level,
         coefficient,
-        *estimated(float(estimates.values[place, index]), replicates[index]),
+        None if np.isnan(value) else value,
+        *interval(value, parts, least=0.0 if is_accuracy else -1.0),
         n=int(estimates.units[place, index]),
         skipped=int(estimates.skipped[place, index]),
         sampled=estimates.sampled,
-        epsilon=_unscaled(epsilon, exponent) if calibrated else None,
+        epsilon=_unscaled(epsilon, exponent) if is_accuracy and not np.isnan(value) else None,
     )
 
 
@@ -239,66 +195,68 @@ def _unscaled(epsilon: float, exponent: int) -> float:
 
 @on_one_thread
 def ceiling(
-    documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *,
-    resamples: int = 1000, seed: int = 0,
-) -> list[Ceiling]:  # fmt: skip
+    documents: ArrayLike, systems: ArrayLike, ratings: ArrayLike, *, seed: int = 0
+) -> list[Ceiling]:
     """From one row per candidate and one column per rater; NaN where a rater gave nothing."""
     table = np.asarray(ratings, dtype=np.float64)
     given = np.isfinite(table).sum(axis=1)
     kept = given > 1
-    shared, document = np.unique(np.asarray(documents)[kept], return_inverse=True)
+    document = np.unique(np.asarray(documents)[kept], return_inverse=True)[1]
     system = np.asarray(systems)[kept]
-    raters = list(_raters(document, system, table[kept], seed))
+    raters = [
+        _rater(document, system, table[kept], column, seed)
+        for column in range(table.shape[1])
+        if np.isfinite(table[kept, column]).any()
+    ]
     if not raters:
-        raters = [_rater(document, system, np.empty(0), np.empty(0), seed)]
-
-    def replicate(draws: Floats) -> Floats:
-        return _mean(np.stack([rater.replicate(draws) for rater in raters]))
-
-    width = min(MAX_POOLED, system.size)
-    replicates = replicated(replicate, shared.size, resamples, seed, width)
+        raters = [_levels(table_of([], [], [], []), seed)]
     skipped = int(np.sum(given == 1))
     return [
-        _ceiling([rater.levels[place] for rater in raters], coefficient, replicates[place], skipped)
+        _ceiling([levels[place] for levels in raters], coefficient, skipped)
         for place in range(len(LEVELS))
         for coefficient in CORRELATIONS
     ]
 
 
-def _raters(document: Codes, system: Codes, table: Floats, seed: int) -> Iterator[Rater]:
-    for column in range(table.shape[1]):
-        rows = np.isfinite(table[:, column])
-        if rows.any():
-            # Sorted, so that equal ratings have equal means whoever gave them.
-            others = np.sort(np.delete(table[rows], column, axis=1), axis=1)
-            means = np.nanmean(np.where(np.isfinite(others), others, np.nan), axis=1)
-            yield _rater(document[rows], system[rows], table[rows, column], means, seed)
+def _rater(
+    document: Codes, system: Codes, table: Floats, column: int, seed: int
+) -> tuple[Estimates, ...]:
+    """One against the mean of the others, with parts in the places that documents, or groups of
+    documents, have among all that are rated."""
+    # Sorted, so that equal ratings have equal means whoever gave them.
+    others = np.sort(np.delete(table, column, axis=1), axis=1)
+    own, mean = table[:, column], means(others)
+    documents = int(document.max()) + 1
+    rated = np.unique(document[np.isfinite(own)])
+    pairs = replace(table_of(document, system, own, mean), groups=groups_of(documents)[rated])
+    sample, *further = _levels(pairs, seed)
+    parts = np.full((*sample.values.shape, documents), np.nan)
+    parts[..., rated] = sample.parts
+    return replace(sample, parts=parts), *further
 
 
-def _rater(document: Codes, system: Codes, own: Floats, others: Floats, seed: int) -> Rater:
-    table = table_of(document, system, own, others)
-    levels = all_levels(table, seed, accuracy=False)
-    return Rater(levels, np.unique(document), table.system_count)
+def _levels(table: PairTable, seed: int) -> tuple[Estimates, ...]:
+    return tuple(_LEVELS[level](table, seed, CORRELATIONS) for level in LEVELS)
 
 
-def _mean(found: Floats) -> Floats:
-    """Over the raters, the first axis: NaN where none is defined."""
-    defined = np.isfinite(found)
-    return quotient(np.where(defined, found, 0.0).sum(axis=0), defined.sum(axis=0))
-
-
-def _ceiling(
-    estimates: Sequence[Estimates], coefficient: Correlation, replicates: Floats, skipped: int
-) -> Ceiling:
-    """At one level, from each rater's estimate."""
+def _ceiling(estimates: Sequence[Estimates], coefficient: Correlation, skipped: int) -> Ceiling:
+    """At one level, over the raters for whom it is defined."""
     index = COEFFICIENTS.index(coefficient)
     values = np.array([estimate.values[0, index] for estimate in estimates])
+    defined = np.isfinite(values)
+    value, low, high = None, None, None
+    if defined.any():
+        value = float(values[defined].mean())
+        parts = np.stack([one.parts[0, index] for one in estimates])[defined]
+        low, high = interval(value, mean_parts(parts))
     return Ceiling(
         estimates[0].level,
         coefficient,
-        *estimated(float(_mean(values)), replicates[index]),
+        value,
+        low,
+        high,
         n=max(int(estimate.units[0, index]) for estimate in estimates),
         skipped=skipped,
-        raters=int(np.count_nonzero(np.isfinite(values))),
+        raters=int(np.count_nonzero(defined)),
         sampled=any(estimate.sampled for estimate in estimates),
     )

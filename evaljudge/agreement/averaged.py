@@ -16,14 +16,11 @@ interval of that mean, and `spread`, the sample standard deviation of the trials
 Methods may be defined on different documents. So `common` is a method's value on the documents of
 an axis where all methods with a value there are defined, in every trial; the column counts these.
 
-Intervals resample whole documents, the same for all methods and axes. Methods that are equal but
-for rounding share their place.
+Intervals are Student's t over documents. Methods that are equal but for rounding share their place.
 
-The test: if two methods were alike, a document's difference between their correlations could as
-well have the other sign. Signs are drawn for whole documents, on all axes together; the statistic
-is the mean (over axes) of the mean difference over documents where both methods have a correlation,
-each the mean of the trials that have one. `against_best` exchanges candidates' scores instead, so
-its p may differ.
+The test: Student's t of the documents' differences between the two methods' correlations, on all
+axes together, each the mean of the trials that have one. The best of a column was chosen by the
+data, so Holm's correction is for every two methods of the column.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,13 +29,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bootstrap import estimated, on_one_thread, replicated
-from .coefficients import Correlation
-from .compare import EQUAL, group_correlations
+from .bootstrap import on_one_thread
+from .coefficients import COEFFICIENTS, Correlation
+from .jackknife import EQUAL, interval, mean_parts, means, p_value
 from .pairs import Codes, Floats, paired
-from .sample import weighted_means
-from .significance import Challenger, challengers
+from .sample import document_correlations
+from .significance import Challenger, adjusted_pairs
 
+FEWEST_SHARED = 2  # documents, on each axis
 Trial = Mapping[str, ArrayLike]
 """axis -> scores, NaN where unscored; an axis that is not there is unscored."""
 
@@ -46,7 +44,7 @@ Trial = Mapping[str, ArrayLike]
 @dataclass(frozen=True, slots=True)
 class AveragedValue:
     value: float | None  # None where undefined
-    low: float | None  # 95% bootstrap interval
+    low: float | None  # 95% interval over documents
     high: float | None
     n: int  # documents with a correlation in any trial (of the average: on any axis)
     spread: float | None  # None with one trial
@@ -81,8 +79,7 @@ class Averaged:
 def averaged(
     documents: ArrayLike, systems: ArrayLike, methods: Mapping[str, Trial | Sequence[Trial]],
     human: Mapping[str, ArrayLike], *,
-    coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int = 1000,
-    seed: int = 0,
+    coefficient: Correlation = "spearman",
 ) -> Averaged:  # fmt: skip
     """From one row per candidate, in any order; `human`: axis -> ratings, NaN where unrated."""
     if not human:
@@ -92,22 +89,17 @@ def averaged(
     cubes = list(found.values())
     shared = _shared(cubes)
 
-    def replicate(draws: Floats) -> Floats:
-        """(methods, columns, resamples)"""
-        return np.stack([_means(cube, draws).mean(axis=0) for cube in cubes])
-
-    replicates = replicated(replicate, shared.shape[1], resamples, seed)
+    pooled = {name: means(np.moveaxis(cube, 0, -1)) for name, cube in found.items()}
     measured = tuple(
-        AveragedMethod(name, len(cube), _values(cube, drawn, shared))
-        for (name, cube), drawn in zip(found.items(), replicates, strict=True)
+        AveragedMethod(name, len(cube), _values(cube, pooled[name], shared))
+        for name, cube in found.items()
     )
-    pooled = {name: _over_trials(cube) for name, cube in found.items()}
     return Averaged(
         coefficient=coefficient,
         axes=tuple(human),
         methods=measured,
         columns=tuple(
-            _column(axis, index, measured, pooled, permutations, seed, count)
+            _column(axis, index, measured, pooled, count)
             for index, (axis, count) in enumerate(
                 zip([*human, None], _column_counts(shared), strict=True)
             )
@@ -140,7 +132,7 @@ def _correlations_of(
             scores = np.asarray(trial[axis], dtype=np.float64)
             pairs = paired(codes, systems, scores, ratings[axis])
             present = np.unique(codes[np.isfinite(scores) & np.isfinite(ratings[axis])])
-            found[present] = group_correlations(pairs, "sample", coefficient)
+            found[present] = document_correlations(pairs)[COEFFICIENTS.index(coefficient)]
             used[present] = True
         return found
 
@@ -149,21 +141,6 @@ def _correlations_of(
         for name, trials in methods.items()
     }
     return {name: cube[:, :, used] for name, cube in cubes.items()}
-
-
-def _means(cube: Floats, weights: Floats) -> Floats:
-    """(trials, columns, resamples): of each axis and, where all have one, of the average."""
-    trials, axes, documents = cube.shape
-    flat = weighted_means(cube.reshape(trials * axes, documents), weights)
-    found = flat.reshape(trials, axes, len(weights))
-    return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
-
-
-def _over_trials(cube: Floats) -> Floats:
-    """(axes, documents): each document's mean over the trials that have a correlation."""
-    trials, axes, documents = cube.shape
-    flat = weighted_means(cube.reshape(trials, -1).T, np.ones((1, trials)))
-    return flat.reshape(axes, documents)
 
 
 def _shared(cubes: Sequence[Floats]) -> NDArray[np.bool_]:
@@ -182,42 +159,64 @@ def _column_counts(defined: NDArray[np.bool_]) -> list[int]:
 
 
 def _by_trial(cube: Floats) -> Floats:
-    """(trials, columns)."""
-    found: Floats = _means(cube, np.ones((1, cube.shape[2])))[:, :, 0]
-    return found
+    """(trials, columns): of each axis and, where all have a value, of the average."""
+    found = means(cube)
+    return np.concatenate([found, found.mean(axis=1, keepdims=True)], axis=1)
 
 
-def _values(
-    cube: Floats, replicates: Floats, shared: NDArray[np.bool_]
-) -> tuple[AveragedValue, ...]:
+def _values(cube: Floats, pooled: Floats, shared: NDArray[np.bool_]) -> tuple[AveragedValue, ...]:
+    """`pooled`: (axes, documents), each document's mean over the trials that have a correlation."""
     by_trial = _by_trial(cube)
     common = _by_trial(np.where(shared, cube, np.nan)).mean(axis=0)
     defined = np.asarray(np.isfinite(cube).any(axis=0))
-    counts = _column_counts(defined)
-    columns = zip(by_trial.T, replicates, counts, common.tolist(), strict=True)
+    parts = [*pooled, mean_parts(pooled)]
+    columns = zip(by_trial.T, parts, _column_counts(defined), common.tolist(), strict=True)
     return tuple(_value(*column) for column in columns)
 
 
-def _value(by_trial: Floats, replicates: Floats, n: int, common: float) -> AveragedValue:
-    value, low, high = estimated(float(by_trial.mean()), replicates)
-    if value is None:
+def _value(by_trial: Floats, parts: Floats, n: int, common: float) -> AveragedValue:
+    value = float(by_trial.mean())
+    if np.isnan(value):
         return AveragedValue(None, None, None, n, None)
     spread = float(by_trial.std(ddof=1)) if by_trial.size > 1 else None
+    low, high = interval(value, parts)
     return AveragedValue(value, low, high, n, spread, None if np.isnan(common) else common)
 
 
 def _column(
     axis: str | None, index: int, methods: Sequence[AveragedMethod], pooled: Mapping[str, Floats],
-    permutations: int, seed: int, common: int,
+    common: int,
 ) -> AveragedColumn:  # fmt: skip
     found = {method.name: method.columns[index].value for method in methods}
     values = {name: value for name, value in found.items() if value is not None}
     best = _highest(values)
     others = {name: value for name, value in values.items() if name not in best}
     rows = slice(None) if axis is None else slice(index, index + 1)
-    gaps = {name: pooled[best[0]][rows] - pooled[name][rows] for name in others}
-    tested = challengers(gaps, permutations, seed)
-    return AveragedColumn(axis, best, _highest(others), tested, common)
+
+    def gaps(name: str, other: str) -> Floats:
+        """(axes, documents): NaN where either is undefined."""
+        between: Floats = pooled[name][rows] - pooled[other][rows]
+        return between
+
+    def p_of(name: str, other: str) -> float | None:
+        gap = gaps(name, other)
+        if np.isfinite(gap).sum(axis=1).min() < FEWEST_SHARED:
+            return None
+        return p_value(float(means(gap).mean()), mean_parts(gap))
+
+    adjusted = adjusted_pairs(list(values), p_of)
+    tested = []
+    for name in others:
+        gap = gaps(best[0], name)
+        difference = float(means(gap).mean())
+        tested.append(Challenger(
+            name=name,
+            difference=None if np.isnan(difference) else difference,
+            p=p_of(best[0], name),
+            p_holm=adjusted.get(frozenset((best[0], name))),
+            n=int(np.isfinite(gap).any(axis=0).sum()),
+        ))  # fmt: skip
+    return AveragedColumn(axis, best, _highest(others), tuple(tested), common)
 
 
 def _highest(values: Mapping[str, float]) -> tuple[str, ...]:

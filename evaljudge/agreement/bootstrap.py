@@ -1,4 +1,4 @@
-"""Resampling: how often documents and systems are drawn, and the interval of what follows.
+"""Resampling: how often documents are drawn, and the interval of what follows.
 
 Two documents where the first won 3 of 4 votes and 1 of 4:
 ratio_of_sums([3, 1], [4, 4], …) -> 0.5, from 0.25 to 0.75
@@ -12,13 +12,11 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped, unused-ignore]
 
 from .coefficients import BUDGET, quotient
-from .pairs import Codes, Floats
+from .pairs import Floats
 
 Level = Literal["sample", "system", "summary"]
-Resampled = Literal["documents", "systems", "both"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 TAILS = (2.5, 97.5)
-SYSTEMS = 2  # systems are drawn from a stream of their own: documents, from the bare seed
 _LIBRARIES = ThreadpoolController()  # those loaded by now: numpy's and scipy's
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,51 +31,7 @@ class Measured:
     n: int  # what is behind the value: pairs, votes or documents
 
 
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """How often each document and each system was drawn: 1 throughout where not resampled."""
-
-    documents: Floats  # (resamples, documents)
-    systems: Floats  # (resamples, systems)
-
-    def __len__(self) -> int:
-        return len(self.documents)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """What a level hands to the bootstrap of a table: for each comparison and coefficient."""
-
-    level: Level
-    values: Floats  # (comparisons, coefficients); NaN where undefined
-    units: Codes  # likewise: what is behind the value
-    skipped: Codes  # likewise: what was left out
-    epsilons: Floats  # (comparisons): scaled scores no further apart are tied for `accuracy`
-    replicate: Callable[[Draws], Floats]  # (comparisons, coefficients, resamples)
-    sampled: bool = False
-
-
-def drawn(
-    shape: tuple[int, int], resampled: Resampled, resamples: int, seed: int, block: int
-) -> Iterator[Draws]:
-    """At most `block` resamples at a time; `shape`: documents, systems."""
-    documents = multiplicities(shape[0], resamples, seed, block)
-    systems = multiplicities(shape[1], resamples, (seed, SYSTEMS), block)
-    if resampled == "documents":
-        systems = _once(shape[1], resamples, block)
-    elif resampled == "systems":
-        documents = _once(shape[0], resamples, block)
-    yield from map(Draws, documents, systems)
-
-
-def _once(units: int, resamples: int, block: int) -> Iterator[Floats]:
-    for start in range(0, resamples, block):
-        yield np.ones((min(block, resamples - start), units))
-
-
-def multiplicities(
-    units: int, resamples: int, seed: int | tuple[int, int], block: int
-) -> Iterator[Floats]:
+def multiplicities(units: int, resamples: int, seed: int, block: int) -> Iterator[Floats]:
     """(at most `block`, units) at a time; the draws do not depend on the block."""
     stream = np.random.default_rng(seed)
     evenly = np.full(units, 1.0 / units)
@@ -137,7 +91,7 @@ def ratio_of_sums(above: Floats, below: Floats, resamples: int, seed: int, n: in
 def on_one_thread(statistic: Callable[P, R]) -> Callable[P, R]:
     """One thread for linear algebra: the arrays are small, and threads cost more than they bring.
 
-    On two cores, 1,000 resamples of documents and systems take three times as long with two.
+    On two cores, 1,000 resamples of documents take three times as long with two.
     """
     limited: Callable[P, R] = _LIBRARIES.wrap(limits=1, user_api="blas")(statistic)
     return limited

@@ -16,8 +16,8 @@ documents; so does any new one.
 Errors are mean absolute errors over the pairs: of the scores as they are (which means something
 only on the people's scale), of the other folds' mean rating in place of every score, and of the
 calibrated values; `less` is by what share the third is smaller than the second. Spearman's is that
-of the sample level; `n` counts the documents that have one, since a flat map ties values. Intervals
-resample documents; the maps stay as they were fitted.
+of the sample level, with its interval; `n` counts the documents that have one, since a flat map
+ties values. Other intervals resample documents; the maps stay as they were fitted.
 """
 
 from collections.abc import Sequence
@@ -29,6 +29,8 @@ from numpy.typing import ArrayLike
 from .bootstrap import Measured, on_one_thread, ratio_of_sums
 from .coefficients import COEFFICIENTS
 from .folds import Folded, Rows, folded
+from .jackknife import interval
+from .jackknife import means as means_of
 from .pairs import Codes, Floats, paired
 from .sample import document_correlations
 
@@ -134,14 +136,13 @@ def calibration(
     )
     counts = rows.summed(np.ones(rows.pairs.size))
 
-    def ratio(above: Floats, below: Floats, n: int = fitted.pairs) -> Measured:
-        return ratio_of_sums(above, below, resamples, seed, n)
+    def ratio(above: Floats, below: Floats) -> Measured:
+        return ratio_of_sums(above, below, resamples, seed, fitted.pairs)
 
     def spearman(values: Floats) -> Measured:
         found = _spearman(rows, values)
-        defined = np.isfinite(found)
-        sums = np.where(defined, found, 0.0)
-        return ratio(sums, defined.astype(np.float64), int(defined.sum()))
+        mean, n = float(means_of(found)), int(np.isfinite(found).sum())
+        return Measured(mean if n else None, *interval(mean, found), n)
 
     return Calibration(
         fitted=fitted,

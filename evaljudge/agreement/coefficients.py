@@ -60,32 +60,27 @@ class Side:
         )
 
 
-def row_correlations(x: Floats, y: Floats, weights: Floats | None = None) -> Floats:
-    """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y.
-
-    Weights, of the shape of x, are whole numbers: how often each pair is repeated.
-    """
-    found: Floats = column_correlations(np.stack([x, y]), [(0, 1)], weights)[0]
+def row_correlations(x: Floats, y: Floats) -> Floats:
+    """(4, rows): the coefficients of each row; NaN marks an absent pair, alike in x and y."""
+    found: Floats = column_correlations(np.stack([x, y]), [(0, 1)])[0]
     return found
 
 
-def column_correlations(
-    values: Floats, compared: Sequence[Two], weights: Floats | None = None
-) -> Floats:
+def column_correlations(values: Floats, compared: Sequence[Two]) -> Floats:
     """(comparisons, 4, rows), likewise, from (columns, rows, pairs)."""
     columns, rows, pairs = values.shape
-    repeats = np.where(np.isfinite(values[0]), 1.0 if weights is None else weights, 0.0)
+    present = np.isfinite(values[0])
     found = np.full((len(compared), COUNT, rows), np.nan)
     step = 1 if pairs >= WIDE else max(1, 2 * BUDGET // max(1, columns * pairs**2))
     for start in range(0, rows, step):
         part = slice(start, start + step)
         if pairs >= WIDE:
-            lists = np.repeat(values[:, start], repeats[start].astype(np.intp), axis=1)
+            lists = values[:, start, present[start]]
             for place, (one, other) in enumerate(compared):
                 found[place, :, start] = correlations(lists[one], lists[other])
         else:
-            repeated = compared_correlations(values[:, part], compared, repeats[part, None])
-            found[:, :, part] = repeated[..., 0]
+            once = present[part, None].astype(np.float64)
+            found[:, :, part] = compared_correlations(values[:, part], compared, once)[..., 0]
     return found
 
 

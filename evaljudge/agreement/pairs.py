@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import (  # type: ignore[import-untyped, unused-ignore
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+MOST_GROUPS = 200
 Two = tuple[int, int]
 """A column of scores and one of ratings."""
 
@@ -81,6 +82,7 @@ class PairTable:
     lost_systems: int  # without a pair
     unscored: tuple[int, ...]  # of each comparison: rated candidates without a score
     exponents: tuple[int, ...]
+    groups: Codes  # each document's: those of a group are left out together (see jackknife.py)
 
     def parts(self, most: int) -> "Iterator[PairTable]":
         """At most so many comparisons at a time, with the columns that they need."""
@@ -151,7 +153,13 @@ def _table(
         lost_systems=np.unique(codes[1]).size - kept_systems.size,
         unscored=tuple(unscored),
         exponents=tuple(exponents),
+        groups=groups_of(kept_documents.size),
     )
+
+
+def groups_of(documents: int) -> Codes:
+    """To which documents are dealt like cards."""
+    return np.arange(documents) % MOST_GROUPS
 
 
 def table_of(

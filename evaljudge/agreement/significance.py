@@ -1,25 +1,28 @@
-"""Which scorers cannot be told from the best: many comparisons, each p adjusted for it.
+"""Which scorers cannot be told from the best: every two compared by documents, each p adjusted.
 
->>> holm([0.01, 0.04, 0.03])
-[0.03, 0.06, 0.06]
->>> against_best(documents, systems, scores, human, level="system").indistinguishable
-('chrF', 'METEOR')
+    >>> against_best(documents, systems, scores, human, level="system").indistinguishable
+    ('chrF', 'METEOR')
+
+Two scorers are compared on the texts that both scored: Student's t of the differences of their
+parts (see jackknife.py), so documents are what is counted, whichever texts each is good at. The
+best was chosen by the data, so any two may be the two compared: Holm's correction is for all pairs
+of scorers, and the best one's interval for the choice among all (1 - .05 / K).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
+from math import isnan
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .agree import estimates_of
 from .bootstrap import Level, on_one_thread
-from .coefficients import BUDGET, Correlation
-from .compare import EQUAL, Comparison, compare, group_correlations
-from .exchange import Exchange
-from .pairs import Floats, paired
-
-FEWEST_SHARED = 2  # documents
+from .coefficients import COEFFICIENTS, Correlation
+from .jackknife import ALPHA, interval, means, p_value
+from .pairs import Floats, Two
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,11 @@ class Rival:
     scorer: str
     value: float | None  # both None where one is undefined on what both scored
     best_value: float | None
-    p: float | None  # permutation test, two-sided; None where there is too little to test
-    p_holm: float | None  # adjusted for all rivals of this axis and level
-    p_williams: float | None
+    p: float | None  # by documents, two-sided; None where there is too little to test
+    p_holm: float | None  # adjusted for all pairs of scorers of this axis and level
     n: int
     sampled: bool
+    p_williams: float | None = None  # no longer computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Challenger:
     name: str
     difference: float | None  # the best's less its own, on the documents that they share
     p: float | None  # two-sided; None: under two documents shared (average: on any one axis)
-    p_holm: float | None  # adjusted for all challengers of the column
+    p_holm: float | None  # adjusted for all pairs of methods of the column
     n: int  # documents shared (of the average: on any axis)
 
 
@@ -59,10 +62,36 @@ class Standing:
     rivals: Sequence[Rival]  # every other scorer that has a correlation, in the order given
     indistinguishable: Sequence[str]  # rivals whose adjusted p is alpha or more
     undefined: Sequence[str]  # scorers without a correlation
+    low: float | None = None  # interval of the best's value, widened for the choice among `chosen`
+    high: float | None = None
+    chosen: int = 1  # scorers with a correlation, of which the best is one
+
+
+@dataclass(frozen=True, slots=True)
+class Correlated:
+    """One scorer on some texts, to be compared with another."""
+
+    value: float
+    parts: Floats
+    n: int
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    first: float | None
+    second: float | None
+    p: float | None
+    n: int
+    sampled: bool = False
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Adjusted for their number, so that the chance of any false alarm does not grow with it."""
+    """Adjusted for their number, so that the chance of any false alarm does not grow with it.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
     adjusted = [0.0] * len(ps)
     largest = 0.0
     for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
@@ -71,109 +100,133 @@ def holm(ps: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def adjusted_pairs(
+    names: Sequence[str], p_of: Callable[[str, str], float | None]
+) -> dict[frozenset[str], float]:
+    """Of every two that can be tested, the p by Holm's correction for all of them."""
+    ps = {frozenset(two): p for two in combinations(names, 2) if (p := p_of(*two)) is not None}
+    return dict(zip(ps, holm(list(ps.values())), strict=True))
+
+
 @on_one_thread
 def against_best(
     documents: ArrayLike, systems: ArrayLike, scores: Mapping[str, ArrayLike], human: ArrayLike, *,
-    level: Level, coefficient: Correlation = "spearman", exchange: Exchange = "both",
-    permutations: int = 1000, seed: int = 0, alpha: float = 0.05,
+    level: Level, coefficient: Correlation = "spearman", seed: int = 0, alpha: float = ALPHA,
 ) -> Standing | None:  # fmt: skip
     """The best scorer, and every other one compared with it on the candidates both scored.
 
     None where no scorer has a correlation.
     """
-    values: dict[str, float] = {}
-    for name, column in scores.items():
-        found = group_correlations(paired(documents, systems, column, human), level, coefficient)
-        found = found[np.isfinite(found)]
-        if found.size:
-            values[name] = float(found.mean())
-    if not values:
+    columns = {name: np.asarray(column, dtype=np.float64) for name, column in scores.items()}
+    measure = partial(_measured, documents, systems, human, level, coefficient, seed)
+    whole = {name: one for name, one in measure(columns).items() if not np.isnan(one.value)}
+    if not whole:
         return None
-    best = max(values, key=values.__getitem__)
-    with_best = partial(
-        compare, documents, systems, scores[best], human=human, level=level,
-        coefficient=coefficient, exchange=exchange, permutations=permutations, seed=seed,
-    )  # fmt: skip
-    rivals = _adjusted({name: with_best(scores[name]) for name in values if name != best})
+    best = max(whole, key=lambda name: whole[name].value)
+    shared = _shared({name: columns[name] for name in whole}, whole, measure)
+    beside = {two: _beside(level, *pair) for two, pair in shared.items()}
+    adjusted = adjusted_pairs(list(whole), lambda one, other: beside[one, other].p)
+    rivals = []
+    for name in whole:
+        if name == best:
+            continue
+        is_first = (name, best) in beside
+        found = beside[(name, best) if is_first else (best, name)]
+        values = (found.first, found.second) if is_first else (found.second, found.first)
+        p_holm = adjusted.get(frozenset((name, best)))
+        rivals.append(Rival(name, *values, found.p, p_holm, found.n, found.sampled))
+    leader = whole[best]
+    low, high = interval(leader.value, leader.parts, choices=len(whole))
     return Standing(
         level=level,
         coefficient=coefficient,
         best=best,
-        value=values[best],
+        value=leader.value,
         rivals=rivals,
         indistinguishable=tuple(
             r.scorer for r in rivals if r.p_holm is not None and r.p_holm >= alpha
         ),
-        undefined=tuple(name for name in scores if name not in values),
+        undefined=tuple(name for name in scores if name not in whole),
+        low=low,
+        high=high,
+        chosen=len(whole),
     )
 
 
-def challengers(gaps: Mapping[str, Floats], permutations: int, seed: int) -> tuple[Challenger, ...]:
-    """Is the best better, document by document? A sign-flip test of each other method.
+def _measured(
+    documents: ArrayLike, systems: ArrayLike, human: ArrayLike, level: Level,
+    coefficient: Correlation, seed: int, columns: Mapping[str, Floats],
+) -> dict[str, Correlated]:  # fmt: skip
+    given, people = [*columns.values(), human], len(columns)
+    compared = [(place, people) for place in range(people)]
+    (found,) = measured(documents, systems, given, compared, (level,), coefficient, seed)
+    return dict(zip(columns, found, strict=True))
 
-    `gaps`: (axes, documents) of the best's correlations less each method's; NaN where either is
-    undefined. Signs are drawn for whole documents, on all axes together.
 
-    [[.3 .1 .2] [.1 nan .3]] -> the mean over axes of the mean over documents is 0.2; each document
-    adds [.075 .0167 .1083], and 2 of their 8 choices of signs give as much: with all tried, p 0.25
+def measured(
+    documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
+    compared: Sequence[Two], levels: Sequence[Level], coefficient: Correlation, seed: int,
+) -> list[list[Correlated]]:  # fmt: skip
+    """Each comparison, at each level."""
+    at = COEFFICIENTS.index(coefficient)
+    found: dict[int, list[Correlated]] = {}
+    for place, local, estimates, _ in estimates_of(
+        documents, systems, columns, compared,
+        levels=levels, coefficients=(coefficient,), seed=seed,
+    ):  # fmt: skip
+        found[place] = [
+            Correlated(
+                float(level.values[local, at]),
+                level.parts[local, at],
+                int(level.units[local, at]),
+                level.sampled,
+            )
+            for level in estimates
+        ]
+    in_order = [found[place] for place in range(len(compared))]
+    return [[levels_of[number] for levels_of in in_order] for number in range(len(levels))]
+
+
+def _shared(
+    columns: Mapping[str, Floats],
+    whole: Mapping[str, Correlated],
+    measure: Callable[[Mapping[str, Floats]], dict[str, Correlated]],
+) -> dict[tuple[str, str], tuple[Correlated, Correlated]]:
+    """Every two scorers, each on the texts that both scored; measured once for the same texts."""
+    present = {name: np.isfinite(column) for name, column in columns.items()}
+    found, alike = {}, dict[bytes, list[tuple[str, str]]]()
+    for one, other in combinations(columns, 2):
+        if np.array_equal(present[one], present[other]):
+            found[one, other] = whole[one], whole[other]
+        else:
+            both = np.packbits(present[one] & present[other]).tobytes()
+            alike.setdefault(both, []).append((one, other))
+    for pairs in alike.values():
+        both = present[pairs[0][0]] & present[pairs[0][1]]
+        names = dict.fromkeys(name for pair in pairs for name in pair)
+        here = measure({name: np.where(both, columns[name], np.nan) for name in names})
+        found |= {(one, other): (here[one], here[other]) for one, other in pairs}
+    return found
+
+
+def paired_values(
+    level: Level, one: Correlated, other: Correlated
+) -> tuple[float, float, Floats, int]:
+    """Both values, the parts of their difference, and how many units are behind it.
+
+    At sample level, on the documents where both have a correlation.
     """
-    shared = {name: np.isfinite(gap).sum(axis=1) for name, gap in gaps.items()}
-    shares = {name: _shares(gap) for name, gap in gaps.items() if shared[name].min() > 0}
-    tested = [name for name in shares if shared[name].min() >= FEWEST_SHARED and permutations > 0]
-    ps = dict(zip(tested, _ps([shares[name] for name in tested], permutations, seed), strict=True))
-    adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
-    return tuple(
-        Challenger(
-            name=name,
-            difference=float(shares[name].sum()) if name in shares else None,
-            p=ps.get(name),
-            p_holm=adjusted.get(name),
-            n=int(np.isfinite(gap).any(axis=0).sum()),
-        )
-        for name, gap in gaps.items()
-    )
+    gaps = one.parts - other.parts
+    if level != "sample":
+        return one.value, other.value, gaps, one.n
+    shared = np.isfinite(gaps)
+    sides = (means(np.where(shared, side.parts, np.nan)) for side in (one, other))
+    first, second = map(float, sides)
+    return first, second, gaps, int(shared.sum())
 
 
-def _shares(gap: Floats) -> Floats:
-    """What each document adds to the statistic; its sign turns this as a whole."""
-    defined = np.isfinite(gap)
-    shares: Floats = np.where(defined, gap, 0.0) / defined.sum(axis=1, keepdims=True)
-    added: Floats = shares.mean(axis=0)
-    return added
-
-
-def _ps(shares: Sequence[Floats], permutations: int, seed: int) -> list[float]:
-    """All see the same signs."""
-    if not shares:
-        return []
-    table = np.stack(shares, axis=1)
-    least = np.abs(table.sum(axis=0)) - EQUAL
-    times = np.zeros(len(shares), dtype=np.intp)
-    stream = np.random.default_rng(seed)
-    block = max(1, BUDGET // len(table))
-    for start in range(0, permutations, block):
-        draws = stream.random((min(block, permutations - start), len(table)), np.float32)
-        times += (np.abs(np.where(draws < 0.5, -1.0, 1.0) @ table) > least).sum(axis=0)
-    return [(1 + int(count)) / (1 + permutations) for count in times]
-
-
-def _adjusted(comparisons: Mapping[str, Comparison]) -> tuple[Rival, ...]:
-    ps = {
-        name: two.p_permutation
-        for name, two in comparisons.items()
-        if two.p_permutation is not None
-    }
-    adjusted = dict(zip(ps, holm(list(ps.values())), strict=True))
-    return tuple(
-        Rival(
-            scorer=name,
-            value=two.second,
-            best_value=two.first,
-            p=two.p_permutation,
-            p_holm=adjusted.get(name),
-            p_williams=two.p_williams,
-            n=two.n,
-            sampled=two.sampled,
-        )
-        for name, two in comparisons.items()
-    )
+def _beside(level: Level, one: Correlated, other: Correlated) -> Beside:
+    first, second, gaps, n = paired_values(level, one, other)
+    if isnan(first) or isnan(second):
+        return Beside(None, None, None, n)
+    return Beside(first, second, p_value(first - second, gaps), n, one.sampled)

@@ -26,6 +26,7 @@ from .agree import Agreement
 from .bootstrap import on_one_thread
 from .pairs import Floats, PairTable, Two, tables
 
+PERMUTATIONS = 1000
 MOST_SYSTEMS = 100  # every pair of them is tested
 ROUNDING = 1e-12  # of the sum of the magnitudes: differences that differ by less are equal
 AT_ONCE = 2**22  # numbers in one temporary array
@@ -35,7 +36,7 @@ AT_ONCE = 2**22  # numbers in one temporary array
 def soft_accuracies(
     documents: ArrayLike, systems: ArrayLike, columns: Sequence[ArrayLike],
     compared: Sequence[Two], *,
-    permutations: int = 1000, seed: int = 0,
+    permutations: int = PERMUTATIONS, seed: int = 0,
 ) -> list[Agreement]:  # fmt: skip
     """Of each two columns, scores and ratings; None with one system, or with too many of them.
 

@@ -266,7 +266,6 @@ class Findings:
     """The scorers whose scores are ranks within a document."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the values of each scorer mean, in a sentence, where that is known."""
-    resampled: str = "documents"  # what the intervals resample: documents, systems or both
 
     def __repr__(self) -> str:
         return f"Findings({one_line(self.run)}: {self.sizes})"

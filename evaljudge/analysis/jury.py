@@ -27,7 +27,7 @@ from evaljudge.records import ANY_AXIS
 
 def left_out(
     combined: Mapping[str, Combination], fitted: Mapping[tuple[str, str], Weights], rated: Rated,
-    documents: Ids, resamples: int, seed: int,
+    documents: Ids, seed: int,
 ) -> Iterator[LeftOut]:  # fmt: skip
     """`fitted`: the weights of combinations by agreement, by name and axis."""
     for name, one in combined.items():
@@ -39,7 +39,7 @@ def left_out(
             without = {scorer: on_rated(*known, scorer) for scorer in one.of_scorers}
             fours = [(whole, smaller, human, human) for smaller in without.values()]
             codes = rated.documents, rated.systems
-            found = agreement_differences(*codes, fours, resamples=resamples, seed=seed)
+            found = agreement_differences(*codes, fours, seed=seed)
             for scorer, levels in zip(without, found, strict=True):
                 yield from (_left_out(name, scorer, axis, level) for level in levels)
 
@@ -55,9 +55,7 @@ def _left_out(name: str, scorer: str, axis: str, found: AgreementDifference) -> 
 # among each other
 
 
-def among_judges(
-    scorers: Sequence[str], grid: Grid, resamples: int, seed: int
-) -> Iterator[JudgePair]:
+def among_judges(scorers: Sequence[str], grid: Grid, seed: int) -> Iterator[JudgePair]:
     """Each two of these scorers, on every axis that both have."""
     axes = dict.fromkeys(axis for scorer, axis in grid.scores if scorer in scorers)
     for axis in axes:
@@ -65,7 +63,7 @@ def among_judges(
         if len(tables) > 1:
             rated, is_sample = _as_rows(tables).sampled(MOST_TESTED, seed)
             columns = {scorer: column for (scorer, _), column in rated.scores.items()}
-            found = among(rated.documents, rated.systems, columns, resamples=resamples, seed=seed)
+            found = among(rated.documents, rated.systems, columns, seed=seed)
             yield from (_pair(axis, one, is_sample or grid.is_sample) for one in found)
 
 

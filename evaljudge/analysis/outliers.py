@@ -19,7 +19,7 @@ import numpy as np
 
 from evaljudge.agreement.rated import Rated
 from evaljudge.analysis.findings import WithoutOutliers
-from evaljudge.analysis.statistics import with_statistics
+from evaljudge.analysis.statistics import agreement_of
 from evaljudge.analysis.tables import Tables
 from evaljudge.config import Config
 from evaljudge.corpora.files import rows_of
@@ -47,8 +47,7 @@ def with_outliers(config: Config, tables: Tables) -> dict[str, Any]:
     outliers, rated = read_outliers(config.outliers), tables.as_rated()
     left, met = set_aside(rated, [(row.doc_id, row.system) for row in tables.rows], outliers)
     ratings, kept = _ratings(rated), _ratings(left)
-    how = config.agreement.model_copy(update={"permutations": 0})
-    agreement = with_statistics(left, how, config.seed)["agreement"] if kept < ratings else []
+    agreement = list(agreement_of(left, config.seed)) if kept < ratings else []
     found = WithoutOutliers(
         file=config.outliers,
         rows=len(outliers),

@@ -103,9 +103,7 @@ def _share(scored: int, expected: int) -> float | None:
     return scored / expected if expected else None
 
 
-def run_differences(
-    first: ScoredRun, second: ScoredRun, *, resamples: int = 1000, seed: int = 0
-) -> RunDifferences:
+def run_differences(first: ScoredRun, second: ScoredRun, *, seed: int = 0) -> RunDifferences:
     with paired_runs(first, second) as paired:
         scales = [set(scores) for scores in paired.scores]
         names = [set(selections(run)) for run in (first, second)]
@@ -120,7 +118,7 @@ def run_differences(
             scorers=(sorted(scales[0] - scales[1]), sorted(scales[1] - scales[0])),
             coverage=list(_coverage(*paired.coverage)),
             means=list(_means(paired)),
-            agreement=list(_agreement(paired, resamples, seed)),
+            agreement=list(_agreement(paired, seed)),
             selections=[
                 selection_difference(paired, first, second, name)
                 for name in sorted(names[0] & names[1])
@@ -191,26 +189,18 @@ def _by_document(paired: PairedRuns, *columns: Floats) -> Iterator[Floats]:
         yield table
 
 
-def _agreement(paired: PairedRuns, resamples: int, seed: int) -> Iterator[AgreementDifference]:
-    """Of every scorer and the human axes that it meets; nothing is resampled where all is equal."""
+def _agreement(paired: PairedRuns, seed: int) -> Iterator[AgreementDifference]:
+    """Of every scorer and the human axes that it meets."""
     met = dict[tuple[str, str], Four]()
     for scorer, axis in _shared_keys(paired):
         first, second = (side[scorer, axis] for side in paired.scores)
         for human in sorted(paired.human[0].keys() & paired.human[1].keys()):
             if axis in (human, ANY_AXIS):
                 met[scorer, human] = first, second, paired.human[0][human], paired.human[1][human]
-    for resampled, wanted in ((resamples, True), (0, False)):
-        some = {key: four for key, four in met.items() if _is_changed(four) is wanted}
-        found = agreement_differences(
-            paired.documents, paired.systems, list(some.values()), resamples=resampled, seed=seed
-        )
-        for (scorer, axis), levels in zip(some, found, strict=True):
-            for one in levels:
-                yield replace(one, scorer=scorer, axis=axis)
-
-
-def _is_changed(four: Four) -> bool:
-    return not all(np.array_equal(four[at], four[at + 1], equal_nan=True) for at in (0, 2))
+    found = agreement_differences(paired.documents, paired.systems, list(met.values()), seed=seed)
+    for (scorer, axis), levels in zip(met, found, strict=True):
+        for row in levels:
+            yield replace(row, scorer=scorer, axis=axis)
 
 
 def _cost(*runs: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:

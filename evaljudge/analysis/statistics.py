@@ -1,6 +1,6 @@
 """All that the statistics say of scores and ratings, as a report's rows.
 
-    with_statistics(rated, AgreementConfig(resample="both"), seed=0)
+    with_statistics(rated, AgreementConfig(), seed=0)
     -> {"agreement": [Agreement("sample", "spearman", 0.256, …, scorer="rouge1"), …],
         "standings": […], "axes": […], "ceilings": […], "labels": […]}
 
@@ -20,6 +20,7 @@ from evaljudge.agreement import (
     Agreement,
     AxisPair,
     Ceiling,
+    Correlation,
     LabelAgreement,
     Standing,
     against_best,
@@ -36,7 +37,6 @@ from evaljudge.analysis.replacing import replacing_raters
 from evaljudge.config import AgreementConfig
 from evaljudge.records import ANY_AXIS, HUMAN
 
-ALPHA = 0.05
 KAPPAS: dict[str, Literal["linear", "quadratic"] | None] = {
     "kappa": None,
     "kappa_linear": "linear",
@@ -50,7 +50,7 @@ ALPHAS: dict[str, Literal["nominal", "ordinal", "interval"]] = {
 
 
 class Drawn(TypedDict):
-    """How intervals are drawn."""
+    """How the intervals of labels are drawn."""
 
     resamples: int
     seed: int
@@ -60,29 +60,17 @@ def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, 
     """What Findings holds of them; repetitions stand in the score files (and a study) alone."""
     rated, drawn = rated.without_repetitions(), Drawn(resamples=how.resamples, seed=seed)
     return {
-        "agreement": list(_agreement(rated, how, drawn)),
-        "standings": list(_standings(rated, how, seed)),
-        "axes": list(_axes(rated, drawn)),
-        "ceilings": list(_ceilings(rated, drawn)),
+        "agreement": list(agreement_of(rated, seed)),
+        "standings": list(_standings(rated, how.coefficient, seed)),
+        "axes": list(_axes(rated, seed)),
+        "ceilings": list(_ceilings(rated, seed)),
         "labels": [*_alphas(rated, drawn), *_kappas(rated, drawn)],
         "lengths": list(lengths_held_fixed(rated, seed)),
         "replacing": list(replacing_raters(rated, how.alt_test_epsilon)),
-        "resampled": how.resample,
     }
 
 
-def too_few_permutations(rated: Rated, how: AgreementConfig) -> list[str]:
-    """A warning, where no p could be small enough for Holm to tell anybody from the best."""
-    rivals = max((len(rated.against(human)) for human in rated.human), default=1) - 1
-    if how.permutations and rivals / (1 + how.permutations) >= ALPHA:
-        return [
-            f"{how.permutations:,} permutations can tell none of {rivals} rivals from the best: "
-            f"set permutations to {round(2 * rivals / ALPHA):,} or more"
-        ]
-    return []
-
-
-def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[Agreement]:
+def agreement_of(rated: Rated, seed: int) -> Iterator[Agreement]:
     keys, axes = list(rated.scores), sorted(rated.human)
     columns = [*rated.scores.values(), *(rated.human[human] for human in axes)]
     meeting = [
@@ -91,68 +79,46 @@ def _agreement(rated: Rated, how: AgreementConfig, drawn: Drawn) -> Iterator[Agr
         for number, human in enumerate(axes)
         if axis in (human, ANY_AXIS)
     ]
-    found = comparisons(
-        rated.documents, rated.systems, columns, meeting, resample=how.resample, **drawn
-    )
-    soft = _soft(rated, how, seed=drawn["seed"], meeting=meeting)
+    found = comparisons(rated.documents, rated.systems, columns, meeting, seed=seed)
+    soft = _soft(rated, seed, meeting)
     for (place, number), agreed, more in zip(meeting, found, soft, strict=True):
         for one in [*agreed, *more]:
             yield replace(one, scorer=keys[place][0], axis=axes[number - len(keys)])
 
 
-def _soft(
-    rated: Rated, how: AgreementConfig, seed: int, meeting: Sequence[tuple[int, int]]
-) -> Sequence[list[Agreement]]:
-    """The soft accuracy of each two columns, if permutations are wanted."""
-    if not how.permutations:
-        return [[] for _ in meeting]
+def _soft(rated: Rated, seed: int, meeting: Sequence[tuple[int, int]]) -> Sequence[list[Agreement]]:
+    """The soft accuracy of each two columns."""
     tested, is_sample = rated.sampled(MOST_TESTED, seed)
     columns = [*tested.scores.values(), *(tested.human[axis] for axis in sorted(tested.human))]
-    found = soft_accuracies(
-        tested.documents,
-        tested.systems,
-        columns,
-        meeting,
-        permutations=how.permutations,
-        seed=seed,
-    )
+    found = soft_accuracies(tested.documents, tested.systems, columns, meeting, seed=seed)
     return [[replace(one, sampled=is_sample)] for one in found]
 
 
-def _standings(rated: Rated, how: AgreementConfig, seed: int) -> Iterator[Standing]:
-    tested, is_sample = rated.sampled(MOST_TESTED, seed)
-    for human, ratings in sorted(tested.human.items()):
-        scores = tested.against(human)
+def _standings(rated: Rated, coefficient: Correlation, seed: int) -> Iterator[Standing]:
+    for human, ratings in sorted(rated.human.items()):
+        scores = rated.against(human)
         for level in LEVELS if len(scores) > 1 else ():
-            one = against_best(
-                tested.documents,
-                tested.systems,
-                scores,
-                ratings,
-                level=level,
-                coefficient=how.coefficient,
-                permutations=how.permutations,
-                seed=seed,
-                alpha=ALPHA,
-            )
-            if one is not None:
-                rivals = [replace(r, sampled=r.sampled or is_sample) for r in one.rivals]
-                yield replace(one, axis=human, rivals=rivals)
+            found = against_best(
+                rated.documents, rated.systems, scores, ratings,
+                level=level, coefficient=coefficient, seed=seed,
+            )  # fmt: skip
+            if found is not None:
+                yield replace(found, axis=human)
 
 
-def _axes(rated: Rated, drawn: Drawn) -> Iterator[AxisPair]:
+def _axes(rated: Rated, seed: int) -> Iterator[AxisPair]:
     """People's axes among themselves, and those of each scorer that has several."""
     several = {HUMAN: dict(sorted(rated.human.items()))}
     several |= {scorer: rated.axes_of(scorer) for scorer, _ in rated.scores}
     for of, columns in several.items():
         if len(columns) > 1:
-            for one in among(rated.documents, rated.systems, columns, **drawn):
+            for one in among(rated.documents, rated.systems, columns, seed=seed):
                 yield replace(one, of=of)
 
 
-def _ceilings(rated: Rated, drawn: Drawn) -> Iterator[Ceiling]:
+def _ceilings(rated: Rated, seed: int) -> Iterator[Ceiling]:
     for axis in sorted(rated.raters):
-        for one in ceiling(rated.documents, rated.systems, rated.table(axis), **drawn):
+        for one in ceiling(rated.documents, rated.systems, rated.table(axis), seed=seed):
             yield replace(one, axis=axis)
 
 

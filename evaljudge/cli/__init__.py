@@ -62,7 +62,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Absolute scores for machine-written text, by a language model that compares.",
     epilog="Exit codes: 0 done; 1 given up, run it again to resume; 2 a mistake to correct; 3 too "
-    "few texts scored; 4 a condition of `diff --fail-if` holds. Documentation: README.md, docs/.",
+    "few texts scored; 4 a mean fell (`diff --fail-if-lower`). Documentation: README.md, docs/.",
 )
 for panel, commands in COMMANDS.items():
     for command in commands:

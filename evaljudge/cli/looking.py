@@ -106,22 +106,30 @@ def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="The output folder or URI of a run.")],
     b: Annotated[str, typer.Argument(
         metavar="B", help="The output folder or URI of the run that is compared with it.")],
-    fail_if: Annotated[list[str] | None, typer.Option(
-        metavar="CONDITION", help="End with exit code 4 if this condition on the change from A to "
-        "B holds, such as 'relevance.mean < -0.1' or 'selected.good.flipped > 0.2'. May be "
-        "repeated.")] = None,
+    fail_if_lower: Annotated[list[str] | None, typer.Option(
+        metavar="SCORER[.AXIS]", help="End with exit code 4 if this scorer's mean is lower in B "
+        "by more than chance explains, corrected for how many are looked at. May be repeated."
+        )] = None,
+    tolerance: Annotated[float, typer.Option(
+        help="By how much a mean may fall before --fail-if-lower counts it as lower.")] = 0.0,
+    fail_if: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show what changed from run A to run B: settings, scores, agreement, selections and cost.
 
-    Example: evaljudge diff runs/old runs/new --fail-if 'relevance.mean < -0.1'
+    Example: evaljudge diff runs/old runs/new --fail-if-lower synthetic.relevance --tolerance 0.1
     """
     from evaljudge.commands.diff import compare_runs
 
-    found = compare_runs(a, b, fail_if or ())
+    if fail_if:
+        raise UserError(
+            "--fail-if is gone: `evaljudge diff A B --fail-if-lower SCORER.AXIS --tolerance 0.1` "
+            "fails where a mean is lower; all other differences are in --json"
+        )
+    found = compare_runs(a, b, fail_if_lower or (), tolerance)
     print(found.json if as_json else found.text, end="", flush=True)
-    for condition in found.held:
-        print(f"failed: {condition}", file=sys.stderr)
+    for lower in found.failed:
+        print(f"failed: {lower}", file=sys.stderr)
     if found.exit_code:
         raise typer.Exit(found.exit_code)
 

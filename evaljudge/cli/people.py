@@ -20,7 +20,7 @@ from evaljudge.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from evaljudge.agreement import Correlation, Resampled
+    from evaljudge.agreement import Correlation
     from evaljudge.commands.agree import Agreed
     from evaljudge.commands.calibrate import CalibratedScores
 
@@ -38,16 +38,12 @@ def agree(
         "0.2*direct+chrf. May be repeated.")] = None,
     axis: HumanAxes = None, form: Format = "generic", sources: Sources = None,
     column: Column = None, skip_bad_rows: SkipBadRows = False,
-    resample: Annotated[str, typer.Option(
-        help="What is drawn again for the confidence intervals: documents, systems or both."
-        )] = "documents",
+    resample: Annotated[str | None, typer.Option(hidden=True)] = None,
     coefficient: Annotated[str, typer.Option(
         help="The coefficient by which scorers are compared with each other: spearman, kendall or "
         "pearson.")] = "spearman",
     resamples: Resamples = 1000,
-    permutations: Annotated[int, typer.Option(
-        help="How many random permutations each p-value is computed from. 0 leaves p-values out."
-        )] = 1000,
+    permutations: Annotated[int | None, typer.Option(hidden=True)] = None,
     alt_test_epsilon: Annotated[float, typer.Option(
         help="By how much the judge may be less often the closer one, and still replace a rater "
         "(the epsilon of the alternative annotator test).",
@@ -75,7 +71,7 @@ def agree(
     made = agree_with(
         cases, scores or (), metrics=metrics or (), mix=mix or (), axis=axis or (), format=form,
         sources=sources, column=named_columns(column), skip_bad_rows=skip_bad_rows,
-        resample=cast("Resampled", resample), coefficient=cast("Correlation", coefficient),
+        resample=resample, coefficient=cast("Correlation", coefficient),
         resamples=resamples, permutations=permutations, alt_test_epsilon=alt_test_epsilon,
         seed=seed, coverage_floor=coverage_floor,
     )  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Literal
 
 from evaljudge.agreement import Agreement, Correlation
 from evaljudge.agreement.rated import Rated
@@ -19,7 +18,7 @@ from evaljudge.analysis.length import measuring_length
 from evaljudge.analysis.mixes import Mix, check_axes, mix_of, mixed_scores
 from evaljudge.analysis.people_scale import scale_warnings, with_people_scale
 from evaljudge.analysis.ranking import rankings
-from evaljudge.analysis.statistics import too_few_permutations, with_statistics
+from evaljudge.analysis.statistics import with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.commands.given import read_rated, refuse_unknown
 from evaljudge.config import AgreementConfig
@@ -102,14 +101,14 @@ def agree(
     cases: Paths, scores: Paths = (), *, metrics: GivenMetrics = (),
     mix: str | Sequence[str] = (), axis: str | Sequence[str] = (), format: str = "generic",
     sources: AnyPath | None = None, column: Mapping[str, str] | None = None,
-    skip_bad_rows: bool = False, resample: Literal["documents", "systems", "both"] = "documents",
-    coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int = 1000,
+    skip_bad_rows: bool = False, resample: str | None = None,
+    coefficient: Correlation = "spearman", resamples: int = 1000, permutations: int | None = None,
     alt_test_epsilon: float = 0.1, seed: int = 0, coverage_floor: float = 0.95,
 ) -> Agreed:  # fmt: skip
     """How far scores and metrics agree with human ratings, and people with each other.
 
     `cases` and `scores` are files, folders, globs or URIs; the arguments have the names of the
-    command's options.
+    command's options; `resample` and `permutations` are no longer read.
     """
     how = {
         "resample": resample,
@@ -165,7 +164,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     rated = tables.as_rated()
     refuse_unknown("--axis", "human axis", wanted.axes, rated.human)
     warnings = [*read.left_out, *cautions_of(metrics), *_unmet(rated)]
-    warnings += [*too_few_permutations(rated, wanted.how), *read.notes]
+    warnings += [*read.notes, *wanted.how.unread]
     looked_at, grid = rated, tables.as_grid()
     if wanted.axes:
         looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)

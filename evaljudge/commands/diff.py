@@ -1,7 +1,7 @@
-"""`evaljudge diff A B`: what changed from one run to another, and whether a condition on it holds.
+"""`evaljudge diff A B`: what changed from one run to another, and whether a scorer's mean fell.
 
-    compare_runs("runs/first", "runs/second", ["relevance.mean < -0.1"])
-    -> Diffed(differences=RunDifferences(…), conditions=[Tried(…)])
+    compare_runs("runs/first", "runs/second", ["synthetic.relevance"])
+    -> Diffed(differences=RunDifferences(…), looked=[Looked(…)])
 
 The terminal shows what changed; JSON has all of it.
 """
@@ -17,7 +17,7 @@ from evaljudge.agreement import LEVELS
 from evaljudge.agreement.significance import holm
 from evaljudge.analysis.run_differences import MeanChange, RunDifferences, run_differences
 from evaljudge.analysis.two_runs import SIDES, CorpusChange, scored_run
-from evaljudge.commands.conditions import Tried, read_condition, tried
+from evaljudge.commands.conditions import Looked, lower
 from evaljudge.decisions.agreement_differences import AgreementDifference
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.screen import on_screen
@@ -34,8 +34,8 @@ from evaljudge.sections.figures import (
 )
 from evaljudge.text import LONG, one_line
 
-CONDITION_HOLDS = 4
-"""The exit code where a condition of `--fail-if` holds."""
+LOWER = 4
+"""The exit code where a mean that `--fail-if-lower` looks at is lower."""
 ALPHA = 0.05
 MOST_ROWS, MOST_FLIPS = 16, 2
 
@@ -43,23 +43,19 @@ MOST_ROWS, MOST_FLIPS = 16, 2
 @dataclass(frozen=True, repr=False)
 class Diffed:
     differences: RunDifferences
-    conditions: Sequence[Tried]
+    looked: Sequence[Looked]
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
 
     @property
-    def held(self) -> list[str]:
-        """Which conditions hold, each with the values for which it does."""
-        return [
-            one_line(f"{one.condition}: {'; '.join(one.holds)}", LONG)
-            for one in self.conditions
-            if one.holds
-        ]
+    def failed(self) -> list[str]:
+        """Which of the means that were looked at are lower, and by how much."""
+        return [one_line(str(scale), LONG) for scale in self.looked if scale.failed]
 
     @property
     def exit_code(self) -> int:
-        return CONDITION_HOLDS if self.held else 0
+        return LOWER if self.failed else 0
 
     @property
     def text(self) -> str:
@@ -72,17 +68,16 @@ class Diffed:
             "coverage": [asdict(one) | {"shares": one.shares} for one in found.coverage],
             "means": [_flat(one) for one in found.means],
             "selections": [asdict(one) | {"flipped": one.flipped} for one in found.selections],
-            "conditions": [asdict(one) for one in self.conditions],
+            "looked": [asdict(one) for one in self.looked],
         }
         return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
 def compare_runs(
-    first: str, second: str, fail_if: Sequence[str] = (), *, resamples: int = 1000
+    first: str, second: str, fail_if_lower: Sequence[str] = (), tolerance: float = 0.0
 ) -> Diffed:
-    conditions = [read_condition(text) for text in fail_if]
-    found = run_differences(scored_run(first), scored_run(second), resamples=resamples)
-    return Diffed(found, [tried(condition, found) for condition in conditions])
+    found = run_differences(scored_run(first), scored_run(second))
+    return Diffed(found, lower(fail_if_lower, tolerance, found))
 
 
 def _flat(row: MeanChange) -> dict[str, Any]:

@@ -30,10 +30,11 @@ def check(run: AnyPath, *, briefs: AnyPath | None = None) -> Checked:
 
 @naming_arguments
 def diff(
-    a: AnyPath, b: AnyPath, *, fail_if: str | Sequence[str] = (), resamples: int = 1000
+    a: AnyPath, b: AnyPath, *, fail_if_lower: str | Sequence[str] = (), tolerance: float = 0.0
 ) -> Diffed:
-    """What changed from run A to run B, and which of the conditions hold of B - A."""
-    return compare_runs(as_path(a, "a"), as_path(b, "b"), listed(fail_if), resamples=resamples)
+    """What changed from run A to run B, and which of these scorers' means are lower in B."""
+    runs = as_path(a, "a"), as_path(b, "b")
+    return compare_runs(*runs, listed(fail_if_lower), tolerance)
 
 
 @naming_arguments

@@ -33,6 +33,7 @@ class PairedDifference:
     low: float | None  # 95% interval over documents; None with fewer than two, and see `student`
     high: float | None
     p: float | None  # two-sided
+    error: float | None  # the standard error of the difference
     n: int  # documents
     texts: int
     changed: int  # texts whose two scores differ
@@ -54,10 +55,26 @@ def paired_difference(first: ArrayLike, second: ArrayLike) -> PairedDifference:
         low=low,
         high=high,
         p=p,
+        error=float(gaps.std(ddof=1)) / sqrt(gaps.size) if gaps.size > 1 else None,
         n=gaps.size,
         texts=int(texts.sum()),
         changed=int(np.count_nonzero(one != other)),
     )
+
+
+def p_lower(found: PairedDifference, tolerance: float) -> float | None:
+    """That the difference is not below -tolerance, one-sided; None of fewer than two documents.
+
+    Where every document changed by the same, it is that of their signs alone.
+    """
+    from scipy.special import stdtr
+
+    if found.difference is None or found.error is None:
+        return None
+    beyond = found.difference + tolerance
+    if found.error <= ROUNDING * max(abs(found.difference), tolerance):
+        return float(0.5**found.n) if beyond < -ROUNDING * tolerance else 1.0
+    return float(stdtr(found.n - 1, beyond / found.error))
 
 
 def _mean(values: Floats) -> float | None:

@@ -50,7 +50,7 @@ def mixes(
     data = _data(cases, format, sources, column, scores, metrics, seed)
     axis, how = data.axis(axis), (one_of("level", level, LEVELS), _known(coefficient))
     given = data.mixes(listed(mix), axis)
-    rows = mixing.mixes(data.matrix, axis, *how, given, resamples=resamples, seed=seed)
+    rows = mixing.mixes(data.matrix, axis, *how, given, seed=seed)
     return data.warned(mixing.mixes_study(rows, data.about(f"{axis}, {level} level")), axis)
 
 

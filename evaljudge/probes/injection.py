@@ -21,9 +21,9 @@ import numpy as np
 
 from evaljudge.agreement import Measured
 from evaljudge.agreement.bootstrap import ratio_of_sums
-from evaljudge.agreement.compare import EQUAL
+from evaljudge.agreement.jackknife import EQUAL, p_value
 from evaljudge.agreement.pairs import Floats
-from evaljudge.agreement.significance import challengers
+from evaljudge.agreement.significance import holm
 from evaljudge.config import Config, CorpusConfig
 from evaljudge.corpora import open_corpus, refuse_empty
 from evaljudge.engines import Engines
@@ -40,7 +40,7 @@ from evaljudge.sections import Table
 from evaljudge.sections.figures import NONE, bracketed, count, percent
 from evaljudge.storage import Output, Place
 
-ALPHA, PERMUTATIONS = 0.05, 10_000
+ALPHA = 0.05
 CASES = "cases.jsonl"
 NOTHING, TOO_FEW, NOT_SEEN = "nothing was scored", "too few documents", "not seen to move"
 _NOTES = [
@@ -49,7 +49,7 @@ _NOTES = [
     "above: the share of documents whose attacked text scored above the control. Intervals: 95%,\n"
     "over documents.",
     "moved up, moved down: beyond the clean text and beyond the control, each by more than chance\n"
-    "(signs flipped over documents, p below 0.05 after Holm's correction for all rows of the\n"
+    "(Student's t over documents, p below 0.05 after Holm's correction for all rows of the\n"
     "scorer). above the control, below the control: only that is more than chance, so the words\n"
     "of the control may be the reason. Not seen to move is no proof: see the intervals.",
 ]
@@ -195,7 +195,7 @@ def _rows(
     }
     moved = {at: twins.attacked - twins.clean for at, twins in columns.items()}
     less_control = {at: twins.attacked - twins.control for at, twins in columns.items()}
-    p_moved, p_less_control = _ps(moved, seed), _ps(less_control, seed)
+    p_moved, p_less_control = _ps(moved), _ps(less_control)
     for at, twins in columns.items():
         both = tuple(_mean(gaps[at], resamples, seed) for gaps in (moved, less_control))
         ps = p_moved[at], p_less_control[at]
@@ -214,10 +214,15 @@ def _rows(
         )
 
 
-def _ps(gaps: Mapping[At, Floats], seed: int) -> dict[At, float | None]:
-    """By signs flipped over documents, adjusted by Holm's correction."""
-    tested = challengers({str(at): gap[None] for at, gap in gaps.items()}, PERMUTATIONS, seed)
-    return dict(zip(gaps, (one.p_holm for one in tested), strict=True))
+def _ps(gaps: Mapping[At, Floats]) -> dict[At, float | None]:
+    """By documents, adjusted by Holm's correction."""
+    found = {
+        at: p_value(float(np.nanmean(gap)), gap)
+        for at, gap in gaps.items()
+        if np.isfinite(gap).any()
+    }
+    ps = {at: p for at, p in found.items() if p is not None}
+    return dict.fromkeys(gaps) | dict(zip(ps, holm(list(ps.values())), strict=True))
 
 
 def _columns(

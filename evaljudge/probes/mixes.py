@@ -46,7 +46,6 @@ def mixes(
     coefficient: Correlation,
     given: Sequence[Mix] = (),
     *,
-    resamples: int = 1000,
     seed: int = 0,
 ) -> list[MixRow]:
     """Each scorer, all pairs and the given mixes, on the candidates that every scorer scored."""
@@ -56,9 +55,7 @@ def mixes(
     columns += [(mix.name, len(mix.parts), mix.of(singles)) for mix in asked]
     rows = []
     for name, mixed, column in columns:
-        found = agreements(
-            matrix.documents, matrix.systems, column, human, resamples=resamples, seed=seed
-        )
+        found = agreements(matrix.documents, matrix.systems, column, human, seed=seed)
         one = next(a for a in found if (a.level, a.coefficient) == (level, coefficient))
         values = one.value, one.low, one.high, one.n, one.skipped
         rows.append(MixRow(name, mixed, axis, level, coefficient, *values))

@@ -11,15 +11,24 @@ from evaljudge.agreement import Rival, Standing
 from evaljudge.analysis.findings import Findings
 from evaljudge.report.levels import COEFFICIENTS
 from evaljudge.sections import Cell, Named, Section, Table
-from evaljudge.sections.figures import NONE, SAMPLED, correlation, count, only, probability
-
-TITLE = "Who is best"
-TESTED = (
-    "Tested: a two-sided permutation test that exchanges two scorers' standard scores at each "
-    "document and system (PERM-BOTH), on the candidates that both scored, at 5% after Holm's "
-    "correction (p) over the rivals of one axis and level. A scorer that cannot be told from the "
-    "best may still be worse: there is too little here to say so."
+from evaljudge.sections.figures import (
+    NONE,
+    SAMPLED,
+    bracketed,
+    correlation,
+    count,
+    only,
+    probability,
 )
+
+TITLE = "Highest agreement"
+TESTED = (
+    "Tested: Student's t over documents, two-sided, on the candidates that both scored, at 5% "
+    "after Holm's correction for every two scorers of the axis and level, since the best was "
+    "chosen among them. A scorer that cannot be told from the best may still be worse: there is "
+    "too little here to say so."
+)
+WIDENED = "The interval of the best is widened for the choice among all scorers."
 LACKING = (
     "Not compared: untested, where too little was scored by both; "
     "undefined, where a scorer has no correlation."
@@ -31,7 +40,7 @@ _NOT_COMPARED = "not compared"
 
 
 def best(findings: Findings, in_short: bool = False) -> Section:
-    """Who is best of each axis and level, and each rival beside it; in short, as much as a terminal
+    """The highest of each axis and level, and each rival beside it; in short, as much as a terminal
     has room for.
     """
     rows = findings.standings
@@ -40,22 +49,21 @@ def best(findings: Findings, in_short: bool = False) -> Section:
     if any(map(_is_sampled, rows)):
         notes.append(f"{SAMPLED} {SAMPLED_TEST}")
     if in_short:
-        return Section(TITLE, [], [_summary(findings, lacking)], [TESTED, *notes])
-    return Section(
-        TITLE, [TESTED], [_summary(findings, True), *(_beside(r) for r in rows if r.rivals)], notes
-    )
+        return Section(TITLE, [], [_summary(findings, lacking, in_short)], [TESTED, *notes])
+    beside = [_beside(row) for row in rows if row.rivals]
+    return Section(TITLE, [TESTED, WIDENED], [_summary(findings, True, in_short), *beside], notes)
 
 
 def _is_sampled(row: Standing) -> bool:
     return any(rival.sampled for rival in row.rivals)
 
 
-def _summary(findings: Findings, with_lacking: bool) -> Table:
+def _summary(findings: Findings, with_lacking: bool, in_short: bool) -> Table:
     used = dict.fromkeys(_coefficient(row) for row in findings.standings)
     heads = ["axis", "level", f"best ({' / '.join(used)})", *_COMPARED, _NOT_COMPARED]
     units = {(r.scorer, r.axis, r.level, r.coefficient): r.n for r in findings.agreement}
     rows = [
-        _standing(row, units.get((row.best, row.axis, row.level, row.coefficient)))
+        _standing(row, units.get((row.best, row.axis, row.level, row.coefficient)), in_short)
         for row in findings.standings
     ]
     shown = len(heads) if with_lacking else len(heads) - 1
@@ -67,8 +75,8 @@ def _coefficient(row: Standing) -> str:
     return COEFFICIENTS.get(row.coefficient, row.coefficient)
 
 
-def _standing(row: Standing, units: int | None) -> list[Cell]:
-    """`units`: behind the best one's value, where known."""
+def _standing(row: Standing, units: int | None, in_short: bool) -> list[Cell]:
+    """`units`: behind the best one's value, where known. In short, there is no interval."""
     few = "" if units is None else only(row.level, units)
     close = list(map(Named, row.indistinguishable))
     apart = [
@@ -77,7 +85,9 @@ def _standing(row: Standing, units: int | None) -> list[Cell]:
         if rival.p_holm is not None and rival.scorer not in row.indistinguishable
     ]
     level = f"{row.level}{SAMPLED}" if _is_sampled(row) else row.level
-    leader = [Named(row.best, ", ".join(filter(None, [correlation(row.value), few])))]
+    bare = few or in_short
+    value = correlation(row.value) if bare else bracketed(row.value, row.low, row.high)
+    leader = [Named(row.best, ", ".join(filter(None, [value, few])))]
     others = close, apart, _not_compared(row)
     return [row.axis, level, leader, *(names or NONE for names in others)]
 
@@ -89,7 +99,7 @@ def _not_compared(row: Standing) -> list[Named]:
 
 def _beside(row: Standing) -> Table:
     """Each rival on the candidates that the best scored too."""
-    heads = ["scorer", _coefficient(row), "the best's", "p", "p (Holm)", "p (Williams)", "n"]
+    heads = ["scorer", _coefficient(row), "the best's", "p", "p (Holm)", "n"]
     title = f"{row.level.capitalize()} level, {row.axis}: beside {row.best}"
     cells = [
         [
@@ -97,12 +107,11 @@ def _beside(row: Standing) -> Table:
             correlation(rival.value),
             correlation(rival.best_value),
             *(_p(p, rival) for p in (rival.p, rival.p_holm)),
-            probability(rival.p_williams),
             count(rival.n),
         ]
         for rival in row.rivals
     ]
-    return Table(title, heads, cells, "lrrrrrr")
+    return Table(title, heads, cells, "lrrrrr")
 
 
 def _p(p: float | None, rival: Rival) -> str:

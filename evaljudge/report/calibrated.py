@@ -28,7 +28,7 @@ ERRORS = (
     "Errors are mean absolute errors, in units of the ratings. Error of mean: if every text got "
     "the mean rating. Less by: the share of this error that the calibrated scores avoid. Each "
     "document is judged by what was learned from other documents. Spearman's is the mean over "
-    "documents. Intervals: 95%, whole documents resampled."
+    "documents. Intervals: 95%, over documents."
 )
 SELECTED = (
     "Texts are selected by the threshold: the lowest score that reaches the target on all "

@@ -1,7 +1,7 @@
 """The page's first screen: which system is best on which axis, and how far to trust that.
 
     answers(findings)[0]
-    -> AxisAnswer("relevance", "synthetic", "north is best.", "Agrees …", dots=[…])
+    -> AxisAnswer("relevance", "synthetic", "north is first, but …", "Agrees …", dots=[…])
 
 Values only, with places between 0 and 1: pictures.html.j2 draws them.
 """
@@ -17,14 +17,12 @@ from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import RankedSystem, SystemRanking
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report.headlines import Headline, headlines
-from evaljudge.report.trust import gained_without, trust
+from evaljudge.report.trust import LONGEST_NAME, gained_without, listed, trust
 from evaljudge.sections.figures import bracketed, correlation
 from evaljudge.text import counted, shortened
 
 MOST_SYSTEMS = 12
 """Of an axis; all of them stand in the table of systems."""
-MOST_NAMED = 3
-LONGEST_NAME = 40
 FEW_LETTERS = 3
 
 
@@ -128,17 +126,10 @@ def _sentence(row: SystemRanking) -> str:
     own = [pair for pair in row.pairs if pair.first == first.system]
     close = [pair.second for pair in own if not pair.told_apart]
     if not close:
-        return f"{name} is best, and differs from every other system."
+        return f"{name} has the highest mean by this scorer, and differs from every other system."
     if len(close) == len(own):
         return f"{name} is first, but cannot be told apart from any other system."
-    return f"{name} is first, but cannot be told apart from {_listed(close)}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The first few of them: `north, south, east and 4 more`."""
-    named = ", ".join(shortened(name, LONGEST_NAME) for name in names[:MOST_NAMED])
-    hidden = len(names) - MOST_NAMED
-    return f"{named} and {hidden} more" if hidden > 0 else named
+    return f"{name} is first, but cannot be told apart from {listed(close)}."
 
 
 def _peoples_best(findings: Findings, axis: str) -> str:
@@ -149,7 +140,7 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     best = best_of(rated)
     if len(best) == len(rated.systems):
         return "people rate all systems alike"
-    return f"people's best: {_listed(best)}"
+    return f"people's best: {listed(best)}"
 
 
 def best_of(row: SystemRanking) -> list[str]:

@@ -57,12 +57,10 @@ SOFT = (
 SAMPLED_SOFT = " It is that of a seeded sample of documents."
 SAMPLED_ACCURACY = " Pairwise accuracy is altogether that sample's."
 
-_TIED = "a system drawn twice is tied with itself, which raises the intervals of pairwise accuracy"
-_RESAMPLED = {
-    "documents": "whole documents are resampled",
-    "systems": f"whole systems are resampled, and {_TIED}",
-    "both": f"documents and systems are resampled, either by itself, and {_TIED}",
-}
+INTERVALS = (
+    "In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents they "
+    "hold the value somewhat less often."
+)
 _TITLES = {
     "sample": "Sample level: within documents",
     "system": "System level: between systems",
@@ -77,8 +75,8 @@ _MEANINGS = {
     "system": (
         "The correlation of the mean scores of n systems with their mean ratings: "
         "does the scorer rank systems as people do?",
-        "Resampling adds noise to every mean, so a percentile interval leans towards 0 and may "
-        "not hold a value near 1. Skipped: systems without a pair.",
+        "The interval says what other documents would have shown of these systems, not what other "
+        "systems would. Skipped: systems without a pair.",
     ),
     "summary": (
         "The correlation over n candidates of all documents at once: "
@@ -217,18 +215,6 @@ def sampled_note(rows: Iterable[Estimated]) -> list[str]:
 def nothing(findings: Findings) -> str:
     """Why there is no agreement to show."""
     return NOTHING_SHARED if findings.rated else NOTHING_RATED
-
-
-def intervals(findings: Findings) -> str:
-    """What the agreement's intervals are."""
-    return f"In brackets: 95% percentile bootstrap intervals; {_RESAMPLED[findings.resampled]}."
-
-
-def of_documents(findings: Findings) -> list[str]:
-    """A note on other intervals, which are always of documents, where the agreement's are not."""
-    if findings.resampled == "documents":
-        return []
-    return [f"In brackets, here: 95% intervals; {_RESAMPLED['documents']}."]
 
 
 def _rows(findings: Findings, level: str) -> list[LevelRow]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.report import lines
-from evaljudge.report.levels import intervals, level_table, levels, nothing
+from evaljudge.report.levels import INTERVALS, level_table, levels, nothing
 from evaljudge.report.sections import sections
 from evaljudge.sections import Cell, Place, Placed, Section, Table, figures
 from evaljudge.text import LONG, columns, fitted, markdown
@@ -79,7 +79,7 @@ def _agreement(findings: Findings) -> Iterator[str]:
     yield "## What the levels mean"
     for level in found:
         yield f"**{level.title}.** {level.meaning[0]}\n{level.meaning[1]}"
-    yield intervals(findings)
+    yield INTERVALS
 
 
 def section_blocks(section: Section) -> Iterator[str]:

@@ -13,7 +13,7 @@ from itertools import combinations
 from evaljudge.agreement import AxisPair, Ceiling, LabelAgreement
 from evaljudge.analysis.findings import Findings
 from evaljudge.records import HUMAN
-from evaljudge.report.levels import LEVELS, of_documents, sampled_note
+from evaljudge.report.levels import LEVELS, sampled_note
 from evaljudge.sections import Cell, Section, Table
 from evaljudge.sections.figures import NONE, bracketed, correlation, count, estimate, together
 
@@ -62,7 +62,7 @@ def axes(findings: Findings, in_short: bool = False) -> Section:
         table = _pairs([row for row in rows if row.level == "summary"])
         tables = [table] if table.rows else []
         return Section(f"{AXES} (all candidates pooled)", [], tables, [AXES_ABOUT])
-    about = [AXES_ABOUT, *of_documents(findings)]
+    about = [AXES_ABOUT]
     return Section(AXES, about, list(_matrices(rows)), sampled_note(rows))
 
 
@@ -123,13 +123,13 @@ def people(findings: Findings) -> Section:
     if labels:
         about.append(ALPHA)
         tables.append(_labels("The raters' labels", labels, ["axis"]))
-    return Section(PEOPLE, [*about, *of_documents(findings)], tables, sampled_note(ceilings))
+    return Section(PEOPLE, about, tables, sampled_note(ceilings))
 
 
 def scorers_labels(findings: Findings) -> Section:
     rows = [row for row in findings.labels if row.of != HUMAN]
     tables = [_labels("Scorers' labels and people's", rows, ["scorer", "axis"])] if rows else []
-    return Section(LABELS, [KAPPA, *of_documents(findings)], tables)
+    return Section(LABELS, [KAPPA], tables)
 
 
 def _ceilings(rows: Sequence[Ceiling]) -> Table:

@@ -40,14 +40,11 @@ AVERAGE = "average"
 LEVEL = "sample"
 APART, UNTESTED = "‡", "°"
 ALPHA = 0.05
-INTERVALS = (
-    "In brackets: 95% percentile bootstrap intervals; whole documents are resampled, "
-    "the same for all methods and axes."
-)
+INTERVALS = "In brackets: 95% intervals, Student's t over documents."
 SPREAD = "±: the sample standard deviation over a method's trials, whose mean is given."
 TESTED = (
-    f"{APART} Told from the best of its column: a two-sided permutation test that turns the sign "
-    "of whole documents' differences, at 5% after Holm's correction over the column's methods. "
+    f"{APART} Told from the best of its column: Student's t of the documents' differences, "
+    "two-sided, at 5% after Holm's correction for every two methods of the column. "
     "Without the mark a method may still be worse: there is too little here to say so."
 )
 LACKING = (

@@ -6,10 +6,11 @@ unscored   empty text × 3: fill in the text, or leave the row out
            3 of 4,800 scores in all; in scores/ each has its text and reason
 asked      1,133 times; 88.0% of 1,232,692 prompt tokens came from the prefix cache
 
-Agreement with people within documents (sample level): the best scorer of each axis
-axis     best scorer  cannot be told from it  Spearman [95%]
-fluency  synthetic    words                   0.441 [0.312, 0.553]
-0 is chance, 1 is people's own order. All 95% intervals lie above 0.
+Agreement with people within documents (sample level): the highest of each axis
+axis     scorer     cannot be told from it  Spearman [95%]
+fluency  synthetic  words                   0.441 [0.299, 0.566]
+0 is chance, 1 is people's own order. All intervals lie above 0.
+Each interval is widened for the choice among 3 scorers.
 
 Parts with many rows give way, the longest first, and say how many rows they leave out: `--full`
 and the report have them all. Names are never cut: where a table is wider than the terminal, lists
@@ -171,34 +172,40 @@ def _asked(findings: Findings) -> _Part:
 
 
 def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
-    """The best scorer of each axis, at the first level that there is."""
+    """The scorer with the highest agreement on each axis, at the first level that there is."""
     known = [row for row in findings.agreement if row.value is not None]
     level = next((name for name in LEVELS if any(row.level == name for row in known)), None)
     if level is None:
         yield _part(["", *_no_agreement(findings, out)], [], "")
         return
     best = list(_best(findings, [row for row in known if row.level == level]))
-    title = f"Agreement with people {_LEVELS[level]}: the best scorer of each axis"
+    title = f"Agreement with people {_LEVELS[level]}: the highest of each axis"
     names = " / ".join(dict.fromkeys(COEFFICIENTS[row.coefficient] for row, _ in best))
     rows: list[list[Cell]] = [
         [row.axis, row.scorer, [*map(Named, others)] or NONE, estimate(row)] for row, others in best
     ]
-    heads = ["axis", "best scorer", "cannot be told from it", f"{names} [95%]"]
+    heads = ["axis", "scorer", "cannot be told from it", f"{names} [95%]"]
     yield _table(title, Table("", heads, rows, "lllr"), "axes")
-    yield _part([_in_words([row for row, _ in best])], [], "")
+    chosen = [row.chosen for row in findings.standings if row.level == level]
+    yield _part(list(_in_words([row for row, _ in best], max(chosen, default=1))), [], "")
 
 
-def _in_words(rows: Sequence[Agreement]) -> str:
-    """What the intervals of these rows say."""
-    meaning = "0 is chance, 1 is people's own order."
+def _in_words(rows: Sequence[Agreement], chosen: int) -> Iterator[str]:
+    """What the intervals of these rows say, each the best of so many scorers at most."""
+    yield f"0 is chance, 1 is people's own order. {_of_intervals(rows)}"
+    if chosen > 1:
+        yield f"Each interval is widened for the choice among {chosen} scorers."
+
+
+def _of_intervals(rows: Sequence[Agreement]) -> str:
     shown = [row for row in rows if row.low is not None and not only(row.level, row.n)]
     if not shown:
-        return f"{meaning} There is too little for intervals."
+        return "There is too little for intervals."
     unsure = [row.axis for row in shown if row.low is not None and row.low <= 0]
     if not unsure:
-        return f"{meaning} All 95% intervals lie above 0."
+        return "All intervals lie above 0."
     where = "No agreement is shown where the interval does not lie above 0"
-    return f"{meaning} {where}: {one_line(', '.join(unsure))}."
+    return f"{where}: {one_line(', '.join(unsure))}."
 
 
 def _no_agreement(findings: Findings, out: str) -> Iterator[str]:
@@ -210,14 +217,15 @@ def _no_agreement(findings: Findings, out: str) -> Iterator[str]:
 def _best(
     findings: Findings, rows: Sequence[Agreement]
 ) -> Iterator[tuple[Agreement, Sequence[str]]]:
-    """As tested, with those that cannot be told from it; untested, the highest of Spearman's."""
+    """As tested, with those that cannot be told from it, and its interval for the choice among all;
+    untested, the highest of Spearman's."""
     by_scale = {(row.scorer, row.axis, row.coefficient): row for row in rows}
     level = rows[0].level
     standings = {row.axis: row for row in findings.standings if row.level == level}
     for axis in dict.fromkeys(row.axis for row in rows):
         if standing := standings.get(axis):
             best = by_scale[standing.best, axis, standing.coefficient]
-            yield best, standing.indistinguishable
+            yield replace(best, low=standing.low, high=standing.high), standing.indistinguishable
         elif of_axis := [r for r in rows if (r.axis, r.coefficient) == (axis, "spearman")]:
             yield max(of_axis, key=lambda row: row.value or 0.0), ()
 

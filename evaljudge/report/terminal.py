@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Coverage, Findings
 from evaljudge.records import ANY_AXIS
-from evaljudge.report.levels import Level, intervals, levels, nothing, spearman_table
+from evaljudge.report.levels import INTERVALS, Level, levels, nothing, spearman_table
 from evaljudge.report.lines import reasons
 from evaljudge.report.screen import counts_on, on_screen, wrapped
 from evaljudge.report.sections import sections
@@ -63,7 +63,7 @@ def _unscored(row: Coverage) -> str:
 def agreement_text(findings: Findings) -> str:
     """Spearman's at each level; then what else was found, in short."""
     found = levels(findings)
-    blocks = [*_spearman(found), wrapped(intervals(findings))] if found else [nothing(findings)]
+    blocks = [*_spearman(found), wrapped(INTERVALS)] if found else [nothing(findings)]
     for section in sections(findings, in_short=True):
         blocks += _section(section)
     return "\n\n".join(blocks) + "\n"

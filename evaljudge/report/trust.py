@@ -2,21 +2,29 @@
 
 trust(findings, headline)
 -> Trust("Agrees with people within documents: 0.441 [0.312, 0.553] (Spearman).", True)
+
+Where the scorer was chosen because it agrees best, its interval is widened for the choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from evaljudge.agreement import Agreement
+from evaljudge.agreement import Agreement, Standing
 from evaljudge.analysis.findings import Findings
 from evaljudge.decisions.systems import SystemRanking
 from evaljudge.records import ANY_AXIS
 from evaljudge.report.headlines import Headline, spearmans
 from evaljudge.report.levels import NOTHING_RATED
 from evaljudge.sections.figures import bracketed, estimate, only
+from evaljudge.text import shortened
 
+MOST_NAMED = 3
+LONGEST_NAME = 40
+LITTLE = 0.3
+"""Below it, agreement is called little."""
 POOLED = "Across all texts (summary level)"
 
 
@@ -36,8 +44,8 @@ def trust(findings: Findings, headline: Headline) -> Trust:
     if only(within.level, within.n):
         few = f"Rated too little to say how far it agrees with people ({estimate(within)})."
         return Trust(few, None)
-    is_best = headline.axis != headline.ranking.axis
-    return _of_interval(within, is_best)
+    is_chosen = headline.axis != headline.ranking.axis
+    return _of_interval(within, _standing(findings, within) if is_chosen else None)
 
 
 def _of(findings: Findings, headline: Headline, level: str) -> Agreement | None:
@@ -45,8 +53,23 @@ def _of(findings: Findings, headline: Headline, level: str) -> Agreement | None:
     return next((one for one in rows if headline.axis in (one.axis, ANY_AXIS)), None)
 
 
-def _of_interval(row: Agreement, is_best: bool) -> Trust:
-    """`is_best`: the scorer was chosen for its agreement."""
+def listed(names: Sequence[str]) -> str:
+    """The first few of them: `north, south, east and 4 more`."""
+    named = ", ".join(shortened(name, LONGEST_NAME) for name in names[:MOST_NAMED])
+    hidden = len(names) - MOST_NAMED
+    return f"{named} and {hidden} more" if hidden > 0 else named
+
+
+def _standing(findings: Findings, row: Agreement) -> Standing | None:
+    at = row.axis, row.level, row.coefficient, row.scorer
+    return next((s for s in findings.standings if (s.axis, s.level, s.coefficient, s.best) == at),
+                None)  # fmt: skip
+
+
+def _of_interval(row: Agreement, chosen: Standing | None) -> Trust:
+    """`chosen`: of how many scorers this one was chosen for its agreement."""
+    if chosen is not None:
+        row = replace(row, low=chosen.low, high=chosen.high)
     value = estimate(row)
     if row.low is None or row.high is None:
         said = f"Agreement with people within documents, without an interval: {value} (Spearman)."
@@ -56,10 +79,16 @@ def _of_interval(row: Agreement, is_best: bool) -> Trust:
     if row.low <= 0:
         said = f"No agreement with people is shown: {value} (Spearman, within documents)."
         return Trust(said, False)
-    if is_best:
-        said = f"Of all scorers, it agrees with people best: {value} (Spearman, within documents)."
+    if chosen is not None:
+        close = chosen.indistinguishable
+        said = (
+            f"The highest agreement with people of the {chosen.chosen} scorers compared: {value} "
+            "(Spearman, within documents; the interval is widened for the choice). "
+            + (f"Cannot be told from it: {listed(close)}." if close else "The others differ.")
+        )
         return Trust(said, True)
-    return Trust(f"Agrees with people within documents: {value} (Spearman).", True)
+    a_little = " a little" if (row.value or 0.0) < LITTLE else ""
+    return Trust(f"Agrees{a_little} with people within documents: {value} (Spearman).", True)
 
 
 def _undefined(findings: Findings, headline: Headline) -> Iterator[str]:

@@ -26,7 +26,7 @@ from evaljudge.analysis.ratings import unmet as unmet_ratings
 from evaljudge.analysis.scoring import Scored, Scoring, fit
 from evaljudge.analysis.selection import out_of_reach, select, targets, undecided, unmet
 from evaljudge.analysis.spreads import spreads
-from evaljudge.analysis.statistics import too_few_permutations, with_statistics
+from evaljudge.analysis.statistics import with_statistics
 from evaljudge.analysis.tables import Tables
 from evaljudge.analysis.telling import disagreements, telling_texts
 from evaljudge.corpora import notes_on
@@ -151,7 +151,7 @@ def findings_of(
     warnings += out_of_reach(job.config.select, tables.columns)
     warnings += scale_warnings(grid, scale)
     warnings += family_warnings(job.config.families, grid.systems)
-    warnings += too_few_permutations(people, job.config.agreement)
+    warnings += [f"agreement: {told}" for told in job.config.agreement.unread]
     warnings += accounts.cost_warnings
     telling = telling_texts(tables, _headlines(job), job.config.view)
     return Findings(
@@ -218,13 +218,13 @@ def _of_jury(
     jurors = [scorer for one in job.combined.values() for scorer in one.of_scorers]
     if len(job.panels) > 1 or job.config.families:
         jurors += headlines.values()
-    resamples, seed = job.config.agreement.resamples, job.config.seed
+    seed = job.config.seed
     fitted = {(one.scorer, one.axis): one for one in weighted.weights}
     documents = tables.doc_ids()
     return {
         "combined": list(job.combined),
-        "jury": list(left_out(job.combined, fitted, people, documents, resamples, seed)),
-        "among_judges": list(among_judges(list(dict.fromkeys(jurors)), grid, resamples, seed)),
+        "jury": list(left_out(job.combined, fitted, people, documents, seed)),
+        "among_judges": list(among_judges(list(dict.fromkeys(jurors)), grid, seed)),
         "families": list(family_rows(job.config.families, headlines, grid, seed)),
     }
 

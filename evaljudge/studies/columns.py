@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from math import ceil
 from statistics import fmean, stdev
 
 import numpy as np
@@ -33,7 +32,6 @@ Trials = dict[str, list[str]]
 """By method, the columns of its trials."""
 _DRAWS = re.compile(r"#|\.n\d+$")
 """The names of scorers that are further trials, or of fewer draws."""
-ALPHA = 0.05
 POOLED_LEVELS: tuple[Level, ...] = ("system", "summary")
 
 
@@ -103,7 +101,7 @@ class Columns:
         """The methods with each pack of prompts alone."""
         return {name: trials for packs in self._packs.values() for name, trials in packs.items()}
 
-    def compared(self, wanted: Trials, how: AgreementConfig, seed: int) -> Averaged | None:
+    def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
         """None where there is no rating to compare with."""
         if not self._rated.rated or not wanted:
             return None
@@ -115,9 +113,6 @@ class Columns:
             methods,
             human,
             coefficient=how.coefficient,
-            resamples=how.resamples,
-            permutations=_enough(how.permutations, len(wanted)),
-            seed=seed,
         )
 
     def _human(self, wanted: Trials) -> Mapping[str, NDArray[np.float64]]:
@@ -149,7 +144,7 @@ class Columns:
             for trial in trials
             for one in agreements(
                 rated.documents, rated.systems, self._trial(trial, [axis])[axis], ratings,
-                coefficients=(how.coefficient,), resamples=0,
+                coefficients=(how.coefficient,),
             )
             if one.level == level
         ]  # fmt: skip
@@ -173,8 +168,3 @@ class Columns:
 
 def _named(scorer: str, *labels: str) -> str:
     return " · ".join([scorer, *filter(None, labels)])
-
-
-def _enough(permutations: int, methods: int) -> int:
-    """So many that, after Holm's correction over this table's methods, a p can be small enough."""
-    return max(permutations, ceil(2 * methods / ALPHA)) if permutations else 0

@@ -156,7 +156,6 @@ def study_runs(config: Config) -> list[StudyRun]:
     shared = {
         "briefs": config.briefs or f"{out}/briefs",
         "study": None,
-        "agreement": config.agreement.model_copy(update={"permutations": 0}),
     }
     several = len({name.models for name in names}) > 1
     return [
@@ -249,7 +248,7 @@ def _sections(columns: Columns, config: Config) -> tuple[list[Section], Found]:
     }
     sections, found = list[Section](), Found()
     for title, (names, about) in wanted.items():
-        if compared := columns.compared(names, config.agreement, config.seed):
+        if compared := columns.compared(names, config.agreement):
             found[title] = compared
             sections.append(methods_section(title, about, compared))
     if columns.of_packs and (pooled := columns.pooled(config.agreement)):

@@ -1,18 +1,19 @@
-"""Against loops written from the definitions, which build every resampled list."""
+"""Against loops written from the definitions, which build every list without some documents."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import isfinite, lcm, nan, sqrt
-from typing import get_args
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement import COEFFICIENTS, LEVELS, Resampled, agreements, comparisons
+from evaljudge.agreement import COEFFICIENTS, LEVELS, Agreement, agreements, comparisons, jackknife
 from evaljudge.agreement.accuracy import calibrated_lists
-from evaljudge.agreement.bootstrap import Draws, Estimates, drawn, interval
 from evaljudge.agreement.coefficients import centred_ranks
+from evaljudge.agreement.jackknife import Estimates
 from evaljudge.agreement.pairs import PairTable, linked, table_of, tables
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
@@ -83,7 +84,7 @@ CORRELATE: dict[str, Callable[[Sequence[Number], Sequence[Number]], float]] = {
 
 
 def statistic(level: str, coefficient: str, rows: Sequence[Row], epsilon: Number = 0) -> float:
-    """Of rows that are all pairs; a document drawn twice comes as two documents."""
+    """Of rows that are all pairs."""
     if coefficient == "accuracy":
         return float(mean_accuracy(level, rows, epsilon))
     found = [CORRELATE[coefficient](x, y) for x, y in lists(level, rows)]
@@ -116,6 +117,7 @@ def lists(level: str, rows: Sequence[Row]) -> Iterator[tuple[list[Number], list[
             yield [exact(row[2]) for row in own], [exact(row[3]) for row in own]
 
 
+@cache
 def exact(value: float) -> int:
     """The decimals as printed, so that what a reader would call ties are ties."""
     return whole(Fraction(str(value)) * ONE)
@@ -131,18 +133,30 @@ def whole(value: Fraction) -> int:
     return value.numerator
 
 
-def resampled(rows: Sequence[Row], draws: Draws) -> Iterator[list[Row]]:
-    """A document drawn twice becomes two documents; a system drawn twice, two systems."""
-    codes = [sorted({row[column] for row in rows}) for column in (0, 1)]
-    for documents, systems in zip(draws.documents, draws.systems, strict=True):
-        copies = dict(zip(codes[0], documents, strict=True))
-        repeats = dict(zip(codes[1], systems, strict=True))
-        yield [
-            (100 * document + copy, 100 * system + repeat, score, human)
-            for document, system, score, human in rows
-            for copy in range(int(copies[document]))
-            for repeat in range(int(repeats[system]))
+def interval(
+    level: str, coefficient: str, rows: Sequence[Row], epsilon: Number = 0, most: int = 200
+) -> tuple[float | None, float | None]:
+    """Student's t over documents: of their own statistics, or the jackknife's by its textbook."""
+    value, documents = statistic(level, coefficient, rows, epsilon), sorted({r[0] for r in rows})
+    if level == "sample":
+        each = [statistic(level, coefficient, [r for r in rows if r[0] == d], epsilon)
+                for d in documents]  # fmt: skip
+        own = [one for one in each if isfinite(one)]
+        error = float(stats.sem(own)) if len(own) > 1 else nan
+    else:
+        most = min(most, 10) if level == "system" else most
+        hands = [documents[start::most] for start in range(min(most, len(documents)))]
+        without = [
+            statistic(level, coefficient, [r for r in rows if r[0] not in hand], epsilon)
+            for hand in hands
         ]
+        own = [one for one in without if isfinite(one)]
+        enough = len(own) > 1 and 2 * len(own) >= len(hands)
+        error = sqrt((len(own) - 1) * np.var(own)) if enough else nan
+    if not isfinite(value) or not isfinite(error):
+        return None, None
+    low, high = value + error * stats.t.ppf([0.025, 0.975], len(own) - 1)
+    return max(0.0 if coefficient == "accuracy" else -1.0, low), min(1.0, high)
 
 
 def ragged_rows(seed: int) -> list[Row]:
@@ -163,58 +177,55 @@ def pairs_of(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if isfinite(row[2]) and isfinite(row[3])]
 
 
-def estimates(pairs: PairTable, resample: Resampled = "documents") -> tuple[Estimates, ...]:
-    return sample_level(pairs, resample), system_level(pairs), summary_level(pairs, 0, resample)
+def estimates(pairs: PairTable) -> tuple[Estimates, ...]:
+    return sample_level(pairs), system_level(pairs), summary_level(pairs, 0)
+
+
+def check(found: Agreement, rows: Sequence[Row]) -> None:
+    """`rows`: pairs."""
+    level, coefficient = found.level, found.coefficient
+    epsilon = best_epsilon(level, rows) if coefficient == "accuracy" else 0
+    value = nan if found.value is None else found.value
+    expected = statistic(level, coefficient, rows, epsilon)
+    assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), found
+    bounds = interval(level, coefficient, rows, epsilon)
+    assert (found.low, found.high) == pytest.approx(bounds, abs=1e-8), found
+    if coefficient == "accuracy" and found.value is not None:
+        assert found.epsilon == pytest.approx(epsilon / ONE, rel=1e-6)
+    else:
+        assert found.epsilon is None
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_values(seed: int) -> None:
+def test_values_and_intervals(seed: int) -> None:
     rows = ragged_rows(seed)
-    for one in agreements(*zip(*rows, strict=True), resamples=0):
-        epsilon = best_epsilon(one.level, pairs_of(rows))
-        expected = statistic(one.level, one.coefficient, pairs_of(rows), epsilon)
-        assert (nan if one.value is None else one.value) == pytest.approx(
-            expected, abs=1e-9, nan_ok=True
-        ), one
-        if one.coefficient == "accuracy" and one.value is not None:
-            assert one.epsilon == pytest.approx(epsilon / ONE, rel=1e-6)
-        else:
-            assert one.epsilon is None
+    for found in agreements(*zip(*rows, strict=True)):
+        check(found, pairs_of(rows))
 
 
-@pytest.mark.parametrize("resample", get_args(Resampled))
-@pytest.mark.parametrize("seed", range(12))
-def test_every_resample(seed: int, resample: Resampled) -> None:
-    rows = ragged_rows(seed)
-    pairs = table_of(*zip(*rows, strict=True))
-    shape = pairs.document_count, pairs.system_count
-    (draws,) = drawn(shape, resample, resamples=20, seed=seed, block=20)
-    built = list(resampled(pairs_of(rows), draws))
-    for estimate in estimates(pairs, resample):
-        epsilon = best_epsilon(estimate.level, pairs_of(rows))
-        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws)[0], strict=True):
-            expected = [statistic(estimate.level, coefficient, one, epsilon) for one in built]
-            np.testing.assert_allclose(found, expected, atol=1e-9)
+def test_documents_of_a_group_are_left_out_together() -> None:
+    rows = pairs_of(ragged_rows(7))
+    table = table_of(*zip(*rows, strict=True))
+    grouped = replace(table, groups=np.arange(table.document_count) % 4)
+    for found in estimates(grouped)[1:]:
+        for place, coefficient in enumerate(COEFFICIENTS):
+            epsilon = best_epsilon(found.level, rows) if coefficient == "accuracy" else 0
+            bounds = interval(found.level, coefficient, rows, epsilon, most=4)
+            least = 0.0 if coefficient == "accuracy" else -1.0
+            value, parts = found.values[0, place], found.parts[0, place]
+            assert jackknife.interval(value, parts, least=least) == pytest.approx(bounds)
 
 
-@pytest.mark.parametrize("resample", get_args(Resampled))
+def test_above_200_documents_there_are_200_groups_and_ten_at_system_level() -> None:
+    stream = np.random.default_rng(0)
+    rows = [(d, s, round(s / 9 + x, 2), float(stream.integers(1, 6)))
+            for d in range(205) for s, x in enumerate(stream.normal(size=2).tolist())]  # fmt: skip
+    for found in agreements(*zip(*rows, strict=True), coefficients=["pearson"]):
+        check(found, rows)
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_intervals_end_to_end(seed: int, resample: Resampled) -> None:
-    rows = ragged_rows(seed)
-    shape = tuple(len({row[column] for row in pairs_of(rows)}) for column in (0, 1))
-    (draws,) = drawn((shape[0], shape[1]), resample, resamples=30, seed=seed, block=30)
-    built = list(resampled(pairs_of(rows), draws))
-    columns = zip(*rows, strict=True)
-    for one in agreements(*columns, resample=resample, resamples=30, seed=seed):
-        epsilon = best_epsilon(one.level, pairs_of(rows))
-        values = [statistic(one.level, one.coefficient, some, epsilon) for some in built]
-        expected = (None, None) if one.value is None else interval(np.array(values))
-        assert (one.low, one.high) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("resample", get_args(Resampled))
-@pytest.mark.parametrize("seed", range(4))
-def test_many_comparisons_at_once_are_those_of_one(seed: int, resample: Resampled) -> None:
+def test_many_comparisons_at_once_are_those_of_one(seed: int) -> None:
     """Of columns with and without gaps, and of ratings with ratings; each against the loops."""
     rows = ragged_rows(seed)
     documents, systems, gappy, human = zip(*rows, strict=True)
@@ -222,23 +233,11 @@ def test_many_comparisons_at_once_are_those_of_one(seed: int, resample: Resample
     full, other = (stream.integers(1, size, len(rows)).astype(float) for size in (5, 90))
     columns = [gappy, human, full, other, np.where(np.isnan(gappy), np.nan, other)]
     compared = [(0, 1), (2, 1), (2, 3), (3, 2), (4, 1), (1, 4)]
-    found = comparisons(
-        documents, systems, columns, compared, resample=resample, resamples=20, seed=seed
-    )
+    found = comparisons(documents, systems, columns, compared)
     for (one, two), agreed in zip(compared, found, strict=True):
         own = list(zip(documents, systems, columns[one], columns[two], strict=True))
-        shape = [len({row[column] for row in pairs_of(own)}) for column in (0, 1)]
-        (draws,) = drawn((shape[0], shape[1]), resample, resamples=20, seed=seed, block=20)
-        built = list(resampled(pairs_of(own), draws))
         for agreement in agreed:
-            level, coefficient = agreement.level, agreement.coefficient
-            epsilon = best_epsilon(level, pairs_of(own))
-            value = statistic(level, coefficient, pairs_of(own), epsilon)
-            values = [statistic(level, coefficient, some, epsilon) for some in built]
-            bounds = (None, None) if agreement.value is None else interval(np.array(values))
-            at = nan if agreement.value is None else agreement.value
-            assert at == pytest.approx(value, abs=1e-9, nan_ok=True)
-            assert (agreement.low, agreement.high) == pytest.approx(bounds, abs=1e-9)
+            check(agreement, pairs_of(own))
 
 
 @pytest.mark.parametrize("most", [1, 3])
@@ -254,8 +253,7 @@ def test_few_comparisons_at_a_time_find_the_same(most: int) -> None:
         np.testing.assert_array_equal(found, values)
 
 
-@pytest.mark.parametrize("resample", get_args(Resampled))
-def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> None:
+def test_many_candidates_of_a_document_and_many_systems() -> None:
     stream = np.random.default_rng(4)
     rows = [
         (document, int(system), float(stream.integers(30)), float(stream.integers(5)))
@@ -263,20 +261,16 @@ def test_many_candidates_of_a_document_and_many_systems(resample: Resampled) -> 
         for system in stream.permutation(420)[:size]
     ]
     pairs = table_of(*zip(*rows, strict=True))
-    shape = pairs.document_count, pairs.system_count
-    (draws,) = drawn(shape, resample, resamples=1, seed=0, block=1)
-    (built,) = resampled(rows, draws)
-    assert len({row[1] for row in built}) >= 256
-    for estimate in estimates(pairs, resample)[:2]:
+    for estimate in estimates(pairs)[:2]:
         # In single precision; the next distance is further off.
         epsilon = estimate.epsilons[0] * 2 ** pairs.exponents[0] * (1 + 1e-6) * ONE
-        for coefficient, found in zip(COEFFICIENTS, estimate.replicate(draws)[0], strict=True):
-            expected = statistic(estimate.level, coefficient, built, epsilon)
-            np.testing.assert_allclose(found, [expected], atol=1e-9)
+        for coefficient, found in zip(COEFFICIENTS, estimate.values[0], strict=True):
+            expected = statistic(estimate.level, coefficient, rows, epsilon)
+            assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_one_candidate_agrees_with_nobody() -> None:
-    for one in agreements([0], [0], [1.0], [2.0], resamples=5):
+    for one in agreements([0], [0], [1.0], [2.0]):
         assert (one.value, one.low, one.high, one.epsilon) == (None, None, None, None), one
 
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from math import inf, isfinite, nan
-from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaljudge.agreement import Agreement, Resampled, agreements
+from evaljudge.agreement import Agreement, agreements
 
 Row = tuple[int, int, float, float]
 
@@ -23,10 +22,9 @@ rows = st.lists(
 wild_rows = st.lists(st.tuples(documents, systems, st.floats(), st.floats()), max_size=12)
 
 
-def found(rows: Sequence[Row], *without: str, resample: Resampled = "documents") -> list[Agreement]:
+def found(rows: Sequence[Row], *without: str) -> list[Agreement]:
     columns = [[row[column] for row in rows] for column in range(4)]
-    all_of_them = agreements(*columns, resample=resample, resamples=30)
-    return [one for one in all_of_them if one.coefficient not in without]
+    return [one for one in agreements(*columns) if one.coefficient not in without]
 
 
 def same(first: Sequence[Agreement], second: Sequence[Agreement]) -> None:
@@ -67,8 +65,7 @@ def turned(one: Agreement) -> Agreement:
 
 @given(rows.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(rows))))
 def test_the_order_of_rows_changes_not_one_bit(orders: tuple[list[Row], list[Row]]) -> None:
-    for resample in get_args(Resampled):
-        assert found(orders[0], resample=resample) == found(orders[1], resample=resample)
+    assert found(orders[0]) == found(orders[1])
 
 
 @given(complete_rows)
@@ -80,20 +77,10 @@ def test_scores_and_ratings_are_alike(rows: list[Row]) -> None:
 @given(rows)
 def test_scores_that_are_the_ratings_agree_wholly(rows: list[Row]) -> None:
     alike = [(*row[:2], row[3], row[3]) for row in rows]
-    for resample in get_args(Resampled):
-        # Tau-c falls short of 1 where values are not equally frequent.
-        for one in found(alike, "kendall_c", resample=resample):
-            for number in numbers(one):
-                assert number is None or number == pytest.approx(1.0)
-
-
-@given(rows)
-def test_what_is_resampled_changes_no_value(rows: list[Row]) -> None:
-    values = [
-        [replace(one, low=None, high=None) for one in found(rows, resample=resample)]
-        for resample in get_args(Resampled)
-    ]
-    assert values[0] == values[1] == values[2]
+    # Tau-c falls short of 1 where values are not equally frequent.
+    for one in found(alike, "kendall_c"):
+        for number in numbers(one):
+            assert number is None or number == pytest.approx(1.0)
 
 
 @given(complete_rows)
@@ -134,12 +121,11 @@ def test_everything_is_behind_a_value_or_skipped(rows: list[Row]) -> None:
 @given(wild_rows)
 @settings(max_examples=300)
 def test_any_numbers_give_correlations_or_none(rows: list[Row]) -> None:
-    for resample in get_args(Resampled):
-        for one in found(rows, resample=resample):
-            least = 0 if one.coefficient == "accuracy" else -1
-            assert one.value is None or least <= one.value <= 1
-            if one.low is not None and one.high is not None:
-                assert least <= one.low <= one.high <= 1
+    for one in found(rows):
+        least = 0 if one.coefficient == "accuracy" else -1
+        assert one.value is None or least <= one.value <= 1
+        if one.value is not None and one.low is not None and one.high is not None:
+            assert least <= one.low <= one.value <= one.high <= 1
 
 
 def test_infinite_scores_are_unscored() -> None:

@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 from itertools import product
-from math import isfinite, nan
+from math import isfinite, nan, sqrt
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evaljudge.agreement import LEVELS, agreements
 from evaljudge.agreement.agree import Ceiling, ceiling
-from evaljudge.agreement.bootstrap import interval, multiplicities
 from evaljudge.agreement.coefficients import CORRELATIONS
 
 Row = tuple[int, int, list[float]]  # document, system, a rating or NaN per rater
 Key = tuple[str, str]  # level, coefficient
 
 
-def measured(rows: Sequence[Row], **how: int) -> dict[Key, Ceiling]:
-    found = ceiling(*([row[place] for row in rows] for place in range(3)), **how)
+def measured(rows: Sequence[Row]) -> dict[Key, Ceiling]:
+    found = ceiling(*([row[place] for row in rows] for place in range(3)))
     return {(one.level, one.coefficient): one for one in found}
 
 
@@ -33,7 +33,8 @@ def test_levels_and_coefficients_come_in_one_order() -> None:
     assert list(measured([(0, 0, [1, 2])])) == list(product(LEVELS, CORRELATIONS))
 
 
-def rows_of(seed: int) -> list[Row]:
+def rows_of(seed: int, few: int = 0) -> list[Row]:
+    """The first `few` documents were not given to the first rater."""
     stream = np.random.default_rng(seed)
     rows: list[Row] = []
     for document, system in product(range(6), range(4)):
@@ -41,62 +42,79 @@ def rows_of(seed: int) -> list[Row]:
         given = np.round(quality + stream.normal(size=3))
         # The last rater saw only some documents.
         lost = stream.random(3) < [0.1, 0.1, 0.3 + (document < 2)]
+        lost[0] |= document < few
         rows.append((document * 5, system, np.where(lost, nan, given).tolist()))
     return [rows[place] for place in stream.permutation(len(rows))]
 
 
-def by_loops(rows: Sequence[Row]) -> dict[Key, float]:
-    """Means over the raters of what `agreements` says of each and the mean of the others."""
-    values: dict[Key, list[float]] = {key: [] for key in product(LEVELS, CORRELATIONS)}
-    for rater in range(3):
-        kept = []
-        for document, system, given in rows:
+def raters_of(rows: Sequence[Row]) -> list[list[tuple[int, int, float, float]]]:
+    """Of each rater: the texts, with the rating and the mean of the others'."""
+    found: list[list[tuple[int, int, float, float]]] = [[], [], []]
+    for document, system, given in rows:
+        for rater, own in enumerate(given):
             others = [v for place, v in enumerate(given) if place != rater and isfinite(v)]
-            if isfinite(given[rater]) and others:
-                kept.append((document, system, given[rater], sum(others) / len(others)))
-        if kept:
-            for one in agreements(*zip(*kept, strict=True), resamples=0):
-                if one.value is not None and (one.level, one.coefficient) in values:
-                    values[one.level, one.coefficient].append(one.value)
-    return {key: sum(found) / len(found) if found else nan for key, found in values.items()}
+            if isfinite(own) and others:
+                found[rater].append((document, system, own, sum(others) / len(others)))
+    return [kept for kept in found if kept]
+
+
+def value_of(key: Key, rows: Sequence[tuple[int, int, float, float]]) -> float:
+    found = agreements(*zip(*rows, strict=True))
+    (value,) = (one.value for one in found if (one.level, one.coefficient) == key)
+    return nan if value is None else value
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_values(seed: int) -> None:
+    """Means over the raters of what `agreements` says of each and the mean of the others."""
     rows = rows_of(seed)
-    expected = by_loops(rows)
-    for key, one in measured(rows, resamples=0).items():
-        assert one.value == pytest.approx(expected[key], abs=1e-9)
+    for key, one in measured(rows).items():
+        values = [value_of(key, kept) for kept in raters_of(rows)]
+        assert one.value == pytest.approx(float(np.nanmean(values)), abs=1e-9)
         assert one.skipped == sum(sum(map(isfinite, given)) == 1 for _, _, given in rows)
         assert one.raters == 3
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_intervals(seed: int) -> None:
-    rows = rows_of(seed)
-    known = sorted({d for d, _, given in rows if sum(map(isfinite, given)) > 1})
-    (drawn,) = multiplicities(len(known), 40, seed=3, block=40)
-    resampled = [by_loops(redrawn(rows, known, weights)) for weights in drawn]
-    for key, one in measured(rows, resamples=40, seed=3).items():
-        values = np.array([found[key] for found in resampled])
-        assert (one.low, one.high) == pytest.approx(interval(values), abs=1e-9)
+@pytest.mark.parametrize("seed", range(3))
+def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
+    """By what each document pulls the mean of the raters: all pulls are of mean 0."""
+    rows = rows_of(seed, few=seed)
+    places = sorted({d for d, _, given in rows if sum(map(isfinite, given)) > 1})
+    for key, one in measured(rows).items():
+        pulls = np.zeros(len(places))
+        pulling = np.zeros(len(places), bool)
+        kept_raters = [kept for kept in raters_of(rows) if isfinite(value_of(key, kept))]
+        for kept in kept_raters:
+            own = {d: value_of(key, [row for row in kept if (row[0] == d) is (key[0] == "sample")])
+                   for d in sorted({row[0] for row in kept})}  # fmt: skip
+            known = {d: value for d, value in own.items() if isfinite(value)}
+            mean, n = sum(known.values()) / len(known), len(known)
+            for d, value in known.items():
+                # Without a document the mean would move by this.
+                pull = (value - mean) / n if key[0] == "sample" else (mean - value) * (n - 1) / n
+                pulls[places.index(d)] += pull / len(kept_raters)
+                pulling[places.index(d)] = True
+        n = int(pulling.sum())
+        error = sqrt(n / (n - 1) * float((pulls**2).sum()))
+        low, high = one.value + error * stats.t.ppf([0.025, 0.975], n - 1)
+        assert (one.low, one.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-9)
 
 
-def redrawn(rows: Sequence[Row], known: Sequence[int], weights: Sequence[float]) -> list[Row]:
-    copies = [
-        (d, copy) for d, times in zip(known, weights, strict=True) for copy in range(int(times))
-    ]
-    return [
-        (place, system, given)
-        for place, (document, _) in enumerate(copies)
-        for own, system, given in rows
-        if own == document
-    ]
+def test_intervals_where_all_rated_all_are_of_the_whole_without_each_document() -> None:
+    rows: list[Row] = [(d, s, [float(x) for x in given]) for (d, s), given in zip(
+        product(range(7), range(4)), np.random.default_rng(1).normal(size=(28, 3)), strict=True,
+    )]  # fmt: skip
+    for key, one in measured(rows).items():
+        if key[0] != "sample":
+            without = [measured([row for row in rows if row[0] != d])[key].value for d in range(7)]
+            error = sqrt(6 * np.var(without))
+            low, high = one.value + error * stats.t.ppf([0.025, 0.975], 6)
+            assert (one.low, one.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-9)
 
 
 def test_raters_that_agree_wholly() -> None:
     rows = [(d, s, [float(d + s)] * 3) for d, s in product(range(3), range(4))]
-    for one in measured(rows, resamples=50).values():
+    for one in measured(rows).values():
         assert (one.value, one.low, one.high) == pytest.approx((1.0, 1.0, 1.0))
 
 
@@ -109,7 +127,7 @@ def test_columns_may_be_other_people_in_every_document() -> None:
     assert (found.value, found.n, found.raters) == (0.75, 1, 4)
     found = ceiling([0] * 3 + [1] * 3, systems, first + second)[0]
     assert (found.value, found.n, found.raters) == (0.75, 2, 2)
-    assert (found.low, found.high) == (0.5, 1.0)
+    assert (found.low, found.high) == (-1.0, 1.0)  # of two documents
 
 
 def test_fewer_than_two_ratings_are_nothing() -> None:

@@ -1,15 +1,21 @@
 """Holm's adjustment, and which scorers cannot be told from the best."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from math import nan
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from evaljudge.agreement.compare import compare
+from evaljudge.agreement import LEVELS, MAX_POOLED, Agreement, Level, agreements
 from evaljudge.agreement.significance import Standing, against_best, holm
+
+DOCUMENTS, SYSTEMS = np.repeat(np.arange(20), 4), np.tile(np.arange(4), 20)
+Scores = Mapping[str, Sequence[float] | np.ndarray]
 
 
 @pytest.mark.parametrize(
@@ -43,71 +49,119 @@ def stepped_down(ps: Sequence[float], alpha: float) -> set[int]:
     return rejected
 
 
-def standing(scores: dict[str, list[float]], human: list[float], **how: object) -> Standing:
+def scorers(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    stream = np.random.default_rng(seed)
+    human = stream.normal(size=80)
+    noise = stream.normal(size=(4, 80))
+    columns = {"good": human + noise[0], "blind": noise[1], "best": human + 0.8 * noise[2],
+               "fair": human + 2 * noise[3]}  # fmt: skip
+    return columns, human
+
+
+def standing(
+    scores: Scores, human: Sequence[float] | np.ndarray, level: Level = "summary", **how: float
+) -> Standing:
     size = len(human)
-    documents, systems = [i // 4 for i in range(size)], [i % 4 for i in range(size)]
-    found = against_best(documents, systems, scores, human, level="summary", **how)  # type: ignore[arg-type]
+    found = against_best(DOCUMENTS[:size], SYSTEMS[:size], scores, human, level=level, **how)  # type: ignore[arg-type]
     assert found is not None
     return found
 
 
-def untested(found: Standing) -> list[str]:
-    return [rival.scorer for rival in found.rivals if rival.p_holm is None]
+def p_of(level: Level, x: np.ndarray, y: np.ndarray, human: np.ndarray) -> float:
+    """Of two scorers, on the texts that both scored, from those that are left without some."""
+    both = np.isfinite(x) & np.isfinite(y)
+
+    def gap(kept: np.ndarray) -> float:
+        lists = [column[kept] for column in (x, y, human)]
+        if level == "system":
+            lists = [np.array([column[kept & (s == SYSTEMS)].mean() for s in range(4)])
+                     for column in (x, y, human)]  # fmt: skip
+        first, second = (stats.spearmanr(side, lists[2]).statistic for side in lists[:2])
+        return float(first - second)
+
+    documents = np.unique(DOCUMENTS[both])
+    if level == "sample":
+        return float(stats.ttest_1samp([gap(both & (d == DOCUMENTS)) for d in documents], 0).pvalue)
+    hands = 10 if level == "system" else documents.size
+    hand = np.searchsorted(documents, DOCUMENTS) % hands
+    without = [gap(both & (hand != one)) for one in range(hands)]
+    error = np.sqrt((hands - 1) * np.var(without))
+    return float(2 * stats.t.sf(abs(gap(both)) / error, hands - 1))
 
 
-def test_who_is_told_from_the_best() -> None:
-    stream = np.random.default_rng(0)
-    human = stream.normal(size=80)
-    noise = stream.normal(size=(3, 80))
-    scores = {
-        "good": human + noise[0],
-        "blind": noise[1],
-        "best": human + 0.8 * noise[2],
-        "constant": np.ones(80),
-        "backwards": -human,
-    }
-    found = standing({name: list(values) for name, values in scores.items()}, list(human))
-    assert (found.best, found.undefined, untested(found)) == ("best", ("constant",), [])
-    assert [rival.scorer for rival in found.rivals] == ["good", "blind", "backwards"]
-    assert found.indistinguishable == ("good",)
-    assert found.value == found.rivals[0].best_value
+def agreed(level: Level, scores: np.ndarray, human: np.ndarray) -> Agreement:
+    found = agreements(DOCUMENTS, SYSTEMS, scores, human, coefficients=["spearman"])
+    return found[LEVELS.index(level)]
 
 
-def test_every_rival_is_compared_with_the_best_and_adjusted() -> None:
-    stream = np.random.default_rng(1)
-    human = list(stream.normal(size=40))
-    scores = {name: [h + stream.normal() for h in human] for name in "abcd"}
-    found = standing(scores, human, permutations=200, seed=3)
-    expected = [
-        compare(
-            [i // 4 for i in range(40)], [i % 4 for i in range(40)],
-            scores[found.best], scores[rival.scorer], human,
-            level="summary", permutations=200, seed=3,
-        )
-        for rival in found.rivals
-    ]  # fmt: skip
-    assert [(r.best_value, r.value, r.p, r.p_williams, r.n, r.sampled) for r in found.rivals] == [
-        (c.first, c.second, c.p_permutation, c.p_williams, c.n, c.sampled) for c in expected
-    ]
-    ps = [one.p_permutation for one in expected]
-    assert [rival.p_holm for rival in found.rivals] == holm([p for p in ps if p is not None])
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_two_are_tested_on_what_both_scored(level: Level) -> None:
+    columns, human = scorers(3)
+    columns["good"][:9] = nan  # two documents and a text
+    columns["fair"][70:] = nan
+    found = standing(columns, human, level)
+    whole = {name: agreed(level, column, human).value or -1 for name, column in columns.items()}
+    best = max(whole, key=lambda name: whole[name])
+    assert (found.best, found.value) == (best, whole[best])
+    assert [rival.scorer for rival in found.rivals] == [name for name in columns if name != best]
+    pairs = [frozenset(two) for two in combinations(columns, 2)]
+    ps = [p_of(level, *(columns[name] for name in two), human) for two in pairs]
+    for rival in found.rivals:
+        at = pairs.index(frozenset((best, rival.scorer)))
+        assert (rival.p, rival.p_holm) == pytest.approx((ps[at], holm(ps)[at]), rel=1e-6)
+        gap = columns[rival.scorer] - columns[best]
+        own, leader = (agreed(level, np.where(np.isnan(gap), nan, columns[name]), human)
+                       for name in (rival.scorer, best))  # fmt: skip
+        assert (rival.value, rival.best_value, rival.n) == (own.value, leader.value, own.n)
+
+
+@pytest.mark.parametrize("level", ["sample", "summary"])
+def test_the_interval_of_the_best_is_widened_for_the_choice(level: Level) -> None:
+    """From 1 - .05 to 1 - .05 / 4."""
+    columns, human = scorers(3)
+    found = standing(columns, human, level)
+    own = agreed(level, columns[found.best], human)
+    assert (found.chosen, found.value) == (4, own.value)
+    assert found.low is not None and own.low is not None
+    wider = stats.t.ppf(1 - 0.05 / 4 / 2, 19) / stats.t.ppf(1 - 0.05 / 2, 19)
+    assert found.value - found.low == pytest.approx(wider * (found.value - own.low))
 
 
 def test_alpha_is_the_line() -> None:
-    stream = np.random.default_rng(2)
-    human = list(stream.normal(size=40))
-    scores = {name: [h + stream.normal() for h in human] for name in "abc"}
-    ps = {rival.scorer: rival.p_holm for rival in standing(scores, human).rivals}
+    columns, human = scorers(2)
+    ps = {rival.scorer: rival.p_holm for rival in standing(columns, human).rivals}
     for alpha in (0.0, *ps.values(), 1.1):
         assert alpha is not None
         expected = tuple(name for name, p in ps.items() if p is not None and p >= alpha)
-        assert standing(scores, human, alpha=alpha).indistinguishable == expected
+        assert standing(columns, human, alpha=alpha).indistinguishable == expected
+
+
+def test_who_is_told_from_the_best() -> None:
+    columns, human = scorers(0)
+    columns |= {"backwards": -human}
+    found = standing(columns | {"constant": np.ones(80)}, human)
+    assert found == replace(standing(columns, human), undefined=("constant",))
+    assert found.best == "best"
+    assert [rival.scorer for rival in found.rivals] == ["good", "blind", "fair", "backwards"]
+    assert found.indistinguishable == ("good",)
+    assert found.chosen == 5
+
+
+def test_scorers_that_differ_alike_everywhere_are_tested_by_signs_and_equal_ones_are_equal() -> (
+    None
+):
+    human = np.tile([1.0, 2.0, 3.0, 4.0], 20)
+    columns = {"best": human, "scaled": 8 * human, "swapped": np.tile([1.0, 2.0, 4.0, 3.0], 20)}
+    scaled, swapped = standing(columns, human, "sample").rivals
+    assert (scaled.p, swapped.p) == (1.0, 2 / 2**20)
+    assert swapped.p_holm == 3 * 2 / 2**20  # of three pairs
 
 
 def test_one_scorer_is_the_best_of_one() -> None:
     found = standing({"only": [1.0, 2.0, 3.0, 4.0]}, [1.0, 2.0, 4.0, 3.0])
-    assert (found.best, found.value) == ("only", pytest.approx(0.8))
-    assert (found.rivals, found.indistinguishable, found.undefined) == ((), (), ())
+    assert (found.best, found.value, found.chosen) == ("only", pytest.approx(0.8), 1)
+    assert (*found.rivals, *found.indistinguishable, *found.undefined) == ()
+    assert (found.low, found.high) == (None, None)  # of one document
 
 
 def test_nobody_is_the_best_where_nothing_varies() -> None:
@@ -115,8 +169,44 @@ def test_nobody_is_the_best_where_nothing_varies() -> None:
     assert against_best([0] * 4, range(4), {"flat": [1.0] * 4}, human, level="summary") is None
 
 
-def test_scorers_that_share_no_candidate_with_the_best_are_untested() -> None:
-    scores = {"first": [1.0, 2.0, 3.0, *[nan] * 3], "second": [*[nan] * 3, 1.0, 3.0, 2.0]}
-    found = standing(scores, [1.0, 2.0, 3.0] * 2)
-    assert (found.best, untested(found), found.indistinguishable) == ("first", ["second"], ())
-    assert found.rivals[0].p_holm is None
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("elsewhere", [nan, 1.0])
+def test_scorers_that_share_no_text_or_none_that_varies_are_untested(
+    level: Level, elsewhere: float
+) -> None:
+    columns, human = scorers(1)
+    early, late = DOCUMENTS < 10, DOCUMENTS >= 10
+    apart = {"first": np.where(early, human, nan),
+             "second": np.where(late, columns["good"], elsewhere)}  # fmt: skip
+    (second,) = standing(apart, human, level).rivals
+    assert (second.value, second.best_value, second.p, second.p_holm) == (None,) * 4
+    found = standing(apart | {"third": columns["fair"]}, human, level)
+    third = found.rivals[-1]
+    assert third.p is not None and third.p_holm is not None and third.p_holm <= 2 * third.p
+    assert "second" not in found.indistinguishable
+
+
+def test_very_many_candidates_have_values_of_all_and_p_of_a_sample() -> None:
+    stream = np.random.default_rng(0)
+    size = MAX_POOLED + 80
+    human = stream.normal(size=size)
+    scores = {"one": human + stream.normal(size=size), "two": human + 2 * stream.normal(size=size)}
+    documents, systems = np.arange(size) // 8, np.arange(size) % 8
+    found = against_best(documents, systems, scores, human, level="summary")
+    assert found is not None and (found.best, found.rivals[0].sampled) == ("one", True)
+    (two,) = found.rivals
+    expected = [stats.spearmanr(scores[name], human)[0] for name in ("two", "one")]
+    assert (two.value, two.best_value) == pytest.approx(tuple(expected))
+    assert (two.n, two.p is not None and two.p < 1e-6) == (size, True)
+
+
+def test_false_alarms_are_as_rare_as_they_should_be() -> None:
+    """Four scorers alike: any two told apart is one."""
+    stream = np.random.default_rng(0)
+    alarms = 0
+    for _ in range(200):
+        human = stream.normal(size=80)
+        columns = {name: human + stream.normal(size=80) for name in "abcd"}
+        found = standing(columns, human, "sample", alpha=0.1)
+        alarms += len(found.indistinguishable) < 3
+    assert alarms <= 34  # at most 20 expected, give or take 3.3 standard deviations

@@ -50,7 +50,7 @@ class Loop:
         usual = {"corpus": str(self.folder / "cases.jsonl"), "out": self.out, "model": "m",
                  "axes": AXES, "judges": {"geval": {}}, "metrics": ["words"],
                  "workers": {"executor": "local"}, "coverage_floor": 0,
-                 "agreement": {"resamples": 0, "permutations": 0},
+                 "agreement": {"resamples": 0},
                  "select": [{"name": "some", "all": [
                      {"scorer": "geval", "axis": "fluency", "top_fraction": 0.3}]}]}  # fmt: skip
         return usual | changes

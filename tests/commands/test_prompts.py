@@ -35,7 +35,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
         "axes": ["fluency", "coherence"], "judges": JUDGES, "metrics": ["words"],
         "workers": {"executor": "local"}, "coverage_floor": 0,
         "select": [{"name": "x", "all": [{"scorer": "words", "axis": "*", "at_least": 1}]}],
-        "agreement": {"resamples": 0, "permutations": 0},
+        "agreement": {"resamples": 0},
     }  # fmt: skip
 
 

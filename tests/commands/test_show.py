@@ -45,7 +45,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "run"), "model": "m",
         "axes": ["fluency", "coherence"], "judges": judges, "metrics": ["words"],
         "workers": {"executor": "local"}, "coverage_floor": 0,
-        "agreement": {"resamples": 0, "permutations": 0},
+        "agreement": {"resamples": 0},
     }  # fmt: skip
     evaljudge.run(config, engines=ScriptedEngines())
     return folder / "run"

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr, t, ttest_1samp
 
-from evaljudge.agreement.bootstrap import multiplicities
 from evaljudge.decisions.agreement_differences import agreement_differences
 from evaljudge.decisions.differences import paired_difference
 
@@ -66,7 +65,7 @@ def test_agreement_is_compared_on_the_texts_that_have_all_four_numbers() -> None
     first[3], second[4], human[5], other_human[6] = NAN, NAN, NAN, NAN
     second[documents == 2] = 1.0  # its correlation is undefined: for both it is left out
     sample, system, summary = agreement_differences(
-        documents, systems, [(first, second, human, other_human)], resamples=100
+        documents, systems, [(first, second, human, other_human)]
     )[0]
     kept = np.isfinite(first + second + human + other_human)
     by_document = np.array([
@@ -104,21 +103,27 @@ def test_the_interval_is_paired() -> None:
         assert widths[0] < widths[1] / 4
 
 
-def test_the_error_is_that_of_resampled_documents() -> None:
-    """By lists with repetitions, from the same draws; scaled for few documents, as a mean's is."""
-    documents, systems, first, second, human = rows(10)
-    four = first, second, human, human
-    *_, summary = agreement_differences(documents, systems, [four], resamples=60)[0]
-    (draws,) = multiplicities(10, 60, 0, 60)
-    differences = [
-        spearmanr(second[often], human[often]).statistic
-        - spearmanr(first[often], human[often]).statistic
-        for draw in draws
-        for often in [np.repeat(np.arange(human.size), draw[documents].astype(int))]
-    ]
-    margin = t.ppf(0.975, 9) * np.std(differences, ddof=1) * np.sqrt(10 / 9)
-    ends = np.array([-margin, margin]) + (summary.difference or 0)
-    assert (summary.low, summary.high) == pytest.approx(ends)
+@pytest.mark.parametrize(("level", "groups"), [("system", 10), ("summary", 25)])
+def test_the_error_is_the_jackknifes_of_the_difference(level: str, groups: int) -> None:
+    """By the difference on what is left without each document, or each tenth of them."""
+    documents, systems, first, second, human = rows(25)
+
+    def difference(kept: Any) -> float:
+        lists = [side[kept] for side in (first, second, human)]
+        if level == "system":
+            lists = [np.array([side[kept & (systems == s)].mean() for s in range(5)])
+                     for side in (first, second, human)]  # fmt: skip
+        one, other, people = lists
+        return float(spearmanr(other, people).statistic - spearmanr(one, people).statistic)
+
+    without = [difference(documents % groups != group) for group in range(groups)]
+    value = difference(documents >= 0)
+    reach = t.ppf(0.975, groups - 1) * np.sqrt((groups - 1) * np.var(without))
+    (found,) = agreement_differences(documents, systems, [(first, second, human, human)])
+    (one,) = (row for row in found if row.level == level)
+    assert (one.difference, one.low, one.high) == pytest.approx(
+        (value, value - reach, value + reach)
+    )
 
 
 def test_scorers_do_not_change_each_other() -> None:
@@ -129,18 +134,19 @@ def test_scorers_do_not_change_each_other() -> None:
         (second, first, gaps, gaps),
         (first, first, human, gaps),
     ]
-    together = agreement_differences(documents, systems, fours, resamples=50)
-    alone = [agreement_differences(documents, systems, [four], resamples=50)[0] for four in fours]
+    together = agreement_differences(documents, systems, fours)
+    alone = [agreement_differences(documents, systems, [four])[0] for four in fours]
     assert together == alone
 
 
-def test_without_resamples_or_ratings() -> None:
+def test_where_nothing_changed_the_interval_is_0_alone_and_without_ratings_there_is_none() -> None:
     documents, systems, first, second, human = rows()
-    found = agreement_differences(documents, systems, [(first, second, human, human)], resamples=0)
-    assert [one.low is None for one in found[0]] == [False, True, True]
     nobody = np.full(human.size, NAN)
-    (unrated,) = agreement_differences(documents, systems, [(first, second, nobody, nobody)])
-    assert [one.difference for one in unrated] == [None] * len(unrated)
+    same, unrated = agreement_differences(
+        documents, systems, [(first, first, human, human), (first, second, nobody, nobody)]
+    )
+    assert {(one.difference, one.low, one.high) for one in same} == {(0, 0, 0)}
+    assert {(one.difference, one.low, one.high) for one in unrated} == {(None, None, None)}
     assert agreement_differences(documents, systems, []) == []
 
 

@@ -55,7 +55,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     return {
         "corpus": str(folder / "one.jsonl"), "axes": ["coherence"], "coverage_floor": 0,
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
-        "judges": judges | FURTHER, "agreement": {"resamples": 0, "permutations": 0},
+        "judges": judges | FURTHER, "agreement": {"resamples": 0},
         "workers": {"executor": "local"}, "out": str(folder),
     }  # fmt: skip
 

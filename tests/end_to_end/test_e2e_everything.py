@@ -73,7 +73,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
         "corpus": str(folder / "three.jsonl"), "axes": ["coherence", "relevance"],
         "model": {"source": str(model), "engine": ENGINE, "least_mass": 0},
         "judges": judges, "metrics": metrics, "coverage_floor": 0,
-        "agreement": {"resamples": 50, "permutations": 50},
+        "agreement": {"resamples": 50},
         "out": str(folder / "run"),
     }  # fmt: skip
 

@@ -36,7 +36,7 @@ def config(
         "metrics": ["words", "importance", "rouge1"],
         "calibrate": ["synthetic"],
         "select": [{"name": "best", "all": [best]}],
-        "agreement": {"resamples": 100, "permutations": 100},
+        "agreement": {"resamples": 100},
         "workers": {"executor": executor},
         "coverage_floor": 0,
     }

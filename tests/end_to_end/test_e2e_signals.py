@@ -78,7 +78,7 @@ class Chain:
             "model": "scripted",
             "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}},
             "metrics": ["words"],
-            "agreement": {"resamples": 2000, "permutations": 2000},
+            "agreement": {"resamples": 2000},
             "workers": {"executor": executor},
         }
         self._write()

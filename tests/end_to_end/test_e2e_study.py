@@ -48,7 +48,7 @@ def spec(folder: Path, **changes: Any) -> dict[str, Any]:
         "prompts": "nano",
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}, "least_mass": 0},
         "coverage_floor": 0,
-        "agreement": {"resamples": 200, "permutations": 200},
+        "agreement": {"resamples": 200},
         "study": {"judges": GRID},
     }
     return usual | changes
@@ -166,7 +166,7 @@ def scripted(folder: Path, e2e: SimpleNamespace) -> dict[str, Any]:
         "axes": ["coherence"],
         "model": "scripted",
         "study": {"judges": [{**GRID[0], "levels": [3, 5]}, *GRID[1:]]},
-        "agreement": {"resamples": 100, "permutations": 100},
+        "agreement": {"resamples": 100},
         "coverage_floor": 0,
     }
 

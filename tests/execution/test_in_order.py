@@ -105,7 +105,7 @@ def asked(tmp_path: Path) -> Job:
         "axes": ["fluency", "coherence"],
         "judges": {"synthetic": {"checks": {"exchanged": 1}}, "entities": {}, "roles": {}},
         "workers": {"executor": "local"},
-        "agreement": {"resamples": 5, "permutations": 5},
+        "agreement": {"resamples": 5},
         "coverage_floor": 0,
     }
     evaljudge.run(spec, engines=ScriptedEngines())

@@ -1,4 +1,4 @@
-"""One correlation without an interval: by scipy and loops, and as evaljudge.agreement has it."""
+"""One correlation without an interval: by scipy and loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaljudge.agreement import CORRELATIONS, LEVELS, agreements
+from evaljudge.agreement import CORRELATIONS, LEVELS
 from evaljudge.errors import UserError
 from evaljudge.probes.calls import one_of
 from evaljudge.probes.matrix import correlation
@@ -48,19 +48,6 @@ def test_by_definition_on_ties_and_gaps(level: Any, coefficient: Any, seed: int)
     y[stream.random(y.shape) < 0.2] = np.nan
     found = correlation(x, y, level, coefficient)
     assert found == pytest.approx(by_definition(x, y, level, coefficient), nan_ok=True)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_as_agreement_has_it(seed: int) -> None:
-    stream = np.random.default_rng(seed)
-    x, y = stream.integers(0, 5, size=(2, 7, 6)).astype(float) / 3
-    x[stream.random(x.shape) < 0.3] = np.nan
-    documents, systems = np.indices(x.shape)
-    rows = agreements(documents.ravel(), systems.ravel(), x.ravel(), y.ravel(), resamples=0)
-    told = {(row.level, row.coefficient): row.value for row in rows}
-    for level, coefficient in product(LEVELS, CORRELATIONS):
-        mine = correlation(x, y, level, coefficient)
-        assert mine == pytest.approx(told[level, coefficient], abs=1e-12)
 
 
 def test_the_order_of_summation_ties_no_systems_apart() -> None:

@@ -79,7 +79,7 @@ def test_names_and_values() -> None:
 
 def test_by_hand(matrix: Callable[..., Any]) -> None:
     given = [Mix((("y", 1.0), ("x", -1.0)))]
-    rows = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman", given, resamples=50)
+    rows = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman", given)
     found = {row.scorer: row for row in rows}
     assert list(found) == ["x", "y", "z", "x + y", "x + z", "y + z", "y - x"]
     assert found["x"].value == pytest.approx(0.8)
@@ -91,9 +91,9 @@ def test_by_hand(matrix: Callable[..., Any]) -> None:
 
 
 def test_what_is_said(matrix: Callable[..., Any]) -> None:
-    few = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman", resamples=50)
+    few = mixes(matrix(SCORES, HUMAN), "a", "system", "spearman")
     assert "x + y   0.949 (only 4 systems)  4\n" in as_text(mixes_study(few, "cases.jsonl"))
-    rows = mixes(matrix(SCORES, HUMAN), "a", "summary", "spearman", resamples=50)
+    rows = mixes(matrix(SCORES, HUMAN), "a", "summary", "spearman")
     assert [row.scorer for row in rows if row.best] == ["x + y"]
     study = mixes_study(rows, "cases.jsonl")
     lines = as_text(study).splitlines()

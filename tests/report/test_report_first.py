@@ -97,7 +97,10 @@ def test_what_cannot_be_compared_within_documents_has_the_figure_of_all_texts() 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (DISTINCT, "north is best, and differs from every other system."),
+        (
+            DISTINCT,
+            "north has the highest mean by this scorer, and differs from every other system.",
+        ),
         (ALIKE, "No system can be told from another by this scorer."),
         ([[2.0, 2.0, 2.0]] * 8, "The means of all systems are equal."),
         ([[3.0, 2.0, 1.0]], "north is first, but one document cannot tell systems apart."),
@@ -150,7 +153,7 @@ def test_long_names_are_cut_in_the_middle() -> None:
     (found,) = answers(made(rankings=[ranked("synthetic", ALIKE, systems=names)]))
     assert shortened(names[1], 20) == "organi…a-model-1-awq"
     text = page(made(rankings=[ranked("synthetic", DISTINCT, systems=names)]))
-    assert f"{shortened(names[0], 40)} is best" in text
+    assert f"{shortened(names[0], 40)} has the highest mean" in text
     assert f'title="{names[2]}: ' in text
     assert found.hidden == 0
 

@@ -123,8 +123,7 @@ Llama judges.
 
 Bold: the best of its column; underlined: the second.
 
-In brackets: 95% percentile bootstrap intervals; whole documents are resampled, the same for all \
-methods and axes.
+In brackets: 95% intervals, Student's t over documents.
 
 ±: the sample standard deviation over a method's trials, whose mean is given.
 
@@ -143,8 +142,7 @@ half     0.000 [-0.20, 0.00]°          –                            –
 last     0.100 [0.00, 0.20]            0.100°                       0.100°
 
 ¹ The best of its column; ² the second.
-In brackets: 95% percentile bootstrap intervals; whole documents are resampled, the same for all
-methods and axes.
+In brackets: 95% intervals, Student's t over documents.
 """
 
 
@@ -310,7 +308,7 @@ def test_from_scores_to_a_table() -> None:
         name: {axis: column + noise * stream.normal(size=200) for axis, column in human.items()}
         for name, noise in (("noisy", 5.0), ("near", 0.5))
     }
-    found = averaged(documents, systems, methods, human, resamples=100, permutations=200)
+    found = averaged(documents, systems, methods, human)
     section = methods_section("World", [], found)
     noisy, near = section.tables[0].rows
     assert [getattr(cell, "place", None) for cell in near[1:]] == ["best"] * 3
@@ -369,7 +367,7 @@ def compared(methods: dict[str, list[float]], documents: int) -> Section:
     ids, systems = np.repeat(np.arange(documents), 5), np.tile(np.arange(5), documents)
     given = {name: {"fluency": scores} for name, scores in methods.items()}
     human = {"fluency": systems.astype(float)}
-    found = averaged(ids, systems, given, human, resamples=20, permutations=20)
+    found = averaged(ids, systems, given, human)
     return methods_section("World", [], found)
 
 

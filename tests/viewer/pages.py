@@ -38,7 +38,7 @@ def make_run(folder: Path, name: str, more: str = "", **changes: Any) -> evaljud
         "workers": {"executor": "local"}, "coverage_floor": 0,
         "select": [{"name": "good", "all": [
             {"scorer": "synthetic.ordinal", "axis": "fluency", "top_fraction": 0.25}]}],
-        "agreement": {"resamples": 20, "permutations": 20}, **changes,
+        "agreement": {"resamples": 20}, **changes,
     }  # fmt: skip
     return evaljudge.run(config, engines=ScriptedEngines())
 

@@ -87,7 +87,7 @@ def make_hostile_run(folder: Path, name: str) -> tuple[evaljudge.Outcome, dict[s
             for name in ("constructor", "toString")],
         "ratings": [str(ratings)],
         "workers": {"executor": "local"}, "coverage_floor": 0,
-        "agreement": {"resamples": 20, "permutations": 20},
+        "agreement": {"resamples": 20},
     }  # fmt: skip
     scripted = partial(Scripted, writes=lambda prompt, how: f"W {HOSTILE}", chooses=at_times_none)
     return evaljudge.run(config, engines=ScriptedEngines(scripted)), config

@@ -313,7 +313,7 @@ def _agreement(
     if scores is None or human is None:
         return None, 0
     columns = (rated.documents, rated.systems, scores, human)
-    found, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",), resamples=0)
+    found, *_ = agreements(*(c[kept] for c in columns), coefficients=("spearman",))
     return found.value, found.n
 
 

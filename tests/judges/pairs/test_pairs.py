@@ -408,7 +408,7 @@ def config(folder: Path, candidates: Sequence[str], **changes: Any) -> dict[str,
     return {
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "model": "m",
         "axes": AXIS, "judges": {"pairs": {}}, "workers": {"executor": "local"},
-        "agreement": {"resamples": 0, "permutations": 0}, **changes,
+        "agreement": {"resamples": 0}, **changes,
     }  # fmt: skip
 
 

@@ -211,7 +211,7 @@ def test_a_run_says_what_was_tried(tmp_path: Path) -> None:
     config = {
         "corpus": str(tmp_path / "cases.jsonl"), "out": str(tmp_path / "out"), "model": "m",
         "axes": ["fluency"], "judges": {"pairs": how}, "workers": {"executor": "local"},
-        "agreement": {"resamples": 0, "permutations": 0},
+        "agreement": {"resamples": 0},
     }  # fmt: skip
     model = Biased()
     engines = ScriptedEngines(lambda: model)

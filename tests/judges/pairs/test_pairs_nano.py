@@ -36,7 +36,7 @@ def judged_by_both(
         "corpus": str(folder / "cases.jsonl"), "out": str(folder / "out"), "prompts": "nano",
         "model": {"source": "nano", "engine": {"kv_cache_memory_bytes": 1 << 28}}, "axes": axes,
         "judges": {"synthetic": {"checks": {"neighbours": 0, "exchanged": 0}}, "pairs": {}},
-        "workers": {"executor": "local"}, "agreement": {"resamples": 0, "permutations": 0},
+        "workers": {"executor": "local"}, "agreement": {"resamples": 0},
     }  # fmt: skip
     return evaljudge.run(config, engines=engines)
 

@@ -1,0 +1,145 @@
+"""Agreement with people: do its intervals hold the truth, and is the best scorer told from equals?
+
+    {"promise": "interval of agreement, sample level", "world": "8 documents, scorers alike",
+     "nominal": 0.95, "kept": 931, "worlds": 1000}
+
+Ten scorers are equally good: their true agreement is one number, that of very many documents. They
+may be good on the same documents, or each on a half of its own. What is promised: that an interval
+of agreement holds the truth, that the best one's does although it was chosen, and that none of ten
+equal scorers, or of two, is told from the best. Rows of `bound` none are what the intervals would
+hold without being widened, and intervals of fewer than 20 documents.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaljudge.agreement import LEVELS, Agreement, Level, Standing, against_best, agreements
+
+Floats = NDArray[np.float64]
+Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+SYSTEMS, SCORERS, VERY_MANY = 8, 10, 20_000
+ENOUGH = 20
+"""Of fewer documents the report says that intervals hold the value somewhat less often."""
+
+
+@dataclass(frozen=True)
+class World:
+    name: str
+    documents: int
+    draw: Draw
+    """Ratings (documents, systems) and scores (scorers, documents, systems)."""
+    is_useless: bool = False
+
+    @cached_property
+    def truths(self) -> dict[str, float | None]:
+        """Of useless scorers' systems very many documents would order the noise, so it is 0."""
+        found = _agreement(*self.draw(np.random.default_rng(99), VERY_MANY), 0)
+        return {level: 0.0 if self.is_useless else row.value for level, row in found.items()}
+
+
+def drawn(
+    skill: float, on: float, stream: np.random.Generator, documents: int
+) -> tuple[Floats, Floats]:
+    """`on`: the share of documents on which a scorer has any skill, its own draw of them."""
+    shape = documents, SYSTEMS
+    quality = np.linspace(-0.7, 0.7, SYSTEMS) + stream.normal(size=shape)
+    quality += 0.7 * stream.normal(size=(documents, 1))
+    human = np.clip(np.round(3 + 0.8 * quality), 1, 5)
+    skilled = skill * (stream.random((SCORERS, documents, 1)) < on)
+    noise = stream.normal(size=(SCORERS, *shape)) + stream.normal(size=(SCORERS, documents, 1))
+    return human, skilled * quality + noise
+
+
+def _worlds() -> Iterator[World]:
+    kinds = {"alike": (1.0, 1.0), "each good on its own half": (1.6, 0.5), "useless": (0.0, 1.0)}
+    for documents in (8, 20, 100):
+        for name, how in kinds.items():
+            yield World(
+                f"{documents} documents, scorers {name}",
+                documents,
+                partial(drawn, *how),
+                how[0] == 0,
+            )
+
+
+def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    for number, world in enumerate(_worlds()):
+        for level in LEVELS:
+            ten, two, single = list[Standing](), list[Standing](), list[Agreement]()
+            for one in range(worlds):
+                stream = np.random.default_rng((seed, number, one))
+                human, scores = world.draw(stream, world.documents)
+                ten.append(_best(human, scores, level))
+                two.append(_best(human, scores[:2], level))
+                single.append(_agreement(human, scores, 0)[level])
+            yield from _of_level(world, level, ten, two, single)
+
+
+def _of_level(
+    world: World, level: Level, ten: list[Standing], two: list[Standing], single: list[Agreement]
+) -> Iterator[dict[str, Any]]:
+    truth = world.truths[level] or 0.0
+    few = world.documents < ENOUGH
+    of_any = [_holds(one.low, one.high, truth) for one in single]
+    yield _row(f"interval of agreement, {level}", world, of_any, "none" if few else _bound(level))
+    widened = [_holds(one.low, one.high, truth) for one in ten]
+    yield _row(
+        f"interval of the best of ten, {level}", world, widened, "none" if few else "at least"
+    )
+    for promise, found in (("ten", ten), ("two", two)):
+        kept = [all(rival.p_holm is None or rival.p_holm >= 0.05 for rival in one.rivals)
+                for one in found]  # fmt: skip
+        yield _row(f"no other of {promise} equal scorers differs, {level}", world, kept, "at least")
+
+
+def _bound(level: Level) -> str:
+    """The jackknife of systems' ranks is wide."""
+    return "at least" if level == "system" else "about"
+
+
+def _holds(low: float | None, high: float | None, truth: float) -> bool:
+    return low is not None and high is not None and low <= truth <= high
+
+
+def _codes(human: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    documents, systems = np.indices(human.shape).reshape(2, -1)
+    return documents, systems
+
+
+def _best(human: Floats, scores: Floats, level: Level) -> Standing:
+    columns = {str(at): column.ravel() for at, column in enumerate(scores)}
+    found = against_best(*_codes(human), columns, human.ravel(), level=level)
+    assert found is not None
+    return found
+
+
+def _agreement(human: Floats, scores: Floats, scorer: int) -> dict[str, Agreement]:
+    found = agreements(
+        *_codes(human), scores[scorer].ravel(), human.ravel(), coefficients=("spearman",)
+    )
+    return {row.level: row for row in found}
+
+
+def _row(promise: str, world: World, kept: list[bool], bound: str) -> dict[str, Any]:
+    return {
+        "promise": promise,
+        "world": world.name,
+        "nominal": 0.95,
+        "bound": bound,
+        "kept": int(sum(kept)),
+        "worlds": len(kept),
+    }
+
+
+if __name__ == "__main__":
+    for row in rows(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
+        print(json.dumps(row), flush=True)

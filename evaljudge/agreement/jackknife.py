@@ -1,0 +1,114 @@
+"""What each document adds to a statistic, and the interval that follows: Student's t.
+
+parts [.2 .6 .7 .5] -> value .5, standard error .108, 95% [.156, .844]
+
+Texts of one document are not independent, so documents are what is counted. A statistic is written
+as the mean of one part for each document, or for each group of documents:
+
+- at sample level, the documents' own correlations; a document without one has no part;
+- elsewhere the jackknife's, from the statistic without each group: value + (G - 1) (their mean -
+  the one without this group). There are as many groups as documents, and at most MOST_GROUPS (at
+  system level ten), to which documents are dealt like cards.
+
+Two statistics of the same texts differ by the mean of the differences of their parts.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from .bootstrap import Level
+from .coefficients import quotient
+from .pairs import Codes, Floats
+
+ALPHA = 0.05
+EQUAL = 1e-9  # correlations that differ by less do so by rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """A level's statistics: for each comparison and coefficient."""
+
+    level: Level
+    values: Floats  # (comparisons, coefficients); NaN where undefined
+    parts: Floats  # (comparisons, coefficients, documents or groups); NaN where there is none
+    units: Codes  # (comparisons, coefficients): what is behind the value
+    skipped: Codes  # likewise: what was left out
+    epsilons: Floats  # (comparisons): scaled scores no further apart are tied for `accuracy`
+    sampled: bool = False
+
+
+def jackknifed(values: Floats, without: Floats) -> Floats:
+    """The parts, from the statistics and (along a further, last axis) those without each group.
+
+    A group without which the statistic is undefined has no part; no group has one where these are
+    more than half.
+    """
+    defined = np.isfinite(without)
+    count = defined.sum(axis=-1, keepdims=True)
+    mean = quotient(np.where(defined, without, 0.0).sum(axis=-1, keepdims=True), count * 1.0)
+    enough = (2 * count >= without.shape[-1]) & (count > 1)
+    parts: Floats = values[..., None] + (count - 1) * (mean - without)
+    return np.where(enough, parts, np.nan)
+
+
+def means(parts: Floats) -> Floats:
+    """Along the last axis; NaN where there is no part."""
+    defined = np.isfinite(parts)
+    return quotient(np.where(defined, parts, 0.0).sum(axis=-1), defined.sum(axis=-1) * 1.0)
+
+
+def mean_parts(parts: Floats) -> Floats:
+    """The parts of the mean of several statistics (the first axis), which may lack some documents.
+
+    A document weighs for each as it does there: [[1 2 3] [5 nan 7]] -> means 2 and 6, 4 together;
+    parts [2.75 4 5.25]
+    """
+    defined = np.isfinite(parts)
+    present = defined.any(axis=0)
+    value = means(parts)[..., None]
+    share = quotient(
+        np.broadcast_to(present.sum(axis=-1, keepdims=True) * 1.0, value.shape),
+        defined.sum(axis=-1, keepdims=True) * 1.0,
+    )
+    moved = np.where(defined, parts - value, 0.0) * share
+    return np.where(present, (value + moved).mean(axis=0), np.nan)
+
+
+def error(parts: Floats) -> tuple[float, int]:
+    """The standard error of their mean, NaN of fewer than two, and how many there are."""
+    known = parts[np.isfinite(parts)]
+    if known.size < 2:
+        return float("nan"), known.size
+    return float(known.std(ddof=1)) / sqrt(known.size), known.size
+
+
+def interval(
+    value: float, parts: Floats, *, least: float = -1.0, choices: int = 1
+) -> tuple[float | None, float | None]:
+    """The 95% interval, within the values there can be; the best of K `choices` has 1 - .05 / K."""
+    from scipy.special import stdtrit  # here, since it takes long to import
+
+    spread, count = error(parts)
+    if not np.isfinite(spread) or np.isnan(value):
+        return None, None
+    reach = float(stdtrit(count - 1, 1 - ALPHA / choices / 2)) * spread
+    return max(least, value - reach), min(1.0, value + reach)
+
+
+def p_value(difference: float, parts: Floats) -> float | None:
+    """Two-sided, that the mean of the parts is 0 but for chance; None of fewer than two.
+
+    Parts that are all alike have no spread to judge by: then it is that of their signs alone.
+    """
+    from scipy.special import stdtr
+
+    spread, count = error(parts)
+    if not np.isfinite(spread):
+        return None
+    if abs(difference) < EQUAL:
+        return 1.0
+    if spread < EQUAL:
+        return float(2.0 ** (1 - count))
+    return float(2 * stdtr(count - 1, -abs(difference) / spread))

@@ -1,0 +1,55 @@
+"""Parts, their intervals and their p, by hand and by scipy."""
+
+from math import nan
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaljudge.agreement.jackknife import interval, jackknifed, mean_parts, means, p_value
+
+GAPS = np.array([0.3, -0.1, nan, 0.2, 0.05, 0.4])
+KNOWN = GAPS[np.isfinite(GAPS)]
+
+
+@pytest.mark.parametrize(
+    ("without", "parts"),
+    [
+        ([0.6, 0.5, 0.4, 0.5], [0.2, 0.5, 0.8, 0.5]),  # .5 + 3 (.5 - .6)
+        ([0.6, nan, 0.4, 0.5], [0.3, nan, 0.7, 0.5]),  # the second has no part in it
+        ([0.6, nan, nan, 0.4], [0.4, nan, nan, 0.6]),
+        ([0.6, nan, nan, nan, 0.4], [nan] * 5),  # more than half are undefined
+        ([0.6, nan], [nan] * 2),
+    ],
+)
+def test_parts_by_hand(without: list[float], parts: list[float]) -> None:
+    found = jackknifed(np.array(0.5), np.array(without))
+    np.testing.assert_allclose(found, parts)
+
+
+def test_parts_of_a_mean_of_statistics_by_hand() -> None:
+    """In the second, a document weighs as much as 3/2 would of three."""
+    found = mean_parts(np.array([[1, 2, 3, nan], [5, nan, 7, nan]]))
+    np.testing.assert_allclose(found, [(1 + 4.5) / 2, (2 + 6) / 2, (3 + 7.5) / 2, nan])
+    assert means(found) == 4
+
+
+@pytest.mark.parametrize("choices", [1, 7])
+def test_interval_is_students(choices: int) -> None:
+    mean, error = KNOWN.mean(), stats.sem(KNOWN)
+    expected = stats.t.interval(1 - 0.05 / choices, KNOWN.size - 1, mean, error)
+    found = interval(float(mean), GAPS, choices=choices)
+    assert found == pytest.approx((max(-1, expected[0]), min(1, expected[1])))
+    low, high = interval(0.9, GAPS, least=0.85)
+    assert (low, high) == (0.85, 1.0)
+    two = stats.t.interval(1 - 0.05 / choices, 1, 0.5, 0.001)
+    assert interval(0.5, np.array([0.499, 0.501]), choices=choices) == pytest.approx(two)
+    assert interval(0.5, np.array([0.5, nan])) == interval(nan, GAPS) == (None, None)
+
+
+def test_p_is_students_and_of_signs_where_nothing_spreads() -> None:
+    assert p_value(float(KNOWN.mean()), GAPS) == pytest.approx(stats.ttest_1samp(KNOWN, 0).pvalue)
+    alike = np.array([nan, 0.2, 0.2 + 1e-13, 0.2, 0.2])
+    assert p_value(0.2, alike) == 2 / 2**4  # all four up, or all four down
+    assert p_value(1e-12, np.array([1e-12] * 5)) == 1.0
+    assert p_value(0.2, np.array([0.2, nan])) is None
