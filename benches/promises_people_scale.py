@@ -90,7 +90,8 @@ def draw(world: World, rng: np.random.Generator) -> Drawn:
     scores = world.knows * (ratings - 3.5) + np.sqrt(1 - world.knows**2) * noise
     scores = 0.2 * (scores + (0.15 * rng.permutation(world.systems) if world.biased else 0))
     spread = float(np.hypot(1, world.document_effect))
-    ratings = ratings - FAILURE * (rng.random(shape) < world.failing)
+    if world.failing:
+        ratings = ratings - FAILURE * (rng.random(shape) < world.failing)
     means, least = levels - FAILURE * world.failing, GOOD
     if world.ordinal:
         ratings, least = np.clip(np.rint(ratings), 1, 5), GOOD - 0.5

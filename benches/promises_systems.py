@@ -132,6 +132,7 @@ def _interval_worlds() -> Iterator[World]:
         yield World("ordinal, unbalanced", documents, ordinal, **unbalanced)
         yield World("at the top of the scale", documents, at_the_top, claimed=False)
         yield World("a long tail", documents, long_tailed, claimed=False)
+    for documents in (10, 20, 100):
         yield World("5% of the texts fail heavily", documents, failing, claimed=False)
 
 

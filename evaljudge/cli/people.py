@@ -151,7 +151,8 @@ def label(
         )] = None,
     scorer: Annotated[str | None, typer.Option(
         help="The scorer whose scores are used by `--by stratified`.")] = None,
-    threshold: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
+    threshold: Annotated[list[str] | None, typer.Option(
+        hidden=True, help="It went with `--by near-threshold`, which is gone.")] = None,
     seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Draw texts of a run and write a sheet for people to rate, without systems and scores.

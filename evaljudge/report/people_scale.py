@@ -25,8 +25,8 @@ ABOUT = (
     "Part of the texts is rated and all are scored: the mean rating that all texts would get. "
     "Corrected: the mean of the ratings, moved by what the scores say of the texts without one "
     "(prediction-powered inference). The judge's scale and bias do not matter. In brackets: 95% "
-    "intervals over documents. The method does not know the ends of the scale: read a value beyond "
-    "an end as that end."
+    "intervals over documents, too narrow where few texts fail heavily. The method does not know "
+    "the ends of the scale: read a value beyond an end as that end."
 )
 COUNTS = (
     "One counts as: how many ratings without scores would tell as much as one with them. Where "
