@@ -28,8 +28,6 @@ from evaljudge.decisions.sampling import (
     doubtful,
     draw,
     inclusion,
-    near,
-    spread,
     weighted_mean,
 )
 
@@ -63,10 +61,9 @@ WORLDS = [
     Sheets("100 documents, half of the sheet filled in", 100, 200, filled=0.5),
 ]
 ENOUGH = Sheets("60 documents, systems with few texts", 60, 120, is_missing=True)
-METHODS = ["random", "near-threshold", "doubt", "stratified", "neyman"]
+METHODS = ["random", "doubt", "stratified"]
 ENOUGH_TEXTS = 10
 """Rated texts, of which something is promised."""
-AT_LEAST = ("stratified", "neyman")
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
             yield _row(sheets, method, None, everything, worlds, [seed, number])
     for number, sheets in enumerate((ENOUGH, WORLDS[2]), len(WORLDS)):
         everything = _world(replace(sheets, documents=POPULATION), np.random.default_rng(seed))
-        yield _row(sheets, "near-threshold", 3, everything, worlds, [seed, number])
+        yield _row(sheets, "doubt", 3, everything, worlds, [seed, number])
 
 
 def _row(
@@ -112,7 +109,7 @@ def _row(
         values.append(found.value)
         plain.append(world.human[drawn].mean())
     what = "all texts" if system is None else f"a system of some {counts / counted:.0f} texts"
-    bound = "at least" if method in AT_LEAST else "about"
+    bound = "at least" if method == "stratified" else "about"
     return {
         "promise": f"people's mean rating of {what}, drawn by {method}",
         "bound": bound if counts / counted >= ENOUGH_TEXTS else "none",
@@ -142,13 +139,10 @@ def _world(sheets: Sheets, rng: np.random.Generator) -> World:
 def _sizes(world: World, method: str) -> tuple[Floats, Codes | None]:
     equal = np.ones(world.human.size)
     match method:
-        case "near-threshold":
-            return near(np.abs(world.judged - 4) / world.judged.std()), None
         case "doubt":
             return doubtful(world.doubts), None
-        case "stratified" | "neyman":
-            strata = bands(world.systems, world.judged)
-            return (equal if method == "stratified" else spread(strata, world.judged)), strata
+        case "stratified":
+            return equal, bands(world.systems, world.judged)
     return equal, None
 
 

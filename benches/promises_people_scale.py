@@ -26,6 +26,7 @@ from evaljudge.decisions.people import PeopleScale, people_scale
 from evaljudge.decisions.powered import Bounded
 
 GOOD = 4.0
+FAILURE = 6.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class World:
     by_text: bool = False
     near: bool = False
     """Texts near the threshold are drawn to be rated with a higher probability."""
+    failing: float = 0.0
+    """The share of texts whose rating is FAILURE lower, which the judge does not see."""
     judges: int = 1
     """Of several, each with noise of its own, the report takes the one that adds most."""
 
@@ -63,7 +66,9 @@ WORLDS: Mapping[str, World] = {
     "4 texts of each of 8 systems": World(systems=8, labelled=4, by_text=True),
     "near the threshold, known probabilities": World(near=True),
     "near the threshold, whole points, missing cells": World(near=True, ordinal=True, missing=0.1),
-}
+    **{f"{some} of 100 documents, 5% of the texts fail heavily":
+       World(labelled=some, failing=0.05, document_effect=0.3) for some in (10, 20, 40)},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,12 +90,17 @@ def draw(world: World, rng: np.random.Generator) -> Drawn:
     scores = world.knows * (ratings - 3.5) + np.sqrt(1 - world.knows**2) * noise
     scores = 0.2 * (scores + (0.15 * rng.permutation(world.systems) if world.biased else 0))
     spread = float(np.hypot(1, world.document_effect))
-    means, least = levels, GOOD
+    if world.failing:
+        ratings = ratings - FAILURE * (rng.random(shape) < world.failing)
+    means, least = levels - FAILURE * world.failing, GOOD
     if world.ordinal:
         ratings, least = np.clip(np.rint(ratings), 1, 5), GOOD - 0.5
         steps = np.arange(1.5, 5)[:, None]
         means = 1 + stats.norm.sf((steps - levels) / spread).sum(axis=0)
-    good = float(np.mean(stats.norm.sf((least - levels) / spread)))
+    passing, if_failing = (
+        stats.norm.sf((least - at) / spread) for at in (levels, levels - FAILURE)
+    )
+    good = float(np.mean(passing + world.failing * (if_failing - passing)))
     threshold = float(np.quantile(scores, 0.55))
     is_labelled, probabilities = _labels(world, scores, threshold, rng)
     scores = np.where(rng.random(shape) < world.missing, np.nan, scores)
@@ -142,7 +152,8 @@ def of_world(world: World, worlds: int, seed: tuple[int, ...]) -> Iterator[dict[
     for promise, counted in kept.items():
         if not counted["worlds"]:  # too few labels
             continue
-        row = {"promise": promise, "nominal": 0.95} | dict(counted)
+        bound = "none" if world.failing and promise.startswith("mean") else "about"
+        row = {"promise": promise, "nominal": 0.95, "bound": bound} | dict(counted)
         row["width"] = round(float(np.nanmedian(widths[promise])), 3)
         if promise == "mean of a system":
             row |= {
@@ -190,8 +201,6 @@ def _looked_at(
     yield "mean of all texts", whole, found.together, found.together_by_labels, {}
     rate = _rate(drawn)
     yield "pass rate, corrected", drawn.good, rate.corrected, rate.by_labels, {}
-    if world.knows:  # else it is mostly undefined, or from 0 to 1
-        yield "pass rate, Rogan and Gladen", drawn.good, rate.rogan_gladen, rate.by_labels, {}
 
 
 def _rate(drawn: Drawn) -> PassRate:

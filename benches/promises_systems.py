@@ -7,7 +7,7 @@ of 1, noise of 0.6 or more. Scores are continuous, ordinal (1 to 5) or bounded (
 be unbalanced: each lacks a third of its scores at random, and their noise differs. Only intervals
 that there are count: of equal scores there is none. Rows whose `bound` is `at least` are promises
 that may be kept more often. Rows whose `bound` is `none` show where the method ends: most scores at
-the top of their scale, or a long tail.
+the top of their scale, a long tail, or few texts that fail heavily.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ def at_the_top(latent: Floats) -> Floats:
 
 def long_tailed(latent: Floats) -> Floats:
     return np.exp(latent)
+
+
+def failing(latent: Floats) -> Floats:
+    """The lowest 5% (of B's scores) are 6 lower."""
+    return latent - 6 * (latent < 0.3 - 1.645 * np.hypot(DOCUMENT, 0.7))
 
 
 Scale = Callable[[Floats], Floats]
@@ -127,6 +132,8 @@ def _interval_worlds() -> Iterator[World]:
         yield World("ordinal, unbalanced", documents, ordinal, **unbalanced)
         yield World("at the top of the scale", documents, at_the_top, claimed=False)
         yield World("a long tail", documents, long_tailed, claimed=False)
+    for documents in (10, 20, 100):
+        yield World("5% of the texts fail heavily", documents, failing, claimed=False)
 
 
 def _alike_worlds() -> Iterator[World]:

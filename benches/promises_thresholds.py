@@ -8,13 +8,17 @@ The candidates of a document share an effect of it in their quality, and another
 A promise is kept where nothing is selected or the selected share of good candidates in the
 population is at least the target. The plug-in rule takes the lowest threshold that has the target
 precision among the rated candidates.
+
+Where a world has a sheet, candidates are rated that a method of `evaljudge label` drew. Sheets with
+unequal probabilities are refused; their rows (`bound` is `none`) show why. Several thresholds at
+once keep their promise only if each of them does; `certified` counts them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
@@ -22,6 +26,7 @@ from scipy.stats import norm
 from evaljudge.agreement.pairs import Floats
 from evaljudge.agreement.precision import lowest_threshold
 from evaljudge.decisions.certified import certified
+from evaljudge.decisions.sampling import bands, doubtful, draw, inclusion
 
 CONFIDENCE = 0.95
 POPULATION = 20_000
@@ -46,6 +51,13 @@ class World:
     """The share of candidates that people rated."""
     rare: float = 0.0
     """The share of documents whose candidates all have the highest score, and are all bad."""
+    sheet: str = ""
+    """The method of `evaljudge label` by which the rated candidates are drawn."""
+    together: int = 1
+    """Thresholds on as many axes, each with a judge and ratings of its own."""
+    confidence: float = CONFIDENCE
+    """That is asked for each threshold."""
+    promised: bool = True
 
     def drawn(self, documents: int, seed: int | tuple[int, ...]) -> tuple[Floats, Floats]:
         """Scores and quality: good above 0."""
@@ -65,7 +77,26 @@ class World:
         scores[odd], quality[odd] = 9.0, -9.0
         return scores, quality
 
+    def rated_of(self, scores: Floats, quality: Floats, stream: np.random.Generator) -> Floats:
+        """The quality of the candidates that people rate."""
+        if not self.sheet:
+            return np.where(stream.random(scores.shape) < self.rated, quality, np.nan)
+        documents, systems = (at.ravel() for at in np.indices(scores.shape))
+        strata = bands(systems, scores.ravel()) if self.sheet == "stratified" else None
+        # a judge is more in doubt of better texts
+        sizes = (
+            doubtful(norm.cdf(quality.ravel())) if self.sheet == "doubt" else np.ones(scores.size)
+        )
+        probabilities = inclusion(sizes, round(self.rated * scores.size))
+        drawn = draw(probabilities, documents, stream, strata)
+        ratings = np.full(scores.size, np.nan)
+        ratings[drawn] = quality.ravel()[drawn]
+        return ratings.reshape(scores.shape)
 
+
+UNDER = World("200 documents, 1 candidate each, a useless judge just under the target", 200, 1,
+              judge=0.0, base=0.695)  # fmt: skip
+SHEET = replace(UNDER, documents=600, rated=1 / 3)
 WORLDS = (
     World("100 documents, 6 candidates each", 100),
     World("300 documents, 1 candidate each", 300, candidates=1),
@@ -78,27 +109,31 @@ WORLDS = (
     World("60 documents, scores of 2 levels", 60, step=3.0, base=0.65),
     World("60 documents, a third of the candidates rated", 60, rated=0.33, base=0.65),
     World("60 documents, a useless judge just under the target", 60, judge=0.0, base=0.695),
-    World("200 documents, 1 candidate each, a useless judge just under the target", 200, 1,
-          judge=0.0, base=0.695),
+    UNDER,
     World("20 documents, a useless judge just under the target", 20, judge=0.0, base=0.695),
     World("60 documents, an inverted judge", 60, judge=-0.6, base=0.695),
     World("40 documents, 5% of them all selected and all bad", 40, 6, 0.9, base=0.93, rare=0.05),
+    *(replace(SHEET, name=f"200 of 600 texts, drawn by {sheet}", sheet=sheet,
+              promised=sheet != "doubt")
+      for sheet in ("random", "stratified", "doubt")),
+    replace(UNDER, name="ten useless judges just under the target", together=10, promised=False),
+    replace(UNDER, name="the same, each asked with a confidence of 0.995", together=10,
+            confidence=0.995),
 )  # fmt: skip
 
 
 def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
     for number, world in enumerate(WORLDS):
         true = _true_precision(world, seed)
-        kept, plug_in_kept = [], []
+        kept, plug_in_kept = list[bool](), list[bool]()
         coverages, plug_in_coverages = [], []
-        for one in range(worlds):
+        for one in range(worlds * world.together):
             scores, quality = world.drawn(world.documents, (seed, number, one))
-            is_rated = np.random.default_rng((seed, number, one, 1)).random(scores.shape)
-            ratings = np.where(is_rated < world.rated, quality, np.nan)
+            ratings = world.rated_of(scores, quality, np.random.default_rng((seed, number, one, 1)))
             documents = np.repeat(np.arange(world.documents), world.candidates)
             columns = documents, scores.ravel(), ratings.ravel()
             found = certified(
-                *columns, good=0, target=world.target, confidence=CONFIDENCE, seed=one
+                *columns, good=0, target=world.target, confidence=world.confidence, seed=one
             )
             threshold = None if found is None else found.threshold
             pairs = np.isfinite(columns[2])
@@ -109,16 +144,20 @@ def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, object]]:
             ):
                 outcomes.append(value is None or true(value) >= world.target)
                 shares.append(0.0 if value is None else float(np.mean(scores >= value)))
+
+        def together(kept: list[bool], each: int = world.together) -> int:
+            return int(np.reshape(kept, (-1, each)).all(axis=1).sum())
+
         yield {
             "promise": "precision of a certified threshold",
             "world": world.name,
             "nominal": CONFIDENCE,
-            "bound": "at least",
-            "kept": sum(kept),
+            "bound": "at least" if world.promised else "none",
+            "kept": together(kept),
             "worlds": worlds,
             "certified": sum(share > 0 for share in coverages),
             "coverage": round(float(np.mean(coverages)), 3),
-            "plug_in_kept": sum(plug_in_kept),
+            "plug_in_kept": together(plug_in_kept),
             "plug_in_selected": sum(share > 0 for share in plug_in_coverages),
             "plug_in_coverage": round(float(np.mean(plug_in_coverages)), 3),
         }

@@ -157,6 +157,10 @@ def test_a_certified_threshold_selects_or_says_what_would_do(
         assert {(one["value"], one["low"], one["high"]) for one in values} == {(1, 1, 1), (5, 5, 5)}
         assert "mean width mine fluency 60 0.950 1.000 0.000" in said
         assert row["intervals"][0]["coverage"] == 1
+        assert "at once" not in said
+        two = [*scores, *(one | {"scorer": "other"} for one in scores)]
+        said = " ".join(calibrate_with(small(tmp_path, cases, two, **asked), None, False).split())
+        assert "For all 2 at once, ask for confidence 0.975." in said
     else:
         assert (
             "mine on fluency: no threshold is certified to reach 0.9 with 95% confidence; about 59 "
@@ -282,6 +286,15 @@ def test_mistakes_are_said(tmp_path: Path, more: dict[str, Any], said: str) -> N
         ({"cases": CASES[:1]}, "mine on fluency: fewer than 2 documents have both"),
         ({"good": 4, "precision": 0.9, "confidence": 1.0}, "--confidence 1.0: a share above 0"),
         ({"good": 4, "precision": 1, "confidence": 0.9}, "--confidence needs a --precision below"),
+        (
+            {
+                "scores": [row | {"scorer": "mine.calibrated"} for row in SCORES],
+                "good": 4,
+                "precision": 0.9,
+                "confidence": 0.9,
+            },
+            "--confidence: mine.calibrated was fitted to ratings.*, with --scorer mine$",
+        ),
     ],
 )
 def test_nothing_to_calibrate_is_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:

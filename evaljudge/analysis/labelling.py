@@ -1,16 +1,14 @@
 """Which texts of a run people are asked to rate: all that have one, and the size of each.
 
     population = read_population(output, shards, scales)
-    sizes, strata = sized(population, "near-threshold", thresholds)
+    sizes, strata = sized(population, "stratified")
 
 The size says how probable a text is to be drawn beside others (decisions/sampling.py).
 
-    random          every text has the same
-    stratified      the same; each system, and each quarter of the scores, gets its share
-    neyman          the standard deviation of the scores in the text's stratum
-    near-threshold  falls with the distance of the score from the nearest threshold
-    doubt           rises with the judges' doubt: the entropy of the probabilities in the evidence;
-                    where no judge keeps any, with the disagreement between scorers
+    random      every text has the same
+    stratified  the same; each system, and each quarter of the scores, gets its share
+    doubt       rises with the judges' doubt: the entropy of the probabilities in the evidence;
+                where no judge keeps any, with the disagreement between scorers
 """
 
 from __future__ import annotations
@@ -24,14 +22,13 @@ import numpy as np
 from scipy.stats import rankdata
 
 from evaljudge.agreement.rated import Floats, Key
-from evaljudge.decisions.sampling import Codes, bands, doubtful, near, spread
+from evaljudge.decisions.sampling import Codes, bands, doubtful
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS
 from evaljudge.storage import Output, Shard
 
-Method = Literal["random", "stratified", "neyman", "near-threshold", "doubt"]
+Method = Literal["random", "stratified", "doubt"]
 METHODS: tuple[Method, ...] = get_args(Method)
-Threshold = tuple[Key, float]
 
 
 @dataclass(frozen=True)
@@ -86,33 +83,17 @@ def read_population(
     return Population(at, places, columns_of, np.array(doubts, np.float64))
 
 
-def sized(
-    population: Population, by: Method, thresholds: Sequence[Threshold] = ()
-) -> tuple[Floats, Codes | None]:
+def sized(population: Population, by: Method) -> tuple[Floats, Codes | None]:
     """The size of each text, and its stratum where there are strata."""
     equal = np.ones(len(population.at))
     match by:
         case "random":
             return equal, None
-        case "near-threshold":
-            return near(_distances(population, thresholds)), None
-        case "doubt":
-            is_known = np.isfinite(population.doubts).any()
-            return doubtful(population.doubts if is_known else _disagreement(population)), None
-    score = _mean([_standardised(column) for column in population.scores.values()])
-    strata = bands(population.systems, score)
-    return (equal if by == "stratified" else spread(strata, score)), strata
-
-
-def _distances(population: Population, thresholds: Sequence[Threshold]) -> Floats:
-    """Of each text from the nearest of the thresholds, in standard deviations of the scores."""
-    each = []
-    for scale, threshold in thresholds:
-        column = population.scores[scale]
-        deviation = np.nanstd(column) if np.isfinite(column).any() else 0.0
-        each.append(np.abs(column - threshold) / (deviation or 1.0))
-    nearest: Floats = np.fmin.reduce(each)
-    return nearest
+        case "stratified":
+            score = _mean([_standardised(column) for column in population.scores.values()])
+            return equal, bands(population.systems, score)
+    is_known = np.isfinite(population.doubts).any()
+    return doubtful(population.doubts if is_known else _disagreement(population)), None
 
 
 def _disagreement(population: Population) -> Floats:

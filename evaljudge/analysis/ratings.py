@@ -17,7 +17,7 @@ have been drawn for several sheets, which are drawn independently.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -58,6 +58,8 @@ class FurtherRatings:
     texts: ByText = field(default_factory=dict)
     probabilities: Mapping[str, Mapping[Text, float]] = field(default_factory=dict)
     """By axis, how probable it was that a text was drawn and rated; of texts of sheets only."""
+    uneven: Collection[str] = ()
+    """The axes whose sheets were drawn with unequal probabilities."""
     warnings: Sequence[str] = ()
 
 
@@ -77,7 +79,9 @@ def read_ratings(files: Sequence[str], output: Output, axes: Sequence[str]) -> F
             said = "".join(f"; {_advice(column, axes)}" for column in unread)
             raise UserError(f"{file}: holds no rating: fill in {' or '.join(axes)}{said}")
         warnings += [f"{file}: {_advice(column, axes)}" for column in unread]
-    return FurtherRatings(given.texts(), sheets.probabilities(), [*warnings, *given.slips()])
+    probabilities = sheets.probabilities()
+    uneven = [axis for axis in probabilities if sheets.is_uneven(axis)]
+    return FurtherRatings(given.texts(), probabilities, uneven, [*warnings, *given.slips()])
 
 
 def keep_ratings(place: Place, given: ByText) -> None:
@@ -253,15 +257,30 @@ class _Sheets:
         return text
 
     def probabilities(self) -> dict[str, dict[Text, float]]:
-        found: dict[str, dict[Text, float]] = {}
-        for axis in dict.fromkeys(axis for _, axis in self.rated):
-            drawn = {name: rated for (name, of), rated in self.rated.items() if of == axis}
-            found[axis] = {
-                text: 1
-                - prod(1 - self._probability(name, len(drawn[name]), text) for name in drawn)
-                for text in set().union(*drawn.values())
-            }
-        return found
+        return {
+            axis: {text: self._of_any(axis, text) for text in set().union(*rated.values())}
+            for axis in dict.fromkeys(axis for _, axis in self.rated)
+            if (rated := self._rated(axis))
+        }
+
+    def is_uneven(self, axis: str) -> bool:
+        """Whether some text, rated or not, was more probable to be drawn and rated than another."""
+        texts = {
+            (doc_id, system)
+            for name in self._rated(axis)
+            for doc_id, systems in self.keys[name]["probabilities"].items()
+            for system in systems
+        }
+        return len({self._of_any(axis, text) for text in texts}) > 1
+
+    def _rated(self, axis: str) -> dict[str, set[Text]]:
+        """By sheet."""
+        return {name: texts for (name, of), texts in self.rated.items() if of == axis}
+
+    def _of_any(self, axis: str, text: Text) -> float:
+        """The probability of being drawn for one of the sheets, and rated."""
+        rated = self._rated(axis)
+        return 1 - prod(1 - self._probability(name, len(rated[name]), text) for name in rated)
 
     def _probability(self, name: str, rated: int, text: Text) -> float:
         """Of being drawn for this sheet, and rated; 0 for a text that joined the run later."""

@@ -140,17 +140,15 @@ def label(
         help="The sheet to write: a path or URI that ends in .csv or .jsonl.")],
     n: Annotated[int, typer.Option(help="How many texts to draw.")] = 200,
     by: Annotated[str, typer.Option(
-        help="How texts are drawn: at random (random), evenly over the scores (stratified), more "
-        "where scores vary more (neyman), near a threshold (near-threshold), or where the judge is "
-        "in doubt (doubt).")] = "random",
+        help="How texts are drawn: at random (random), evenly over the scores (stratified), or "
+        "more where the judge is in doubt (doubt).")] = "random",
     axis: Annotated[list[str] | None, typer.Option(
         help="An axis to rate. May be repeated. Without it, all axes of the run are rated."
         )] = None,
     scorer: Annotated[str | None, typer.Option(
-        help="The scorer whose scores are used by `--by stratified` and `--by neyman`.")] = None,
+        help="The scorer whose scores are used by `--by stratified`.")] = None,
     threshold: Annotated[list[str] | None, typer.Option(
-        help="A threshold for `--by near-threshold`, as SCORER:AXIS=VALUE. May be repeated."
-        )] = None,
+        hidden=True, help="It went with `--by near-threshold`, which is gone.")] = None,
     seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Draw texts of a run and write a sheet for people to rate, without systems and scores.
@@ -163,5 +161,7 @@ def label(
     from evaljudge.commands.label import LabelOptions
     from evaljudge.commands.label import label as label_texts
 
-    wanted = LabelOptions(run, to, n, by, axis or (), scorer, threshold or (), seed)
+    if threshold:
+        by = "near-threshold"  # which the option went with, and which is refused
+    wanted = LabelOptions(run, to, n, by, axis or (), scorer, seed)
     print(label_texts(wanted).text, end="", flush=True)

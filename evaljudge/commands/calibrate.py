@@ -18,6 +18,7 @@ from evaljudge.agreement import Precise, calibration, precise
 from evaljudge.agreement.rated import Key
 from evaljudge.analysis.calibrated import (
     FEW,
+    SUFFIX,
     Calibrated,
     CalibratedRow,
     Candidates,
@@ -124,6 +125,12 @@ def _rows(
 ) -> Iterator[CalibratedRow]:
     """Those of the wanted scorers and axes; what stands in the way of one is a warning."""
     met, found = _met(wanted, candidates, given, warnings), 0
+    for (scorer, _), _ in met:
+        if wanted.confidence is not None and scorer.endswith(SUFFIX):
+            raise UserError(
+                f"--confidence: {scorer} was fitted to ratings, so they cannot certify it: name "
+                f"what it is made of, with --scorer {scorer.removesuffix(SUFFIX)}"
+            )
     highest = max(float(np.nanmax(candidates.human[axis])) for _, axis in met)
     if wanted.good is not None and wanted.good > highest:
         known = f"the highest is {short(highest)}"

@@ -1,6 +1,6 @@
 """`evaljudge label`: a sheet of a run's texts for people to rate, and a key of what they are.
 
-    label(LabelOptions("runs/first", "sheet.csv", n=200, by="near-threshold"))
+    label(LabelOptions("runs/first", "sheet.csv", n=200, by="stratified"))
 
 Raters see neither systems nor scores. The key, OUT/labels/sheet.json, has the document and the
 system of each label, and how probable it was that each text of the run was drawn.
@@ -8,13 +8,11 @@ system of each label, and how probable it was that each text of the run was draw
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from math import inf, isfinite
 from shlex import quote
 from typing import Any, cast
 
@@ -25,7 +23,6 @@ from evaljudge.analysis.labelling import (
     METHODS,
     Method,
     Population,
-    Threshold,
     read_population,
     sized,
 )
@@ -39,8 +36,13 @@ from evaljudge.storage import Output, Shard, claimed, to_write
 LETTERS = "bcdfghjkmnpqrstvwxz"
 """Of labels. Without vowels they are no words, and no spreadsheet takes them for numbers."""
 LONG = 10
+UNEVEN = (
+    "some texts were more probable to be drawn than others, so thresholds with `confidence` cannot "
+    "be certified by this sheet: for that, use --by random"
+)
 THERE = "is there already, and may hold ratings: take another name"
-FORM, FORM_EXAMPLE = "SCORER:AXIS=VALUE", "synthetic:fluency=3.5"
+GONE = {"neyman": "stratified", "near-threshold": "random"}
+"""Methods of earlier versions, and what is used in place of each."""
 Text = tuple[Document, Candidate]
 Texts = Mapping[str, Text]
 """By label."""
@@ -56,8 +58,6 @@ class LabelOptions:
     """All of the run's task, where none is named."""
     scorer: str | None = None
     """By whose scores there are strata; the run's first, where none is named."""
-    thresholds: Sequence[str] = ()
-    """Those of the run's selections, where none is named."""
     seed: int = 0
 
 
@@ -70,6 +70,8 @@ class WrittenSheet:
     documents: int
     texts: int
     scorer: str
+    is_even: bool
+    """Whether all texts were equally probable to be drawn."""
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
@@ -83,6 +85,7 @@ class WrittenSheet:
             f"key        {self.key}: who wrote what; keep it from raters\n"
             f"next       1. {self._how_to_rate}; a part is enough\n"
             f"           2. evaljudge report CONFIG --set 'ratings=[{self.wanted.to}]'\n"
+            + ("" if self.is_even else f"note       {UNEVEN}\n")
         )
 
     @property
@@ -118,6 +121,7 @@ def label(wanted: LabelOptions) -> WrittenSheet:
         len({document.doc_id for document, _ in texts.values()}),
         len(sizes.population.at),
         sizes.scorer,
+        bool(np.ptp(sizes.probabilities) == 0),
     )
 
 
@@ -126,14 +130,14 @@ def label(wanted: LabelOptions) -> WrittenSheet:
 
 def _checked(wanted: LabelOptions) -> str:
     """The ending of the sheet."""
+    if wanted.by in GONE:
+        raise UserError(f"--by {wanted.by}: is no longer offered: use --by {GONE[wanted.by]}")
     if wanted.by not in METHODS:
         raise UserError(f"--by: {unknown('method', wanted.by, METHODS)}")
     if wanted.n < 1:
         raise UserError(f"--n {wanted.n}: at least one text")
-    if wanted.thresholds and wanted.by != "near-threshold":
-        raise UserError("--threshold goes with --by near-threshold")
-    if wanted.scorer is not None and wanted.by not in ("stratified", "neyman"):
-        raise UserError("--scorer goes with --by stratified and --by neyman")
+    if wanted.scorer is not None and wanted.by != "stratified":
+        raise UserError("--scorer goes with --by stratified")
     return ending_of(wanted.to)
 
 
@@ -174,7 +178,7 @@ def _rng(seed: int, key: str) -> np.random.Generator:
 @dataclass(frozen=True)
 class _Sized:
     population: Population
-    sizes: Floats
+    probabilities: Floats
     strata: Codes | None
     scorer: str
 
@@ -186,20 +190,18 @@ def _sizes(
     known = _scales(output, shards)
     meeting = [key for key in known if key[1] in (*axes, ANY_AXIS) and not is_repetition(key[0])]
     scales, scorer = list[Key](), ""
-    thresholds, judges = list[Threshold](), list[str]()
+    judges = list[str]()
     match by:
-        case "stratified" | "neyman":
+        case "stratified":
             scorer = _scorer(wanted, meeting)
             scales = [key for key in meeting if key[0] == scorer]
-        case "near-threshold":
-            thresholds = _thresholds(wanted, output, known)
-            scales = [scale for scale, _ in thresholds]
         case "doubt":
             judges, scales = list(run["fingerprint"]["judges"]), meeting
     population = read_population(output, shards, scales, judges, axes)
     if not population.at:
         raise UserError(f"{output.uri}: holds no text that people could rate")
-    return _Sized(population, *sized(population, by, thresholds), scorer)
+    sizes, strata = sized(population, by)
+    return _Sized(population, inclusion(sizes, wanted.n), strata, scorer)
 
 
 def _scored_shards(output: Output) -> list[Shard]:
@@ -230,42 +232,6 @@ def _scorer(wanted: LabelOptions, meeting: Sequence[Key]) -> str:
     return wanted.scorer or known[0]
 
 
-def _thresholds(wanted: LabelOptions, output: Output, known: Sequence[Key]) -> list[Threshold]:
-    given = [_threshold(text, known) for text in wanted.thresholds]
-    found = given or [one for one in _selected(output) if one[0] in known]
-    if not found:
-        raise UserError(
-            f"--by near-threshold: the run selects by no threshold: give --threshold {FORM}"
-        )
-    return found
-
-
-def _threshold(text: str, known: Sequence[Key]) -> Threshold:
-    where, _, number = text.rpartition("=")
-    scorer, colon, axis = where.rpartition(":")
-    try:
-        value = float(number)
-    except ValueError:
-        value = inf
-    if not colon or not isfinite(value):
-        raise UserError(f"--threshold {text}: write it as {FORM}, such as {FORM_EXAMPLE}")
-    if (scorer, axis) not in known:
-        scales = [f"{scorer}:{axis}" for scorer, axis in known]
-        raise UserError(f"--threshold: {unknown('scorer and axis', where, scales)}")
-    return (scorer, axis), value
-
-
-def _selected(output: Output) -> Iterator[Threshold]:
-    """The thresholds by which the run selects, and those that its rules came to."""
-    for name in output.place.names("selected"):
-        if name.endswith(".json"):
-            rule = json.loads(output.place.read(f"selected/{name}"))
-            for one in [*rule["rule"]["all"], *rule["thresholds"]]:
-                for key in ("at_least", "at_most", "value"):
-                    if one.get(key) is not None:
-                        yield (one["scorer"], one["axis"]), float(one[key])
-
-
 # what is drawn
 
 
@@ -274,7 +240,7 @@ def _drawn(
     rng: np.random.Generator,
 ) -> tuple[Texts, dict[str, Any]]:  # fmt: skip
     """The texts by label, in the order of the sheet, and the content of the key."""
-    population, probabilities = sized.population, inclusion(sized.sizes, wanted.n)
+    population, probabilities = sized.population, sized.probabilities
     drawn = draw(probabilities, population.documents, rng, sized.strata).tolist()
     texts = dict(zip(_labels(len(drawn)), _texts(output, population, drawn), strict=True))
     known = {

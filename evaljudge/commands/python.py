@@ -40,9 +40,9 @@ def diff(
 @naming_arguments
 def label(
     run: AnyPath, to: AnyPath, *, n: int = 200, by: str = "random", axis: str | Sequence[str] = (),
-    scorer: str | None = None, threshold: str | Sequence[str] = (), seed: int = 0,
+    scorer: str | None = None, seed: int = 0,
 ) -> WrittenSheet:  # fmt: skip
     """Write a sheet of a run's texts for people to rate, without systems and scores."""
     where = as_path(run, "run"), as_path(to, "to")
-    wanted = LabelOptions(*where, n, by, listed(axis), scorer, listed(threshold), seed)
+    wanted = LabelOptions(*where, n, by, listed(axis), scorer, seed)
     return label_texts(wanted)

@@ -4,14 +4,16 @@
     (array([3.]), array([5.]))
 
 Of a random text of a new document, with a random rating, at least the nominal share of intervals
-holds the rating, over all documents and texts (marginally: not among the best texts alone, say).
+holds the rating, over all documents and texts (marginally: not among the lowest scores alone, say).
 The ends are ratings that there can be: where all ratings are whole numbers, these; else, hundredths
 of the range of the ratings. No end is beyond the lowest and the highest rating.
 
 The interval is that of CV+ (Barber, Candès, Ramdas and Tibshirani 2021): documents are divided into
 folds, a rising map (agreement/calibration.py) is fitted on all folds but one, and the residuals of
-the documents left out say how far this map is off. Texts of a document depend on each other, so a
-document is one draw: each of its residuals weighs 1 / its number of texts, beside an infinite one
+the documents left out say how far this map is off, in units of the spread of the ratings at the
+score (as in Lei, G'Sell, Rinaldo, Tibshirani and Wasserman 2018): without it, intervals are too
+short where scores say little, and too long elsewhere. Texts of a document depend on each other, so
+a document is one draw: each of its residuals weighs 1 / its number of texts, beside an infinite one
 for the new document (Lee, Barber and Willett 2023). With d documents, 1 / (d + 1) of the weight is
 infinite: fewer than 19 cannot say anything at 95%, and each interval is the whole range. What is
 proven of CV+ at 95% is a coverage near 90% in the worst case; it is 95% where a map changes little
@@ -41,6 +43,9 @@ FEWEST = 3
 """Documents: a map and its residuals are of others than the one that the interval is for."""
 ENOUGH = 40
 """Documents with a rated text of a system: of 19, an interval ends at the largest residual."""
+BINS, BIN, PRIOR = 10, 20, 2
+"""The spread is fitted in at most so many bins of at least so many texts, and each bin counts as if
+it had so many more texts with the spread of all."""
 PARTS = 100
 ALL = ""
 """The residuals of all systems."""
@@ -74,21 +79,48 @@ class Residuals:
 
 
 @dataclass(frozen=True)
+class Map:
+    """The mean rating at each score, and how far ratings are from it there."""
+
+    mean: Isotonic
+    scores: Floats  # the mean of each bin, rising
+    spreads: Floats
+
+    def spread(self, scores: Floats) -> Floats:
+        spreads: Floats = np.interp(scores, self.scores, self.spreads)
+        return spreads
+
+
+def fit_map(scores: Floats, ratings: Floats) -> Map:
+    order = np.lexsort([ratings, scores])  # so that the order of the rows changes nothing
+    scores, ratings = scores[order], ratings[order]
+    mean = fit_isotonic(scores, ratings)
+    residuals = np.abs(ratings - mean.calibrated(scores))
+    bins = max(1, min(BINS, scores.size // BIN))
+    edges = np.quantile(scores, np.arange(1, bins) / bins)
+    places = np.searchsorted(edges, scores, side="right")
+    _, place, texts = np.unique(places, return_inverse=True, return_counts=True)
+    usual = float(residuals.mean()) or 1.0
+    spreads = (np.bincount(place, residuals) + PRIOR * usual) / (texts + PRIOR)
+    return Map(mean, np.bincount(place, scores) / texts, spreads)
+
+
+@dataclass(frozen=True)
 class Predictor:
     """Maps, and the residuals of each by system."""
 
-    maps: Sequence[Isotonic]
+    maps: Sequence[Map]
     residuals: Mapping[str, Residuals]
 
     def ends(self, system: str, scores: Floats, scale: Floats, alpha: float) -> tuple[Codes, Codes]:
         """The places on the scale where intervals begin and end."""
         residuals = self.residuals.get(system, self.residuals[ALL])
-        means = [one.calibrated(scores) for one in self.maps]
+        means = [(one.mean.calibrated(scores), one.spread(scores)) for one in self.maps]
 
         def is_reached(places: Codes, sign: int) -> Rows:
             weight = np.full(scores.size, residuals.infinite)
-            for fold, mean in enumerate(means):
-                weight += residuals.reaching(fold, sign * (mean - scale[places]))
+            for fold, (mean, spread) in enumerate(means):
+                weight += residuals.reaching(fold, sign * (mean - scale[places]) / spread)
             return weight > alpha
 
         highest = scale.size - 1
@@ -177,7 +209,7 @@ def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predi
     folds = range(rows.folds)
     left_out = [*((fold,) for fold in folds), *combinations(folds, 2)]
     maps = {
-        frozenset(some): fit_isotonic(rows.scores[on], rows.ratings[on])
+        frozenset(some): fit_map(rows.scores[on], rows.ratings[on])
         for some in left_out
         for on in [rows.pairs & ~np.isin(rows.fold[0], some)]
     }
@@ -187,7 +219,7 @@ def _predictors(rows: Folded, systems: Names, own: frozenset[str]) -> list[Predi
 
 
 def _predictor(
-    rows: Folded, maps: Mapping[frozenset[int], Isotonic], systems: Names, own: frozenset[str],
+    rows: Folded, maps: Mapping[frozenset[int], Map], systems: Names, own: frozenset[str],
     without: set[int],
 ) -> Predictor:  # fmt: skip
     folds = [fold for fold in range(rows.folds) if fold not in without]
@@ -195,7 +227,8 @@ def _predictor(
     residuals = np.full(rows.scores.size, np.nan)
     for fold, one in zip(folds, used, strict=True):
         inside = rows.pairs & rows.inside(fold)
-        residuals[inside] = np.abs(rows.ratings[inside] - one.calibrated(rows.scores[inside]))
+        scores, ratings = rows.scores[inside], rows.ratings[inside]
+        residuals[inside] = np.abs(ratings - one.mean.calibrated(scores)) / one.spread(scores)
     known = np.isfinite(residuals)
     of_system = {ALL: known} | {system: known & (systems == system) for system in own}
     return Predictor(

@@ -1,6 +1,6 @@
 """Texts that people are asked to rate, drawn with known probabilities, and means of such texts.
 
-    probabilities = inclusion(near(distances), 200)         they add up to 200
+    probabilities = inclusion(doubtful(doubts), 200)        they add up to 200
     drawn = draw(probabilities, documents, rng)             exactly 200 texts
     weighted_mean(ratings, probabilities[drawn], documents[drawn])
     -> WeightedMean(value=3.42, low=3.21, high=3.63, n=200, documents=87, effective=141.2)
@@ -93,32 +93,12 @@ def bands(systems: Codes, scores: Floats) -> Codes:
     return found
 
 
-def spread(strata: Codes, scores: Floats) -> Floats:
-    """Sizes for Neyman's allocation (1934): the standard deviation of the scores in the stratum."""
-    found, inverse = np.unique(strata, return_inverse=True)
-    deviations = np.zeros(found.size)
-    for number in range(found.size):
-        inside = scores[(inverse == number) & np.isfinite(scores)]
-        deviations[number] = inside.std(ddof=1) if inside.size > 1 else 0.0
-    return _floored(deviations[inverse])
-
-
-def near(distances: Floats) -> Floats:
-    """Sizes that fall with the distance from a threshold, in standard deviations of the scores:
-    to a third within half a deviation."""
-    return _floored(np.exp(-2 * distances))
-
-
 def doubtful(doubts: Floats) -> Floats:
-    """Sizes that rise with doubt, a number from 0 on."""
-    return _floored(doubts)
-
-
-def _floored(sizes: Floats) -> Floats:
-    """At least FLOOR of the largest, also where there is no number; all equal where all are 0."""
-    known = np.nan_to_num(sizes, nan=0.0)
+    """Sizes that rise with doubt, a number from 0 on: at least FLOOR of the largest, also where
+    there is no number; all equal where all are 0."""
+    known = np.nan_to_num(doubts, nan=0.0)
     largest = known.max(initial=0.0)
-    return np.maximum(known / largest, FLOOR) if largest > 0 else np.ones(sizes.size)
+    return np.maximum(known / largest, FLOOR) if largest > 0 else np.ones(known.size)
 
 
 def weighted_mean(values: Floats, probabilities: Floats, documents: Codes) -> WeightedMean | None:

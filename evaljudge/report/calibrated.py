@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from evaljudge.agreement import Measured, Precise
 from evaljudge.analysis.calibrated import Calibrated, CalibratedRow, uncertified
 from evaljudge.decisions.certified import Certified
+from evaljudge.report.lines import at_once
 from evaljudge.report.screen import on_screen, wrapped
 from evaljudge.sections import Table
 from evaljudge.sections.figures import (
@@ -97,7 +98,8 @@ def _selections(chosen: Sequence[tuple[CalibratedRow, Precise | Certified]]) -> 
     table = on_screen(Table("", heads, rows, "ll" + "r" * 5, lead=2))
     sure, about = "", SELECTED
     if isinstance(asked, Certified):
-        sure, about = f" with {short(asked.confidence * 100)}% confidence", CERTIFIED
+        sure = f" with {short(asked.confidence * 100)}% confidence"
+        about = f"{CERTIFIED} {at_once([asked.confidence] * len(chosen))}".rstrip()
     good = f"where a rating of {short(asked.good)} is good"
     yield f"Selected for a precision of {short(asked.target)}{sure}, {good}\n{table}"
     notes = [f"{row.name}: {note}." for row, found in chosen for note in _shortfalls(found)]

@@ -30,7 +30,8 @@ def intervals(findings: Findings, in_short: bool = False) -> Section:
     nominal = f"{short(rows[0].confidence * 100)}%" if rows else ""
     about = (
         f"Each calibrated score has a {nominal} interval for the rating of its text (`low` and "
-        "`high`). Coverage: how many hold it, each document judged by the others."
+        "`high`). Coverage: how many hold it, each document judged by the others; of the lowest or "
+        "the highest scores alone it can be some points lower."
     )
     few = "Few documents make intervals wide; with fewer than 19 each is the whole scale."
     return Section(TITLE, [about], [table], [] if in_short else [few])

@@ -6,6 +6,7 @@ rule(selected) ->  "synthetic.ordinal on fluency: at least 3.5, in the top 10% (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
 from evaljudge.analysis.findings import Coverage, Findings, Selected
@@ -74,6 +75,29 @@ def facts(findings: Findings) -> dict[str, str]:
 def rule(selected: Selected) -> list[str]:
     """One line per condition."""
     return [_condition(condition, selected.thresholds) for condition in selected.rule["all"]]
+
+
+def certified_together(selections: Sequence[Selected]) -> str:
+    asked = {
+        tuple(one[key] for key in ("scorer", "axis", "precision", "good", "confidence"))
+        for selection in selections
+        for one in selection.thresholds
+        if one.get("kind") == "certified"
+    }
+    return at_once([confidence for *_, confidence in asked])
+
+
+def at_once(confidences: Sequence[float]) -> str:
+    """What several thresholds promise together (Bonferroni's correction); empty for one."""
+    number = len(confidences)
+    if number < 2:
+        return ""
+    divided = 1 - (1 - min(confidences)) / number
+    upwards = ceil(divided * 10**6 - 1e-3) / 10**6
+    return (
+        f"The confidence is that of each of the {count(number)} thresholds by itself. For all "
+        f"{count(number)} at once, ask for confidence {short(upwards)}."
+    )
 
 
 def _condition(condition: Mapping[str, Any], thresholds: Sequence[Mapping[str, Any]]) -> str:

@@ -25,8 +25,8 @@ ABOUT = (
     "Part of the texts is rated and all are scored: the mean rating that all texts would get. "
     "Corrected: the mean of the ratings, moved by what the scores say of the texts without one "
     "(prediction-powered inference). The judge's scale and bias do not matter. In brackets: 95% "
-    "intervals over documents. The method does not know the ends of the scale: read a value beyond "
-    "an end as that end."
+    "intervals over documents, too narrow where few texts fail heavily. The method does not know "
+    "the ends of the scale: read a value beyond an end as that end."
 )
 COUNTS = (
     "One counts as: how many ratings without scores would tell as much as one with them. Where "
@@ -35,9 +35,8 @@ COUNTS = (
 LOWER = "Lower: the corrected difference is not 0, at 5% after Holm's correction over all pairs."
 NO_INTERVAL = "Without an interval: fewer than three documents whose rating is not the usual one."
 RATES = (
-    "Good: the share of all texts that people would rate so high. Rogan and Gladen's corrects the "
-    "share that passes by the error rates alone; the corrected one uses all that random ratings "
-    "tell."
+    "Good: the share of all texts that people would rate so high, by the ratings alone, and "
+    "corrected by which texts pass the threshold."
 )
 SAMPLE = "Of the documents without ratings, a seeded sample."
 ALPHA = 0.05
@@ -162,21 +161,16 @@ def _bounded(one: Bounded) -> str:
 def _rates(rows: Sequence[PeopleScale]) -> Iterator[Table]:
     cells = [_rate(row, rate) for row in rows for rate in row.pass_rates]
     if cells:
-        heads = ["axis", "scorer", "Rogan and Gladen's is undefined", "good from", "passes from",
-                 "passes", "good: ratings alone", "good: corrected", "good: Rogan and Gladen",
-                 "good that pass", "bad that fail"]  # fmt: skip
-        yield Table("What share of the texts is good", heads, cells, "lllrrrrrrrr", lead=2)
+        heads = ["axis", "scorer", "good from", "passes from", "passes", "good: ratings alone",
+                 "good: corrected"]  # fmt: skip
+        yield Table("What share of the texts is good", heads, cells, "llrrrrr", lead=2)
 
 
 def _rate(row: PeopleScale, rate: PassRate) -> list[Cell]:
-    shares = rate.by_labels, rate.corrected, rate.rogan_gladen
     return [
         row.axis,
         row.scorer,
-        rate.reason or NONE,
         *(f"{number:.6g}" for number in (rate.good, rate.threshold)),
         correlation(rate.passing),
-        *map(_bounded, shares),
-        correlation(rate.sensitivity),
-        correlation(rate.specificity),
+        *map(_bounded, (rate.by_labels, rate.corrected)),
     ]

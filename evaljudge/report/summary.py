@@ -32,7 +32,7 @@ from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report.first import best_of
 from evaljudge.report.headlines import leading
 from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
-from evaljudge.report.lines import asked_line, floor_line
+from evaljudge.report.lines import asked_line, certified_together, floor_line
 from evaljudge.report.screen import fits, whole
 from evaljudge.report.systems import close, leader
 from evaljudge.report.terminal import agreement_text
@@ -268,6 +268,8 @@ def _selected(findings: Findings, out: str) -> _Part:
         + (_why_none(findings, one) or f"{out}/selected/{one.name}.jsonl")
         for one in findings.selections
     ]
+    if together := certified_together(findings.selections):
+        rows.append(f"           {together}")
     return _part([], rows, f"selections: {out}/selected/")
 
 

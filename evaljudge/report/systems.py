@@ -29,7 +29,8 @@ MEANS = (
     "Mean scores over documents, with 95% t intervals. Systems that share a letter cannot be told "
     "apart; those without a common letter differ, at 5% after Holm's correction for all pairs of "
     "the column. Two intervals may overlap and yet the systems differ: they are compared document "
-    "by document. A pair that cannot be told apart need not be alike."
+    "by document. A pair that cannot be told apart need not be alike. Intervals of means are "
+    "too narrow where few texts fail heavily."
 )
 POWER = (
     "Smallest difference: what a true difference of a typical pair must be, for these documents to "

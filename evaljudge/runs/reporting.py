@@ -94,7 +94,17 @@ def _whole(
 
 
 def further_ratings(job: Job, output: Output) -> FurtherRatings:
-    return read_ratings(job.config.rating_files, output, [axis.name for axis in job.task.axes])
+    axes = [axis.name for axis in job.task.axes]
+    ratings = read_ratings(job.config.rating_files, output, axes)
+    for rule in job.config.select:
+        for condition in rule.all:
+            if condition.confidence is not None and condition.axis in ratings.uneven:
+                raise UserError(
+                    f"select.{rule.name}: the texts rated for {condition.axis} were drawn with "
+                    "unequal probabilities, so they certify no threshold with `confidence`: have "
+                    "texts rated that `evaljudge label --by random` drew, or select by `at_least`"
+                )
+    return ratings
 
 
 def findings_of(

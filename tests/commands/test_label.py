@@ -120,7 +120,7 @@ def loop(whole: Loop) -> Loop:
 
 
 def test_a_whole_round(loop: Loop) -> None:
-    made = loop.label(n=12, by="near-threshold")
+    made = loop.label(n=12, by="doubt", seed=1)
     rows = loop.sheet()
     assert len(rows) == 12
     # anna rates half of it twice over, in two files; ben all but one; each skips an axis at times
@@ -227,27 +227,9 @@ def test_every_text_could_have_been_drawn(loop: Loop, by: str) -> None:
     assert sum(found) == pytest.approx(7)
     assert min(found) > 0
     assert len(key["texts"]) == len(loop.sheet()) == made.drawn == 7
-    assert (len(set(found)) == 1) == (by in ("random", "stratified"))
-    assert key["scorer"] == ("geval" if by in ("stratified", "neyman") else "")
-
-
-def test_near_a_threshold_texts_are_drawn_more(loop: Loop) -> None:
-    value = json.loads((Path(loop.out) / "selected/some.json").read_text())["thresholds"][0][
-        "value"
-    ]
-    loop.label(n=4, by="near-threshold")
-    loop.label("other.csv", n=4, by="near-threshold", thresholds=["words:*=9"])
-    found = loop.key()["probabilities"]
-    assert loop.key("other")["probabilities"] != found
-    output = Output(loop.out)
-    far = {
-        (one.doc_id, one.system): abs(one.value - value)
-        for shard in output.shards()
-        for one in output.scores(shard)
-        if (one.scorer, one.axis) == ("geval", "fluency") and one.value is not None
-    }
-    ordered = [found[doc_id][system] for doc_id, system in sorted(far, key=far.__getitem__)]
-    assert ordered == sorted(ordered, reverse=True)
+    assert (len(set(found)) == 1) == made.is_even == (by in ("random", "stratified"))
+    assert ("thresholds with `confidence` cannot be certified" in made.text) == (by == "doubt")
+    assert key["scorer"] == ("geval" if by == "stratified" else "")
 
 
 def test_doubt_is_entropy_or_where_scorers_disagree(tmp_path: Path) -> None:
@@ -295,16 +277,16 @@ def test_probabilities_are_of_texts_drawn_and_rated(loop: Loop) -> None:
     from evaljudge.analysis.ratings import read_ratings
 
     loop.label("a.csv", n=12)
-    loop.label("b.csv", n=6, by="neyman")
+    loop.label("b.csv", n=6, by="doubt")
     a, b = loop.sheet("a.csv"), loop.sheet("b.csv")
     files = [loop.fill([r | {"fluency": 4} for r in a], "fa.csv"),
              loop.fill([r | {"fluency": 4, "rater": "x"} for r in b[:2]], "fb.csv")]  # fmt: skip
     output = Output(loop.out)
     given = read_ratings([str(loop.folder / f) for f in files], output, AXES)
-    neyman = loop.key("b")["probabilities"]
+    doubt = loop.key("b")["probabilities"]
     assert given.probabilities == {
         "fluency": {
-            (d, s): pytest.approx(1 - (1 - 0.5) * (1 - neyman[d][s] / 3)) for d, s in given.texts
+            (d, s): pytest.approx(1 - (1 - 0.5) * (1 - doubt[d][s] / 3)) for d, s in given.texts
         }
     }
     row = {"label": "", "doc_id": "d1", "system": "A", "fluency": 2}
@@ -312,6 +294,39 @@ def test_probabilities_are_of_texts_drawn_and_rated(loop: Loop) -> None:
     given = read_ratings([str(loop.folder / plain)], output, AXES)
     assert given.texts["d1", "A"].ratings == {"fluency": 2}
     assert given.probabilities == {}
+
+
+CERTIFYING = {"scorer": "geval", "axis": "fluency", "good": 3, "precision": 0.5, "confidence": 0.9}
+
+
+def test_texts_that_were_not_drawn_evenly_certify_nothing(loop: Loop) -> None:
+    select = {"select": [{"name": "sure", "all": [CERTIFYING]}]}
+    loop.label("even.csv", n=12)
+    loop.label("uneven.csv", n=12, by="doubt")
+    for name in ("even", "uneven"):
+        loop.fill([row | {"fluency": 4} for row in loop.sheet(f"{name}.csv")], f"f{name}.csv")
+    assert loop.report("feven.csv", **select).findings.selections[0].thresholds[0]["documents"] > 2
+    for files in (["funeven.csv"], ["feven.csv", "funeven.csv"]):
+        with pytest.raises(UserError) as refused:
+            loop.report(*files, **select)
+        assert str(refused.value) == (
+            "select.sure: the texts rated for fluency were drawn with unequal probabilities, so "
+            "they certify no threshold with `confidence`: have texts rated that `evaljudge label "
+            "--by random` drew, or select by `at_least`"
+        )
+    on_another = [{"name": "sure", "all": [CERTIFYING | {"axis": "coherence"}]}]
+    assert loop.report("funeven.csv", select=on_another).findings.rated == 12
+
+
+def test_the_old_option_says_what_to_use(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["label", loop.out, "--by", "near-threshold", "--threshold", "geval:fluency=3",
+              "--to", str(loop.folder / "sheet.csv")])  # fmt: skip
+    assert left.value.code == 2
+    said = capsys.readouterr().err.splitlines()
+    assert (
+        len(said) == 1 and "--by near-threshold: is no longer offered: use --by random" in said[0]
+    )
 
 
 def test_plain_rows_need_no_key_and_take_the_place_of_the_corpus_s(tmp_path: Path) -> None:
@@ -367,12 +382,10 @@ def test_check_knows_the_keys(loop: Loop) -> None:
         ({"by": "randm"}, "--by: unknown method 'randm': did you mean 'random'?"),
         ({"n": 0}, "--n 0: at least one text"),
         ({"axes": ["fluencey"]}, "--axis: unknown axis 'fluencey': did you mean 'fluency'?"),
-        ({"scorer": "geval"}, "--scorer goes with --by stratified and --by neyman"),
-        ({"by": "neyman", "scorer": "gval"}, "unknown scorer 'gval': did you mean 'geval'?"),
-        ({"thresholds": ["geval:fluency=3"]}, "--threshold goes with --by near-threshold"),
-        ({"by": "near-threshold", "thresholds": ["geval=3"]}, "write it as SCORER:AXIS=VALUE"),
-        ({"by": "near-threshold", "thresholds": ["geval:fluency=inf"]}, "write it as"),
-        ({"by": "near-threshold", "thresholds": ["geval:tone=3"]}, "unknown scorer and axis"),
+        ({"scorer": "geval"}, "--scorer goes with --by stratified"),
+        ({"by": "stratified", "scorer": "gval"}, "unknown scorer 'gval': did you mean 'geval'?"),
+        ({"by": "neyman"}, "--by neyman: is no longer offered: use --by stratified"),
+        ({"by": "near-threshold"}, "--by near-threshold: is no longer offered: use --by random"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(loop: Loop, wanted: Row, said: str) -> None:
@@ -413,9 +426,6 @@ def test_a_run_must_be_finished(tmp_path: Path) -> None:
     Path(loop.out, "scores/00000.parquet").unlink()
     with pytest.raises(UserError, match=r"1 of \d+ shards have no scores: finish the run"):
         loop.label()
-    loop.run(select=[])
-    with pytest.raises(UserError, match="the run selects by no threshold: give --threshold"):
-        loop.label(by="near-threshold")
 
 
 def test_the_command(loop: Loop, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from math import comb, log, nan
 from pathlib import Path
 
@@ -133,8 +134,11 @@ def drawn(world: World, documents: int, times: int) -> list[Certified]:
 
 def test_promises_are_kept_and_the_plug_in_rule_breaks_its_own() -> None:
     """Of 60 worlds of each kind, 8 or more would break it by chance once in 100 times at 5%."""
-    found = {str(row["world"]): row for row in rows(60, seed=1)}
-    assert all(row["kept"] >= 53 for row in found.values())  # type: ignore[operator]
+    one_at_a_time = islice(rows(60, seed=1), len(WORLDS) - 2)
+    found = {str(row["world"]): row for row in one_at_a_time}
+    promised = [row["kept"] for row in found.values() if row["bound"] == "at least"]
+    assert min(promised) >= 53  # type: ignore[type-var,operator]
+    assert found["200 of 600 texts, drawn by doubt"]["kept"] < 40  # type: ignore[operator]
     usual = found["100 documents, 6 candidates each"]
     assert usual["certified"] >= 20 and usual["plug_in_kept"] < 50  # type: ignore[operator]
     assert found["60 documents, an inverted judge"]["certified"] == 0

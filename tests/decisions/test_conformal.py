@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from itertools import islice
 from math import nan
 from pathlib import Path
@@ -42,14 +43,26 @@ def by_definition(
     assert rows is not None
     fold = rows.fold[0]
     kept = [one for one in range(5) if one != without]
+
+    def fitted(learned: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """The mean rating at each score, and how far ratings are from it in bins of 20 texts."""
+        model = IsotonicRegression(out_of_bounds="clip").fit(scores[learned], ratings[learned])
+        known = np.sort(scores[learned])
+        bins = known.size // 20
+        edges = np.quantile(known, np.arange(1, bins) / bins)
+        off = np.abs(ratings[learned] - model.predict(scores[learned]))
+        inside = [np.sum(scores[learned][:, None] >= edges, axis=1) == one for one in range(bins)]
+        middles = [scores[learned][some].mean() for some in inside]
+        spreads = [(off[some].sum() + 2 * off.mean()) / (some.sum() + 2) for some in inside]
+        return lambda at: (model.predict(at), np.interp(at, middles, spreads))
+
     number = len({documents[i] for i in range(len(fold)) if fold[i] in kept})
     lower, upper = np.full((2, scale.size), 1 / (number + 1))
     for one in kept:
         learned = np.array([f not in (one, without) for f in fold])
-        model = IsotonicRegression(out_of_bounds="clip").fit(scores[learned], ratings[learned])
-        here = model.predict([at])[0]
-        for i in np.flatnonzero(fold == one):
-            residual = abs(ratings[i] - model.predict([scores[i]])[0])
+        (here, *means), (spread, *spreads) = fitted(learned)(np.append(at, scores[fold == one]))
+        for i, mean, own in zip(np.flatnonzero(fold == one), means, spreads, strict=True):
+            residual = abs(ratings[i] - mean) / own * spread
             weight = 1 / ((number + 1) * np.sum(documents == documents[i]))
             lower += weight * (here - residual <= scale + 1e-9)
             upper += weight * (here + residual >= scale - 1e-9)
@@ -103,7 +116,9 @@ def test_other_ratings_end_at_hundredths_of_their_range_outwards() -> None:
 def test_one_text_each_has_the_ends_of_mapie(
     alpha: float, theirs: list[tuple[float, float]]
 ) -> None:
-    """MAPIE 0.9.2: MapieRegressor(IsotonicRegression(out_of_bounds="clip"), method="plus",
+    """Of so few texts one spread is fitted, so that it divides nothing here.
+
+    MAPIE 0.9.2: MapieRegressor(IsotonicRegression(out_of_bounds="clip"), method="plus",
     cv=PredefinedSplit(our folds)). Ours are clipped to the ratings, then rounded outwards.
     """
     number = np.arange(40)
@@ -146,6 +161,16 @@ def test_the_order_of_rows_changes_nothing() -> None:
     points = ["new"] * 20, ["s0"] * 20, np.linspace(-2, 2, 20)
     for one, same in zip(found(columns).intervals(*points), other.intervals(*points), strict=True):
         assert one.tolist() == same.tolist()
+
+
+def test_intervals_are_wider_where_scores_say_less() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=600)
+    ratings = scores + rng.normal(size=600) * np.where(scores < 0, 2.0, 0.2)
+    columns = np.arange(600).astype(object), np.full(600, "s", dtype=object), scores, ratings
+    low, high = found(columns).intervals(["new"] * 2, ["s"] * 2, [-1.0, 1.0])
+    width = high - low
+    assert width[0] > 4 * width[1]
 
 
 def test_intervals_hold_the_rating_of_a_random_text_of_a_new_document() -> None:

@@ -16,8 +16,6 @@ from evaljudge.decisions.sampling import (
     doubtful,
     draw,
     inclusion,
-    near,
-    spread,
     weighted_mean,
 )
 
@@ -27,8 +25,6 @@ SCORES = np.random.default_rng(1).normal(size=DOCUMENTS.size)
 STRATA = bands(SYSTEMS % 2, SCORES)
 SIZES: dict[str, Floats] = {
     "random": np.ones(SCORES.size),
-    "neyman": spread(STRATA, SCORES),
-    "near": near(np.abs(SCORES - 0.3)),
     "doubtful": doubtful(np.random.default_rng(2).random(SCORES.size)),
     "some certain": np.where(np.arange(SCORES.size) < 3, 40.0, 1.0),
 }
@@ -69,18 +65,15 @@ def test_a_draw_is_spread_over_documents_and_strata_get_their_share() -> None:
 def test_all_are_drawn_where_as_many_are_wanted() -> None:
     rng = np.random.default_rng(0)
     for n in (21, 99):
-        drawn = draw(inclusion(SIZES["near"], n), DOCUMENTS, rng)
+        drawn = draw(inclusion(SIZES["doubtful"], n), DOCUMENTS, rng)
         assert sorted(drawn) == list(range(21))
         assert drawn.tolist() != sorted(drawn), "in random order"
 
 
 def test_sizes() -> None:
     nan = np.nan
-    assert near(np.array([0.0, 0.5, 9, nan])) == pytest.approx([1, np.exp(-1), FLOOR, FLOOR])
     assert doubtful(np.array([0.5, 0.25, 0, nan])) == pytest.approx([1, 0.5, FLOOR, FLOOR])
     assert doubtful(np.array([0.0, nan])).tolist() == [1, 1]
-    strata, scores = np.array([0, 0, 1, 1, 2]), np.array([1.0, 3, 1, 2, 7])
-    assert spread(strata, scores) == pytest.approx([1, 1, 0.5, 0.5, FLOOR])
     systems, scores = np.array([0, 0, 0, 0, 1, 1]), np.array([1.0, 2, 3, 4, nan, 4])
     assert bands(systems, scores).tolist() == [0, 0, 1, 2, 9, 7], "9: unscored"
     assert (bands(systems, np.full(6, nan)) == systems * 5 + 4).all()
@@ -131,7 +124,10 @@ def test_the_degrees_of_freedom_are_those_of_the_quadratic_form() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "bias"),
-    [(lambda judged: near(np.abs(judged - 4)), 0.4), (lambda judged: np.ones(judged.size), 0.0)],
+    [
+        (lambda judged: doubtful(np.exp(judged - 4)), 0.4),
+        (lambda judged: np.ones(judged.size), 0.0),
+    ],
 )
 def test_intervals_keep_their_promise_and_plain_means_do_not(
     sizes: Callable[[Floats], Floats], bias: float

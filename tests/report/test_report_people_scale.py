@@ -53,7 +53,7 @@ def test_every_scorer_every_system_and_the_pass_rates(findings: Findings) -> Non
     assert systems.rows[0][-1] == "–"
     assert str(systems.rows[2][5]).startswith("-") and apart.value is not None
     assert len(rates.rows) == 2
-    assert rates.rows[0][3:5] == ["4", "0.5"]
+    assert rates.rows[0][2:4] == ["4", "0.5"]
 
 
 def test_without_such_means_there_is_no_section(findings: Findings) -> None:

@@ -256,6 +256,26 @@ def test_what_is_not_certified_selects_nothing_and_says_what_would_do(tmp_path: 
     ]
 
 
+def test_several_certified_thresholds_say_what_holds_for_all_of_them(tmp_path: Path) -> None:
+    output, shards = written(tmp_path, SHARDS)
+    once, twice, stricter = (
+        rule(name, fluency(precision=0.9, good=4, confidence=confidence))
+        for name, confidence in (("once", 0.95), ("twice", 0.95), ("stricter", 0.99))
+    )
+    scale = "synthetic.level", "fluency"
+    found = {Target(scale, 0.9, 4, confidence): certified_on(60) for confidence in (0.95, 0.99)}
+    same = select(output, shards, [once, twice], found)
+    assert report_lines.certified_together(same) == ""
+    several = select(output, shards, [once, twice, stricter], found)
+    assert report_lines.certified_together(several) == (
+        "The confidence is that of each of the 2 thresholds by itself. For all 2 at once, ask for "
+        "confidence 0.975."
+    )
+    assert report_lines.at_once([0.95] * 10).endswith(" 10 at once, ask for confidence 0.995.")
+    # rounded upwards: 1 - 0.05 / 3 is 0.9833333…
+    assert report_lines.at_once([0.95] * 3).endswith("ask for confidence 0.983334.")
+
+
 def test_too_few_ratings_select_nothing(tmp_path: Path) -> None:
     output, shards = written(tmp_path, SHARDS)
     unknown: dict[Target, Precise | None] = {Target(("synthetic.level", "fluency"), 0.9, 4): None}
