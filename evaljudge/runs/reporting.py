@@ -163,6 +163,7 @@ def findings_of(
         cases=tables.cases,
         candidates=tables.candidates,
         rated=tables.rated,
+        rated_by=job.config.rated_by,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
         rankings=rankings(grid, tables.systems(), job.config.seed),
