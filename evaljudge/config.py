@@ -340,6 +340,8 @@ class Config(Settings):
     """Ratings that further tables leave out."""
     ratings: PathName | list[PathName] = []
     """Files of further ratings: sheets of `evaljudge label` that people filled in, or rows."""
+    rated_by: Name = "people"
+    """What the report calls the source of the ratings."""
     _place: str = ""
 
     @property

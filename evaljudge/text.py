@@ -2,7 +2,7 @@
 
 one_line("BART\\n| a |\\x1b[2J")  ->  "BART | a |␛[2J"
 markdown("BART | `a` <b>")       ->  "BART \\\\| \\\\`a\\\\` &lt;b&gt;"
-is_selfsame("It said hello.\\n", "It said  hello.")  ->  True     (white space apart)
+is_selfsame("It said: hello.\\n", "it said hello")  ->  True     (case and punctuation apart)
 
 Names of systems, reasons and paths come from strangers. One line of them can break neither a
 table's row nor a terminal, nor change the reading direction of what stands beside it.
@@ -16,8 +16,10 @@ reason, `is the reference`, is counted like others, but it does not count agains
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 SHORT, LONG = 200, 2000
 QUOTED = 60
@@ -69,7 +71,21 @@ def without_credentials(text: str) -> str:
 
 
 def is_selfsame(text: str, other: str) -> bool:
-    return text.split() == other.split()
+    """Apart from case, punctuation and white space."""
+    return plain_words(text) == plain_words(other)
+
+
+def plain_words(text: str) -> list[str]:
+    """Without case and punctuation; of a text that is nothing but punctuation, as they stand."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return folded.translate(_punctuation()).split() or text.split()
+
+
+@cache
+def _punctuation() -> Mapping[int, str]:
+    """A space for each punctuation mark; a letter's combining marks are none."""
+    every = range(sys.maxunicode + 1)
+    return {c: " " for c in every if unicodedata.category(chr(c)).startswith("P")}
 
 
 def means_selfsame(reason: str) -> bool:

@@ -92,17 +92,27 @@ def test_a_judge_of_length_is_warned_of_and_one_of_quality_is_not() -> None:
     assert "fluency 0." in said and "judge" not in said
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_lengths_themselves_are_seen_through(sign: int) -> None:
-    some = rated()
+def warned_of_lengths(some: Rated, sign: int = 1) -> list[str]:
     assert some.lengths is not None
-    only = Rated(
-        some.documents, some.systems, {("odd", "*"): sign * some.lengths}, some.human, some.raters,
-        some.lengths,
-    )  # fmt: skip
+    scores = {("odd", "*"): sign * some.lengths}
+    only = Rated(some.documents, some.systems, scores, some.human, some.raters, some.lengths)
     found = with_statistics(only, HOW, 0)
-    (said,) = measuring_length(found["lengths"], found["agreement"])
+    return measuring_length(found["lengths"], found["agreement"])
+
+
+def test_the_lengths_themselves_are_seen_through() -> None:
+    (said,) = warned_of_lengths(rated())
     assert said.startswith("odd may measure length") and said.endswith(" to nothing)")
+
+
+def test_a_scorer_against_people_has_no_agreement_to_lose() -> None:
+    assert warned_of_lengths(rated(), sign=-1) == []
+
+
+@pytest.mark.parametrize("documents", [2, 5])
+def test_few_documents_show_nothing_of_length(documents: int) -> None:
+    assert warned_of_lengths(rated(documents=documents)) == []
+    assert warned_of_lengths(rated(documents=6))
 
 
 def test_what_is_called_words_needs_no_warning() -> None:

@@ -237,6 +237,7 @@ class Findings:
     signatures: Mapping[str, str]
     tokens: Sequence[Mapping[str, Any]]
     warnings: Sequence[str]
+    rated_by: str = "people"
     standings: Sequence[Standing] = ()
     axes: Sequence[AxisPair] = ()
     ceilings: Sequence[Ceiling] = ()

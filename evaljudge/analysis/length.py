@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from evaljudge.agreement import Agreement, LengthHeld, held_fixed
 from evaljudge.agreement.rated import MOST_TESTED, Rated
+from evaljudge.sections.figures import FEWEST
 
 SUBSTANTIAL = 0.2
-"""A Spearman correlation above it, whose interval does not hold 0, should not come from length."""
+"""A Spearman correlation above it, whose interval lies above 0, should not come from length."""
 WORDS = "words"
 """The metric that says by its name that it is the length."""
 LITTLE = 1 / 4
@@ -31,12 +32,15 @@ def lengths_held_fixed(rated: Rated, seed: int) -> Iterator[LengthHeld]:
 
 
 def measuring_length(lengths: Sequence[LengthHeld], agreement: Sequence[Agreement]) -> list[str]:
-    """A warning for each other scorer of whose agreement little remains."""
+    """A warning for each scorer of whose agreement little remains, where documents are enough."""
     known = {(a.scorer, a.axis, a.level): a for a in agreement if a.coefficient == "spearman"}
+    documents = {key[:2]: a.n + a.skipped for key, a in known.items() if key[2] == "sample"}
     lost: dict[str, dict[str, str]] = {}
     for row in (row for row in lengths if row.scorer != WORDS):
         found = known.get((row.scorer, row.axis, row.level))
-        if found is not None and _is_substantial(found) and _vanishes(row):
+        if found is None or min(found.n, documents[row.scorer, row.axis]) < FEWEST["sample"]:
+            continue
+        if _is_substantial(found) and _vanishes(row):
             left = "nothing" if row.value is None else f"{row.value:.2f}"
             said = f"{row.axis} {row.spearman:.2f} to {left}"
             lost.setdefault(row.scorer, {}).setdefault(row.axis, said)
@@ -50,7 +54,7 @@ def measuring_length(lengths: Sequence[LengthHeld], agreement: Sequence[Agreemen
 def _is_substantial(found: Agreement) -> bool:
     if found.value is None or found.low is None or found.high is None:
         return False
-    return abs(found.value) > SUBSTANTIAL and found.low * found.high > 0
+    return found.value > SUBSTANTIAL and found.low > 0
 
 
 def _vanishes(row: LengthHeld) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from evaljudge.agreement.rated import Ids, Key, Rated
 from evaljudge.analysis.findings import Coverage, SystemMean
+from evaljudge.analysis.near_copies import NearCopies
 from evaljudge.decisions.grid import Grid
 from evaljudge.records import Candidate, Case, Score
 
@@ -87,6 +88,7 @@ class Tables:
     def __init__(self, keys: Iterable[Key]) -> None:
         self.columns: dict[Key, Column] = {key: Column() for key in keys}
         self.cases = self.candidates = self.rated = 0
+        self.copies = NearCopies()
         self._kept: list[Kept] = []
         self._unrated = 0
         """How many of those kept belong to documents that nobody rated."""
@@ -129,6 +131,7 @@ class Tables:
         self.cases += 1
         self.candidates += len(case.candidates)
         self.rated += rated
+        self.copies.see(case)
         self._unrated += 0 if rated else len(case.candidates)
         self._kept += [
             Kept(case.document.doc_id, one.system, one.ratings, one.raters, _words(one))
@@ -170,6 +173,7 @@ class Tables:
         self.cases += other.cases
         self.candidates += other.candidates
         self.rated += other.rated
+        self.copies += other.copies
         self._kept += other._kept
         self._unrated += other._unrated
         self._is_sample |= other._is_sample

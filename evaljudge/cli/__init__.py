@@ -114,10 +114,12 @@ def main(arguments: list[str] | None = None) -> None:
     with _one_line_each(), logging_json(), _one_line_each():
         seconds_in(FINISH_SECONDS, 0)  # refused now, not at a signal
         if not json_is_wanted():
-            app(arguments)
+            app(arguments, prog_name="evaljudge")
             return
         try:
-            code = app(arguments, standalone_mode=False)  # else an unknown option is a drawing
+            code = app(
+                arguments, prog_name="evaljudge", standalone_mode=False
+            )  # else an unknown option is a drawing
         except TyperException as error:
             raise UserError(
                 error.format_message() or "name a command: `evaljudge --help` lists them"

@@ -164,7 +164,7 @@ def agreement_of(wanted: AgreeOptions) -> Findings:
     rated = tables.as_rated()
     refuse_unknown("--axis", "human axis", wanted.axes, rated.human)
     warnings = [*read.left_out, *cautions_of(metrics), *_unmet(rated)]
-    warnings += [*read.notes, *wanted.how.unread]
+    warnings += [*read.notes, *wanted.how.unread, *tables.copies.warnings]
     looked_at, grid = rated, tables.as_grid()
     if wanted.axes:
         looked_at, grid = rated.on(wanted.axes), grid.on(wanted.axes)

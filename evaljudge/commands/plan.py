@@ -83,7 +83,7 @@ def _lines(
     first = plans[0][1]
     yield f"{first.cases:,} cases, {first.candidates:,} candidates"
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
-    yield f"rated by people: {rated or 'none'}"
+    yield f"rated by {one_line(config.rated_by)}: {rated or 'none'}"
     yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
     if not first.candidates:
         yield NO_CANDIDATE

@@ -16,7 +16,8 @@ tf / (tf + k (1 - b + b |d| / mean |d|)) * ln(1 + (N - df + 1/2) / (df + 1/2)).
 `refined` adds what only the authors' released code does: an n-gram's importance is divided by 10
 unless it is the largest among its neighbours (two before, one after, in the order in which the
 n-grams of d first come); then, from the most important down, divided by 1 + 1/2 for each time that
-one of its tokens was seen before. With `drop_stop_words` it does as that code does.
+one of its tokens was seen before. That code also drops stop words; `drop_stop_words` drops those of
+scikit-learn's list, which is another one.
 
 A text of fewer than n tokens shares no n-gram and scores 0. A text longer than its source scores
 almost 0 because of the penalty. A candidate is unscored if the text or the source has no token, if

@@ -139,8 +139,14 @@ def _peoples_best(findings: Findings, axis: str) -> str:
         return ""
     best = best_of(rated)
     if len(best) == len(rated.systems):
-        return "people rate all systems alike"
-    return f"people's best: {listed(best)}"
+        return f"rated by {findings.rated_by}, all systems are alike"
+    return f"{best_by(findings)}: {listed(best)}"
+
+
+def best_by(findings: Findings) -> str:
+    """What the systems with the highest mean rating are called."""
+    is_people = findings.rated_by == "people"
+    return "people's best" if is_people else f"best by {findings.rated_by}"
 
 
 def best_of(row: SystemRanking) -> list[str]:

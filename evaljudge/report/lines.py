@@ -67,7 +67,8 @@ def facts(findings: Findings) -> dict[str, str]:
         "Judge model": findings.model,
         "Writer model": findings.writer,
         "Cases": count(findings.cases),
-        "Candidates": f"{count(findings.candidates)} ({count(findings.rated)} rated by people)",
+        "Candidates": f"{count(findings.candidates)} ({count(findings.rated)} rated by "
+        f"{findings.rated_by})",
     }
     return {name: value for name, value in known.items() if value}
 

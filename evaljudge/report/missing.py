@@ -57,9 +57,8 @@ def size_line(findings: Findings) -> str:
 
 
 def rated_line(findings: Findings) -> str:
-    if not findings.rated:
-        return "None is rated by people."
-    return f"{counted(findings.rated, 'is', 'are')} rated by people."
+    rated = counted(findings.rated, "is", "are") if findings.rated else "None is"
+    return f"{rated} rated by {findings.rated_by}."
 
 
 def missing_line(findings: Findings) -> str:

@@ -29,7 +29,7 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.first import best_of
+from evaljudge.report.first import best_by, best_of
 from evaljudge.report.headlines import leading
 from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
 from evaljudge.report.lines import asked_line, certified_together, floor_line
@@ -241,7 +241,7 @@ def _systems(findings: Findings) -> Iterator[_Part]:
         [row.axis, row.scorer, leader(row), close(row) or NONE, by_people.get(row.axis, NONE)]
         for row in leading(findings, compared)
     ]
-    heads = ["axis", "scorer", "best (mean)", "cannot be told from it", "people's best"]
+    heads = ["axis", "scorer", "best (mean)", "cannot be told from it", best_by(findings)]
     shown = len(heads) if any(row[-1] != NONE for row in rows) else len(heads) - 1
     table = Table("", heads[:shown], [row[:shown] for row in rows], "l" * shown)
     yield _table(SYSTEMS, table, "rows")

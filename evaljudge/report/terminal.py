@@ -33,9 +33,9 @@ def coverage_text(findings: Findings) -> str:
 
 
 def _coverage(findings: Findings) -> Iterator[str]:
-    people = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by people"
+    rated = f"{count(findings.rated)} of {count(findings.candidates)} candidates rated by"
     scored = f"{percent(findings.share)} scored; " if findings.coverage else ""
-    yield f"coverage   {scored}{people}"
+    yield f"coverage   {scored}{rated} {one_line(findings.rated_by)}"
     for row in findings.coverage:
         if row.unscored:
             yield f"unscored   {one_line(_unscored(row))}"

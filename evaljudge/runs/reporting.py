@@ -147,7 +147,7 @@ def findings_of(
     scale = with_people_scale(grid, job.config.select, aims)
     selected = select(output, shards, job.config.select, aims)
     warnings = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
-    warnings += [*of_ratings, *_of_the_corpus(output)]
+    warnings += [*of_ratings, *_of_the_corpus(output), *tables.copies.warnings]
     warnings += [*job.model_cautions, *accounts.warnings]
     warnings += [warning for one in by_judge for warning in one.warnings]
     warnings += [caution for caution in job.cautions if caution not in warnings]
@@ -173,6 +173,7 @@ def findings_of(
         cases=tables.cases,
         candidates=tables.candidates,
         rated=tables.rated,
+        rated_by=job.config.rated_by,
         coverage=tables.coverage(),
         coverage_floor=job.config.coverage_floor,
         rankings=rankings(grid, tables.systems(), job.config.seed),

@@ -12,7 +12,7 @@ from evaljudge.analysis.findings import Coverage, Findings, LeftOut
 from evaljudge.analysis.spreads import BINS, MetRatings, Spread
 from evaljudge.decisions.systems import SystemRanking, rank_systems
 from evaljudge.records import HUMAN
-from evaljudge.report import missing, page, pictures
+from evaljudge.report import coverage_text, missing, page, pictures, summary
 from evaljudge.report.first import AxisAnswer, answers, tick_label
 from evaljudge.report.headlines import headlines, leading
 from evaljudge.runs.reporting import without_scores
@@ -121,6 +121,18 @@ def test_peoples_best_is_named_with_ties() -> None:
     rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
     (found,) = answers(made(rankings=rows))
     assert found.people == "people's best: north, south"
+
+
+def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
+    rows = [ranked(HUMAN, [[4.0, 4.0, 1.0]] * 9), ranked("synthetic", DISTINCT)]
+    findings = made(rankings=rows, rated_by="true levels")
+    (found,) = answers(findings)
+    assert found.people == "best by true levels: north, south"
+    assert missing.rated_line(findings).endswith(" rated by true levels.")
+    assert " candidates rated by true levels\n" in coverage_text(findings)
+    for text in (page(findings), summary(findings, "out").text):
+        assert "best by true levels" in text
+        assert "people's best" not in text and "rated by people" not in text
 
 
 def test_a_combination_stands_for_the_judges() -> None:

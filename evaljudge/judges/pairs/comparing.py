@@ -14,6 +14,7 @@ A comparison is stored with each of its two texts. This one is of a text that wa
     {"other": "C", "first": {"First": -0.1, "Second": -2.4}, "worth": 0.7}
 
 The second was asked in one order, and the log-odds that standing first is worth were estimated.
+With `ranked_by`, both orders were asked, and one of them alone says which text is better.
 """
 
 from __future__ import annotations
@@ -77,11 +78,13 @@ class ReadPair:
 
 def read_comparison(stored: Mapping[str, Any]) -> ReadPair:
     first, second = (_stored_odds(stored.get(place)) for place in ("first", "second"))
-    worth = stored.get("worth", 0.0)
-    if first is not None and second is not None:
+    worth, ranked_by = stored.get("worth", 0.0), stored.get("ranked_by")
+    if first is not None and second is not None and ranked_by is None:
         odds = averaged(first, second)
+    elif second is not None and ranked_by != "first":
+        odds = worth - second
     else:
-        odds = worth - second if second is not None else (first or 0.0) - worth
+        odds = (first or 0.0) - worth
     return ReadPair(stored["other"], odds, first, second)
 
 

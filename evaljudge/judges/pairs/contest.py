@@ -11,7 +11,8 @@ in an order that is drawn for the document and axis. Where a model cannot decide
 decides, and not the order of the corpus.
 
 With `swap: estimated`, the first pairs are shown in both orders. What standing first was worth in
-them, on average, is taken off all others, which are shown in one order.
+them, on average, is taken off all others, which are shown in one order. With `swap: fairness`, all
+pairs are shown in both orders, and ranked by one of them.
 
 When a comparison fails, one of its two texts is left out, and the others are ranked without it: the
 text with the most failures, and of those the longest, as most failures are prompts that are too
@@ -35,7 +36,7 @@ from evaljudge.model.asks import Chosen, Failed, Prompt
 from evaljudge.records import Axis, Candidate, Case
 
 ALONE = "it is the only text of its document that can be compared"
-Swap = Literal["both", "estimated", "none"]
+Swap = Literal["both", "estimated", "none", "fairness"]
 Replies = Mapping[Pair, Chosen | Failed]
 """By (the text that stood first, the text that stood second)."""
 Ranking = Callable[[Sequence[int], LogOdds], Search[list[list[int]]]]
@@ -82,10 +83,13 @@ class Contest:
         """In which orders a pair is shown; if in one, it is drawn for each pair."""
         one, other = pair
         is_estimating = self._swap == "estimated" and self._worth is None and abs(one - other) == 1
-        if self._swap == "both" or is_estimating:
+        if self._swap in ("both", "fairness") or is_estimating:
             return [pair, pair[::-1]]
+        return [self._drawn_order(pair)]
+
+    def _drawn_order(self, pair: Pair) -> Pair:
         known = self.case.document.doc_id, self.axis.name
-        return [min(pair, pair[::-1], key=lambda one: drawn(*known, *map(self._name, one)))]
+        return min(pair, pair[::-1], key=lambda one: drawn(*known, *map(self._name, one)))
 
     def prompt(self, order: Pair) -> Prompt:
         texts = self._same[order[0]][0], self._same[order[1]][0]
@@ -169,9 +173,11 @@ class Contest:
         replies = {place: one for place, one in shown.items() if isinstance(one, Chosen)}
         said = {place: dict(reply.logprobs) for place, reply in replies.items()}
         worth = {"worth": self._worth} if self._worth is not None and len(said) == 1 else {}
+        stands = "first" if self._drawn_order((text, other))[0] == text else "second"
+        ranked_by = {"ranked_by": stands} if self._swap == "fairness" else {}
         most = max((reply.left_out for reply in replies.values()), default=0.0)
         left_out = {"left_out": most} if most else {}
-        return {"other": self._name(other), **said, **worth, **left_out}
+        return {"other": self._name(other), **said, **worth, **ranked_by, **left_out}
 
     def _name(self, text: int) -> str:
         return self._same[text][0].system

@@ -74,6 +74,9 @@ class PairsSettings(Settings):
             raise ValueError("paraphrases goes with `optimise: fairness`")
         if self.optimise and self.instruction:
             raise ValueError("optimise chooses the instruction itself: leave `instruction` out")
+        if self.swap == "fairness" and not self.optimise:
+            raise ValueError("`swap: fairness` goes with `optimise: fairness`; the ranking is that "
+                             "of `swap: none`")  # fmt: skip
         return self
 
 
