@@ -22,7 +22,14 @@ from evaljudge.storage.disk import refusing_disk_errors
 from evaljudge.storage.patience import SILENCE, patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
-from evaljudge.storage.streams import FolderInPlace, PatientFile, is_part, whole_file, whole_upload
+from evaljudge.storage.streams import (
+    FolderInPlace,
+    PatientFile,
+    alone,
+    is_part,
+    whole_file,
+    whole_upload,
+)
 from evaljudge.text import is_encodable, shown, without_credentials
 
 if TYPE_CHECKING:
@@ -179,6 +186,20 @@ class Place:
         with whole_file(self._path(name), only_new=True) as stream:
             stream.write(text)
         return self.read(name) == text
+
+    def change(self, name: str, changed: Callable[[bytes], bytes]) -> None:
+        """Write a file anew from what it holds. Of several changes at once none is lost."""
+        if self.is_local:
+            with alone(self._path(name)):
+                self.write(name, changed(self.read(name)))
+            return
+        if not self._is_s3:
+            raise UserError(f"{self.at(name)}: is changed on a local path or on {SCHEME} only")
+        while True:
+            if (there := self._objects.read(name)) is None:
+                raise UserError(f"{self.at(name)}: no such file")
+            if self._objects.swap(name, there.mark, changed(there.content)):
+                return
 
     # removing
 
