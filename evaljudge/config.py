@@ -35,17 +35,14 @@ from evaljudge.settings import (
     read_yaml,
     refuse_unplain,
 )
-from evaljudge.text import listed, one_line, without_credentials
+from evaljudge.text import listed, one_line
 
 LARGEST_SEED = 2**32 - 1
 """NumPy, by which the engine seeds itself, takes none above."""
 
 
 def _plain_path(path: str) -> str:
-    """A variable of the shell is not replaced, so it would become the name of a folder. A password
-    would be printed, and stored in run.json."""
-    if without_credentials(path) != path:
-        raise ValueError("holds credentials: they belong in the environment")
+    """A variable of the shell is not replaced, so it would become the name of a folder."""
     if found := re.search(r"(?:^|/)(\$(?:\w+|\{\w+\}))(?=/|$)", path):
         raise ValueError(f"{found[1]} is not replaced in a configuration: write the path itself")
     return path
@@ -112,16 +109,16 @@ class ModelConfig(Settings):
             raise ValueError("needs a `source`: a hub name, a path or a URI")
         return self
 
-    @field_validator("engine")
+    @field_validator("engine", "chat")
     @classmethod
-    def _holds_no_secret(cls, engine: dict[str, Any]) -> dict[str, Any]:
+    def _holds_no_secret(cls, given: Any) -> Any:
         """Whatever a configuration holds is stored with the run, in run.json."""
-        if secret := secret_in(engine):
+        if isinstance(given, dict) and (secret := secret_in(given)):
             raise ValueError(
                 f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
                 "environment variable where the engine runs (HF_TOKEN for the hub)"
             )
-        return engine
+        return given
 
     @field_validator("engine")
     @classmethod

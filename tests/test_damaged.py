@@ -485,6 +485,23 @@ def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[s
     assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
 
 
+def test_check_warns_of_a_secret_that_an_earlier_version_stored(
+    whole: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = whole.copied("secret")
+    assert bench.check().secret is None and "warning" not in bench.check().text
+    output = Output(str(bench.out))
+    written = output.run() or {}
+    written["fingerprint"]["corpus"] = ["s3://bucket/cases.jsonl?secret_key=SECRET"]
+    output.write_run(written)
+    before = Place(str(bench.out)).read("run.json")
+    with pytest.raises(SystemExit, match="0"):
+        main(["check", str(bench.out)])
+    said = capsys.readouterr().out
+    assert "warning    run.json holds a secret at fingerprint.corpus.0, and so may" in said
+    assert "SECRET" not in said and Place(str(bench.out)).read("run.json") == before
+
+
 def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:
     bench = whole.copied("busy")
     with claimed(str(bench.out)):

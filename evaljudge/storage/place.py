@@ -30,7 +30,7 @@ from evaljudge.storage.streams import (
     whole_file,
     whole_upload,
 )
-from evaljudge.text import is_encodable, shown, without_credentials
+from evaljudge.text import is_encodable, shown, without_secrets
 
 if TYPE_CHECKING:
     from pyarrow import fs
@@ -47,7 +47,7 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
         raise UserError(f"{shown(uri)}: a path cannot have a NUL or characters that are not UTF-8")
     if "://" not in uri:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
-    if (plain := without_credentials(uri)) != uri:
+    if (plain := without_secrets(uri)) != uri:
         raise UserError(f"{plain}: holds credentials: they belong in the environment")
     if uri.startswith(SCHEME):
         return open_s3(uri)
