@@ -52,7 +52,7 @@ Name = Annotated[str, Field(min_length=1)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
-"""More take days and all memory, and tell no more."""
+"""More, of resamples or of texts on a page, take days and all memory, and tell no more."""
 
 
 CORPUS_ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
@@ -319,7 +319,7 @@ class Config(Settings):
     bad_rows: Literal["fail", "skip"] = "fail"
     briefs: PathName | None = None
     study: StudyConfig | None = None
-    view: Annotated[int, Field(ge=0)] = 30
+    view: Draws = 30
     """How many candidates index.html shows with each judge's evidence."""
     of_judges: dict[str, Any] = {}
     """The values of keys that one kind of judge has of its own, by key: see `Plugin.keys`."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from evaljudge.engines.trust import secret_in
 from evaljudge.errors import Damaged
-from evaljudge.storage import RUN, Inspected, Output, holder, inspect
+from evaljudge.storage import Inspected, Output, holder, inspect
 
 DAMAGED = 2
 """The exit code where a file is damaged or gone."""
@@ -82,11 +82,7 @@ def check_run(out: str, briefs: str | None = None) -> Checked:
     at_work = holder(out)
     output = Output(out)
     try:
-        run = output.run()
-        if run is None and output.has_listing:
-            raise output.damaged(RUN, "is gone")
-        if run is None:
-            raise output.no_run()
+        run = output.known_run()
         found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])
