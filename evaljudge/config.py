@@ -35,17 +35,14 @@ from evaljudge.settings import (
     read_yaml,
     refuse_unplain,
 )
-from evaljudge.text import listed, one_line, without_credentials
+from evaljudge.text import listed, one_line
 
 LARGEST_SEED = 2**32 - 1
 """NumPy, by which the engine seeds itself, takes none above."""
 
 
 def _plain_path(path: str) -> str:
-    """A variable of the shell is not replaced, so it would become the name of a folder. A password
-    would be printed, and stored in run.json."""
-    if without_credentials(path) != path:
-        raise ValueError("holds credentials: they belong in the environment")
+    """A variable of the shell is not replaced, so it would become the name of a folder."""
     if found := re.search(r"(?:^|/)(\$(?:\w+|\{\w+\}))(?=/|$)", path):
         raise ValueError(f"{found[1]} is not replaced in a configuration: write the path itself")
     return path
@@ -55,7 +52,7 @@ Name = Annotated[str, Field(min_length=1)]
 PathName = Annotated[Name, AfterValidator(_plain_path)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Draws = Annotated[int, Field(ge=0, le=1_000_000)]
-"""More take days and all memory, and tell no more."""
+"""More, of resamples or of texts on a page, take days and all memory, and tell no more."""
 
 
 CORPUS_ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz", ".parquet")
@@ -112,16 +109,16 @@ class ModelConfig(Settings):
             raise ValueError("needs a `source`: a hub name, a path or a URI")
         return self
 
-    @field_validator("engine")
+    @field_validator("engine", "chat")
     @classmethod
-    def _holds_no_secret(cls, engine: dict[str, Any]) -> dict[str, Any]:
+    def _holds_no_secret(cls, given: Any) -> Any:
         """Whatever a configuration holds is stored with the run, in run.json."""
-        if secret := secret_in(engine):
+        if isinstance(given, dict) and (secret := secret_in(given)):
             raise ValueError(
                 f"{secret} is a secret, and would be stored in run.json: leave it out and set an "
                 "environment variable where the engine runs (HF_TOKEN for the hub)"
             )
-        return engine
+        return given
 
     @field_validator("engine")
     @classmethod
@@ -332,7 +329,7 @@ class Config(Settings):
     bad_rows: Literal["fail", "skip"] = "fail"
     briefs: PathName | None = None
     study: StudyConfig | None = None
-    view: Annotated[int, Field(ge=0)] = 30
+    view: Draws = 30
     """How many candidates index.html shows with each judge's evidence."""
     of_judges: dict[str, Any] = {}
     """The values of keys that one kind of judge has of its own, by key: see `Plugin.keys`."""

@@ -22,7 +22,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from evaljudge.errors import UserError, plain_words, refused, unknown
-from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_credentials
+from evaljudge.text import QUOTED, is_encodable, one_line, shown, without_secrets
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -140,13 +140,17 @@ def _refuse_repeated_keys(node: yaml.Node | None, where: str | Path, seen: set[i
 
 
 def refuse_unplain(value: Any, where: str | Path = "configuration") -> None:
-    """Refuse what JSON cannot hold, and texts that no file and no path can hold."""
+    """Refuse what JSON cannot hold, texts that no file and no path can hold, and secrets: all of
+    it is stored with a run, in run.json."""
     for number, (path, one) in enumerate(_values(value, ())):
         at = one_line(".".join(path)) or str(where)
         if number > MOST_VALUES or len(path) > DEEPEST:
             raise UserError(f"{where}: {one_line(at, 60)}: nested too deep, or a part of itself")
         if isinstance(one, str) and not is_encodable(one):
             raise UserError(f"{at}: {shown(one)} has a NUL or a character that is not UTF-8")
+        if isinstance(one, str) and (plain := without_secrets(one)) != one:
+            said = f"holds credentials: they belong in the environment (got {shown(plain)})"
+            raise UserError(f"{at}: {said}")
         if not isinstance(one, str | int | float | Mapping | list | tuple | PathLike | None):
             raise UserError(f"{at}: a {type(one).__name__} is no value here: write it as a text")
 
@@ -292,7 +296,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping | list):
         return "a list" if isinstance(value, list) else "a mapping"
     if isinstance(value, str):
-        return shown(without_credentials(value))
+        return shown(without_secrets(value))
     return one_line(repr(value), QUOTED)
 
 

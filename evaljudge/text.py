@@ -30,6 +30,16 @@ _CONTROL_PICTURES = 0x2400
 _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 _DIRECTING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_LOGIN = re.compile(
+    r"(:/+)(?!anonymous@)(?!(?:(?<=abfs:/)|(?<=abfss:/)|(?<=abfs://)|(?<=abfss://))[^:/\s]*@)"
+    r"[^/\s]*@"
+)
+_PARAMETER = re.compile(
+    r"(?<=[?&])[^=&\s]*(?:secret|passw|credential|bearer|auth(?!or\b)|(?:key|token|sig|signature)(?==))"
+    r"[^=&\s]*=[^&\s]+",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 _MARKS = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
 _OPENING = re.compile(r"^([-+=#]|\d+(?=[.)]))")
 
@@ -64,10 +74,14 @@ def is_encodable(text: str) -> bool:
     return "\0" not in text
 
 
-def without_credentials(text: str) -> str:
-    """With `…` for the user and the password of a URI; `anonymous` is Google's word for nobody.
-    Python's paths have one slash there."""
-    return re.sub(r"(:/+)(?!anonymous@)[^/\s]*@", r"\1…@", text)
+def without_secrets(text: str) -> str:
+    """With `…` for what logs in: the user and the password of a URI, the values of such parameters
+    of a URI as `secret_key`, a token of the hub, a key of AWS.
+
+    No secrets are Google's `anonymous@`, and what stands before the @ of Azure's places, a
+    container, where no password follows it. Python's paths have one slash after the colon.
+    """
+    return _TOKEN.sub("…", _PARAMETER.sub("…", _LOGIN.sub(r"\1…@", text)))
 
 
 def is_selfsame(text: str, other: str) -> bool:

@@ -1,6 +1,6 @@
 """Files of a run that are damaged: no traceback, and no result that differs without a word.
 
-Every kind of file, times ten damages, times `run`, `report` and `check`.
+Every kind of file, times eleven damages, times `run`, `report` and `check`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ import pytest
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.check import Checked, check_run
+from evaljudge.commands.diff import compare_runs
+from evaljudge.commands.show import ShowOptions, show_text
+from evaljudge.commands.view import ViewOptions, made_site
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE
@@ -79,6 +82,12 @@ def folder(file: Path) -> None:
     (file / "inside").write_text("x")
 
 
+def pipe(file: Path) -> None:
+    """Whoever reads it waits until somebody writes."""
+    file.unlink()
+    os.mkfifo(file)
+
+
 def foreign(file: Path) -> None:
     for name in FOREIGN:
         beside = file.parent / name
@@ -91,7 +100,7 @@ def rewritten(content: Callable[[Path], bytes]) -> Callable[[Path], None]:
 
 
 ALL_DAMAGES = {name: rewritten(content) for name, content in DAMAGES.items()} | {
-    "gone": gone, "folder": folder, "foreign": foreign,
+    "gone": gone, "folder": folder, "pipe": pipe, "foreign": foreign,
 }  # fmt: skip
 
 
@@ -269,6 +278,25 @@ def test_report_leaves_out_what_is_damaged_or_refuses_in_one_line(hurt: Hurt, na
             is_lost_marker = name.startswith("commits/") and damage == "gone"
             told = [line for line in bench.warnings.lines if "set aside in damaged/" in line]
             assert len(told) == (is_remade and not is_lost_marker), damage
+
+
+@pytest.mark.parametrize("name", ["run.json", "shards.json", *STAGES[:1], STAGES[3], *DERIVED])
+def test_nothing_waits_for_a_pipe_in_the_place_of_a_file(whole: Bench, name: str) -> None:
+    bench, out = whole.copied("piped"), str(whole.out)
+    pipe(bench.find(name))
+    refusals = 0
+    for look in (
+        lambda: compare_runs(str(bench.out), out, resamples=10),
+        lambda: evaljudge.open_run(str(bench.out)).findings,
+        lambda: made_site(ViewOptions(str(bench.out))),
+        lambda: show_text(ShowOptions(str(bench.out), "d1")),
+    ):
+        try:
+            look()
+        except UserError as error:
+            one_line(error, name)
+            refusals += 1
+    assert refusals or name in ("selected/some.jsonl", "report/agreement.json")
 
 
 def refused(error: UserError, name: str, damage: str) -> None:
@@ -483,6 +511,23 @@ def test_check_says_what_was_found(whole: Bench, capsys: pytest.CaptureFixture[s
     said = json.loads(capsys.readouterr().out)
     assert said["damaged"] == [] and said["ignored"] == ["README"]
     assert said["done"] == {"prepare": 3, "judge": 3, "measure": 3}
+
+
+def test_check_warns_of_a_secret_that_an_earlier_version_stored(
+    whole: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = whole.copied("secret")
+    assert bench.check().secret is None and "warning" not in bench.check().text
+    output = Output(str(bench.out))
+    written = output.run() or {}
+    written["fingerprint"]["corpus"] = ["s3://bucket/cases.jsonl?secret_key=SECRET"]
+    output.write_run(written)
+    before = Place(str(bench.out)).read("run.json")
+    with pytest.raises(SystemExit, match="0"):
+        main(["check", str(bench.out)])
+    said = capsys.readouterr().out
+    assert "warning    run.json holds a secret at fingerprint.corpus.0, and so may" in said
+    assert "SECRET" not in said and Place(str(bench.out)).read("run.json") == before
 
 
 def test_a_run_that_is_written_can_be_checked(whole: Bench) -> None:

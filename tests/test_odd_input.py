@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import datetime
+import json
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import evaljudge
+from evaljudge.analysis.mixes import INFINITE, mix_of
 from evaljudge.config import load_config
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
+from evaljudge.prompts import Pack
 from evaljudge.runs.job import make_job
-from evaljudge.storage import Place
+from evaljudge.storage import Place, claimed
+from evaljudge.viewer.labels import LabelSheet
 
 BASE = {"corpus": "c.jsonl", "out": "out", "model": "m", "judges": "{direct: {}}"}
 KEYS = """
@@ -41,6 +51,7 @@ KEYS = """
     select: V
     select: [{name: x, all: [{scorer: direct, axis: fluency, at_least: V}]}]
     seed: V
+    view: V
     of_judges: V
 """.strip().splitlines()
 DEEP = 400
@@ -50,6 +61,7 @@ VALUES = {
     "no such date": "2024-13-45", "a time": "2024-01-31 10:00:00", "set": "!!set {a, b}",
     "binary": "!!binary aGVsbG8=", "not binary": "!!binary /w==", "pairs": "!!omap [a: 1]",
     "object": "!!python/object:os.system x", "wrong tag": "!!int x", "nan": ".nan", "inf": ".inf",
+    "beyond 64 bits": "9223372036854775808",
     "huge": "1" + "0" * 400, "too many digits": "1" * 5000, "huge exponent": "1e400", "minus": "-1",
     "true": "true", "no text": "''", "NUL": r'"a\0b"', "surrogate": r'"\ud800"', "list": "[a, b]",
     "control": r'"\e[2J"', "nested list": "[[a], [b]]", "list of mappings": "[{a: 1}]",
@@ -170,6 +182,112 @@ def test_mistakes_in_settings_and_selections_are_told_at_once() -> None:
 def test_a_path_that_no_file_can_have(path: str) -> None:
     with pytest.raises(UserError, match="a path cannot have a NUL"):
         Place(path)
+
+
+def a_link_as_claim(folder: Path) -> None:
+    (folder / "target").write_text("precious")
+    (folder / ".claim").symlink_to(folder / "target")
+    try:
+        with claimed(str(folder)):
+            pass
+    finally:
+        assert (folder / "target").read_text() == "precious"
+
+
+def a_pipe_as_claim(folder: Path) -> None:
+    os.mkfifo(folder / ".claim")
+    with claimed(str(folder)):
+        pass
+
+
+def a_claim_that_is_not_utf8(folder: Path) -> None:
+    with claimed(str(folder)):
+        (folder / ".claim").write_bytes(b"\xff")
+        with claimed(str(folder)):
+            pass
+
+
+def a_pipe_as_corpus(folder: Path) -> None:
+    os.mkfifo(folder / "c.jsonl")
+    with open_corpus(CorpusSource(str(folder / "c.jsonl"))):
+        pass
+
+
+def a_name_that_is_not_utf8(folder: Path) -> None:
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.jsonl")).write_text("{}")
+    with open_corpus(CorpusSource(str(folder))):
+        pass
+
+
+def a_date_beyond_python_s(folder: Path) -> None:
+    dates = pa.array([10**15, 0], pa.timestamp("s"))
+    rows = {"doc_id": dates, "source": ["S"] * 2, "system": ["A"] * 2, "text": ["T"] * 2}
+    pq.write_table(pa.table(rows), folder / "c.parquet")
+    with open_corpus(CorpusSource(str(folder / "c.parquet"))):
+        pass
+
+
+def a_sheet_that_is_gone(folder: Path) -> None:
+    (file := folder / "s.jsonl").write_text('{"label": "ab", "text": "T", "fluency": null}')
+    sheet = LabelSheet.open(str(file), "anna")
+    file.unlink()
+    sheet.rate("ab", {"fluency": 3}, {})
+
+
+def template(text: str, more: Mapping[str, str] | None = None) -> Callable[[Path], object]:
+    pack = Pack({"a": text} | dict(more or {}))
+    return lambda folder: pack.check("a", ["source"])
+
+
+LOOP, END = "{% for a in range(9999) %}", "{% endfor %}"
+CHAIN = {f"t{n}": f"{{% include 't{n + 1}' %}}" for n in range(3000)}
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a link as .claim": (a_link_as_claim, "/.claim: is a link"),
+    "a pipe as .claim": (a_pipe_as_claim, "/.claim: is a pipe"),
+    "a .claim that is not UTF-8": (a_claim_that_is_not_utf8, "at work there (\ufffd)"),
+    "a pipe as a corpus": (a_pipe_as_corpus, "/c.jsonl: is a pipe"),
+    "a file's name": (a_name_that_is_not_utf8, "a name that is not UTF-8 (\ufffd.jsonl)"),
+    "a date": (a_date_beyond_python_s, "c.parquet: row 1: holds what is no date of Python's"),
+    "a sheet that is gone": (a_sheet_that_is_gone, "/s.jsonl: no such file"),
+    "endless loops": (template(LOOP * 3 + END * 3), "prompt a: it repeats itself without an end"),
+    "endless includes": (
+        template(f"{LOOP * 3}{{% include 'b' %}}{END * 3}", {"b": "x"}), "without an end"
+    ),
+    "endless macros": (
+        template("{% macro m(n) %}{% if n %}{{ m(n-1) }}{{ m(n-1) }}{% endif %}{% endmacro %}"
+                 "{{ m(40) }}"), "without an end"
+    ),
+    "a macro of itself": (
+        template("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "nested too deep"
+    ),
+    "deep loops": (template("{% for a in 'x' %}" * 50 + END * 50), "nested too deep"),
+    "deep conditions": (template("{% if 1 %}" * 5000 + "{% endif %}" * 5000), "nested too deep"),
+    "deep brackets": (template("{{" + "(" * 3000 + "1" + ")" * 3000 + "}}"), "nested too deep"),
+    "a deep chain": (template("{% include 't0' %}", CHAIN), "nested too deep"),
+    "a long text": (template("{{ 'a' * 10**15 }}"), "becomes too long"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_hung_or_left_a_traceback_is_refused_in_a_line(kind: str, tmp_path: Path) -> None:
+    work, said = REFUSED[kind]
+    with pytest.raises(UserError) as refused:
+        work(tmp_path)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_mix_that_is_no_finite_number_is_unscored(tmp_path: Path) -> None:
+    row = {"doc_id": "d", "source": "S", "candidates": [{"system": "A", "text": "A flood came."}]}
+    (tmp_path / "c.jsonl").write_text(json.dumps(row))
+    outcome = evaljudge.run(
+        {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "out"), "model": "m",
+         "axes": ["fluency"], "judges": {"direct": {}}, "metrics": ["words"], "coverage_floor": 0,
+         "mixes": {"large": "1e308*words + 1e308*words"},
+         "workers": {"executor": "local"}}, engines=ScriptedEngines(),
+    )  # fmt: skip
+    reasons = {row.scorer: row.reasons for row in outcome.findings.coverage}
+    assert reasons["large"] == {INFINITE: 1}
+    assert np.isnan(mix_of("1e308*a + 1e308*a", ["a"]).of({"a": np.array([3.0])})).all()
 
 
 HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A flood.,4\n"

@@ -18,7 +18,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from math import fsum, isfinite
+from math import fsum, isfinite, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from evaljudge.metrics import check_name
 from evaljudge.records import ANY_AXIS, Score
 
 VERSION = "1"
+INFINITE = "the mix is no finite number"
 _SIGNS = {"": 1.0, "+": 1.0, "-": -1.0}
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 
@@ -57,15 +58,19 @@ class Mix:
         return f"{name}@{VERSION} | mix {self.name} | evaljudge {evaljudge.__version__}"
 
     def of(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """NaN where a part is."""
-        mixed = sum(columns[part] * weight for part, weight in self.parts)
-        assert not isinstance(mixed, int)
-        return mixed
+        """NaN where a part is, or where the sum is no number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            mixed = sum(columns[part] * weight for part, weight in self.parts)
+        return np.where(np.isfinite(mixed), mixed, nan)
 
-    def of_values(self, values: Iterable[float]) -> float:
-        """One candidate's, of its parts' values in order."""
+    def of_values(self, values: Iterable[float]) -> float | None:
+        """One candidate's, of its parts' values in order; None where the sum is no number."""
         weights = (weight for _, weight in self.parts)
-        return fsum(weight * value for weight, value in zip(weights, values, strict=True))
+        try:
+            found = fsum(weight * value for weight, value in zip(weights, values, strict=True))
+        except (OverflowError, ValueError):  # of infinite parts
+            return None
+        return found if isfinite(found) else None
 
     def axes(self, known: Mapping[str, Collection[str]]) -> list[str]:
         """Those that all parts share, of each scorer's; none where there is no such axis."""
@@ -144,7 +149,8 @@ def mixed(
         if score is None or score.value is None:
             return None, f"{part}: {score.reason if score else 'no score'}"
         values.append(score.value)
-    return mix.of_values(values), ""
+    value = mix.of_values(values)
+    return value, "" if value is not None else INFINITE
 
 
 def _weighted(part: tuple[str, float]) -> str:

@@ -11,18 +11,17 @@ scores. A setting that one run does not have is left out of its row.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evaljudge.analysis.two_runs import SIDES, ScoredRun
 from evaljudge.engines.trust import SECRET_NAME
+from evaljudge.text import without_secrets
 
 Row = Mapping[str, Any]
 Tree = Mapping[str, Any]
 Signatures = Mapping[str, str]
 HIDDEN = "(hidden)"
-_LOGIN = re.compile(r"://[^/@\s]+@")
 
 
 def settings_differences(
@@ -82,7 +81,7 @@ def _masked(row: Row) -> Row:
 
 def _harmless(value: Any, key: str) -> Any:
     if isinstance(value, str):
-        return HIDDEN if SECRET_NAME.search(key) else _LOGIN.sub("://…@", value)
+        return HIDDEN if SECRET_NAME.search(key) else without_secrets(value)
     if isinstance(value, Mapping):
         return {name: _harmless(one, name) for name, one in value.items()}
     return [_harmless(one, key) for one in value] if isinstance(value, list) else value

@@ -24,7 +24,7 @@ from evaljudge.analysis.findings import Coverage
 from evaljudge.analysis.tables import Column
 from evaljudge.errors import UserError
 from evaljudge.records import ANY_AXIS, Case
-from evaljudge.storage import RUN, SHARDS, Index, Output, Shard, holder, index_on_disk
+from evaljudge.storage import SHARDS, Index, Output, Shard, holder, index_on_disk
 
 FEW_NAMED = 5
 SIDES = ("first", "second")
@@ -63,11 +63,7 @@ class ScoredRun:
 def scored_run(out: str) -> ScoredRun:
     """Refused in one line where no run lies there, or nothing is scored yet."""
     at_work, output = holder(out), Output(out)
-    about, has_listing = output.run(), output.has_listing
-    if about is None and has_listing:
-        raise output.damaged(RUN, "is gone")
-    if about is None:
-        raise output.no_run()
+    about, has_listing = output.known_run(), output.has_listing
     shards, warnings = output.shards(), list[str]()
     there = set(output.place.names("scores"))
     if there and not has_listing:

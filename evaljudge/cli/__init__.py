@@ -23,7 +23,7 @@ from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
 from evaljudge.judges import plugins
 from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
-from evaljudge.text import without_credentials
+from evaljudge.text import without_secrets
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 COMMANDS: dict[str, list[Callable[..., None]]] = {
@@ -76,7 +76,7 @@ def _one_line_each() -> Iterator[None]:
     try:
         yield
     except (UserError, GivenUp, OSError) as error:  # OSError: a full disk, a folder not ours
-        print(f"evaljudge: {_printable(without_credentials(str(error)))}", file=sys.stderr)
+        print(f"evaljudge: {_printable(without_secrets(str(error)))}", file=sys.stderr)
         sys.exit(EXIT_GIVEN_UP if isinstance(error, GivenUp) else USER_MISTAKE)
 
 

@@ -12,8 +12,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from evaljudge.engines.trust import secret_in
 from evaljudge.errors import Damaged
-from evaljudge.storage import RUN, Inspected, Output, holder, inspect
+from evaljudge.storage import Inspected, Output, holder, inspect
 
 DAMAGED = 2
 """The exit code where a file is damaged or gone."""
@@ -27,6 +28,8 @@ class Checked:
     """The job that writes there now, if any does."""
     found: Inspected
     problems: list[str]
+    secret: str | None = None
+    """Where run.json holds a secret, which earlier versions stored there."""
 
     def __repr__(self) -> str:
         return self.text.rstrip("\n")
@@ -44,13 +47,23 @@ class Checked:
         found, named = self.found, {"out": self.out, "at_work": self.at_work}
         counts = {"shards": found.shards, "done": found.done, "proven": found.proven}
         more = {"readable": found.readable, "damaged": self.problems, "ignored": found.ignored}
-        return json.dumps({**named, **counts, **more}, indent=1, ensure_ascii=False) + "\n"
+        return (
+            json.dumps(
+                {**named, **counts, **more, "secret": self.secret}, indent=1, ensure_ascii=False
+            )
+            + "\n"
+        )
 
     def _lines(self) -> Iterator[str]:
         found, done = self.found, self.found.done
         yield from self.problems
         if self.at_work:
             yield f"at work    {self.at_work}: what it writes meanwhile was not looked at"
+        if self.secret:
+            yield (
+                f"warning    run.json holds a secret at {self.secret}, and so may signatures: keep "
+                "the folder from others, and replace the secret by a new one"
+            )
         if found.ignored:
             some = ", ".join(found.ignored[:NAMED]) + (", …" if found.ignored[NAMED:] else "")
             number = len(found.ignored)
@@ -69,12 +82,9 @@ def check_run(out: str, briefs: str | None = None) -> Checked:
     at_work = holder(out)
     output = Output(out)
     try:
-        run = output.run()
-        if run is None and output.has_listing:
-            raise output.damaged(RUN, "is gone")
-        if run is None:
-            raise output.no_run()
+        run = output.known_run()
         found = inspect(Output(out, briefs or run.get("briefs"), run["id"]), with_derived=True)
     except Damaged as error:  # run.json or shards.json: no other file can be checked without it
         return Checked(out, at_work, Inspected(), [str(error)])
-    return Checked(out, at_work, found, [str(fault.error) for fault in found.faults])
+    problems = [str(fault.error) for fault in found.faults]
+    return Checked(out, at_work, found, problems, secret_in(run))

@@ -142,9 +142,7 @@ def _checked(wanted: LabelOptions) -> str:
 
 
 def _opened(out: str) -> tuple[Output, Mapping[str, Any]]:
-    run = Output(out).run()
-    if run is None:
-        raise Output(out).no_run()
+    run = Output(out).known_run()
     return Output(out, run.get("briefs"), run["id"]), run
 
 

@@ -196,9 +196,7 @@ class ShownDocument:
 
 
 def show_text(wanted: ShowOptions) -> ShownDocument:
-    run = Output(wanted.out).run()
-    if run is None:
-        raise Output(wanted.out).no_run()
+    run = Output(wanted.out).known_run()
     output = Output(wanted.out, wanted.briefs or run.get("briefs"), run["id"])
     judges = _judges(wanted, run)
     shard, case = _found(output, wanted.doc_id)

@@ -53,6 +53,9 @@ LEAVING, REAPING = 0.5, 2.0
 RESUMES, BEGINS = 75, 76
 NOTES = {RESUMES: KEPT, BEGINS: NOTHING_KEPT}
 """By the exit code with which the work says that a signal ended it, what a rerun of it does."""
+NO_GUARD = (
+    "the process that ends the others, should this one be killed, has died itself; the work goes on"
+)
 A_DAY = 86400.0
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SHOWN_CURSOR = "\n\x1b[?25h"
@@ -200,12 +203,17 @@ class _Watch:
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._child:
                     self._status = ended[1]
+                if ended[0] == self._guard:
+                    self._guard = 0
+                    _say(f"evaljudge: warning: {NO_GUARD}\n")
             return True
         return False
 
     def _end_all(self, patience: float) -> None:
         """One that Linux itself holds (a disk that does not answer) is left after all."""
-        os.kill(self._guard, signal.SIGKILL)
+        guard, self._guard = self._guard, 0
+        if guard:
+            os.kill(guard, signal.SIGKILL)
         kill_at = time.monotonic() + patience
         while self._any_is_left() and time.monotonic() < kill_at + REAPING:
             if time.monotonic() >= kill_at:

@@ -306,10 +306,12 @@ def _holds_numbers(kind: pa.DataType) -> bool:
 def _unpacked(batch: pa.RecordBatch) -> list[dict[str, Any] | str]:
     try:
         rows: list[dict[str, Any] | str] = batch.to_pylist(maps_as_pydicts="strict")
-    except (UnicodeDecodeError, KeyError) as error:
+    except (UnicodeDecodeError, KeyError, ValueError, OverflowError) as error:
         if batch.num_rows > 1:  # one bad row must not take its neighbours along
             return [row for n in range(batch.num_rows) for row in _unpacked(batch.slice(n, 1))]
-        return [NOT_UTF8 if isinstance(error, UnicodeDecodeError) else "a map with one key twice"]
+        if isinstance(error, UnicodeDecodeError | KeyError):
+            return [NOT_UTF8 if isinstance(error, ValueError) else "a map with one key twice"]
+        return [f"holds what is no date of Python's ({first_line(error)})"]
     return rows
 
 

@@ -22,8 +22,8 @@ from math import isfinite
 from typing import Any
 
 from evaljudge.corpora.files import rows_of
-from evaljudge.corpora.readers import LONGEST_CELL, separator_of
-from evaljudge.corpora.rows import DOTTED, Row, is_number, kind, refuse_other_forms
+from evaljudge.corpora.readers import LONGEST_CELL, read_jsonl, separator_of
+from evaljudge.corpora.rows import DOTTED, Row, accepted, is_number, kind, refuse_other_forms
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import open_to_read
 from evaljudge.text import shown
@@ -63,13 +63,20 @@ def harmless_cell(text: str) -> str:
 
 def read_sheet(file: str) -> Iterator[Row]:
     """Its rows; a CSV's cells are texts, and those it lacks are empty."""
-    rows = _csv_rows(file) if ending_of(file) == CSV else rows_of(file)
-    for row in rows:
-        if not isinstance(ratings := row.fields.get("ratings"), Mapping):
-            yield row
-        else:  # JSON of the generic form
-            dotted = {f"{DOTTED}{axis}": rating for axis, rating in ratings.items()}
-            yield Row(row.place, {k: v for k, v in row.fields.items() if k != "ratings"} | dotted)
+    return map(_dotted, _csv_rows(file) if ending_of(file) == CSV else rows_of(file))
+
+
+def jsonl_rows(content: bytes, file: str) -> Iterator[Row]:
+    """Those of a sheet in JSON lines that has been read."""
+    return (_dotted(accepted(row)) for row in read_jsonl(io.BytesIO(content), file))
+
+
+def _dotted(row: Row) -> Row:
+    """A row of the generic form has its ratings in columns of their own."""
+    if not isinstance(ratings := row.fields.get("ratings"), Mapping):
+        return row
+    dotted = {f"{DOTTED}{axis}": rating for axis, rating in ratings.items()}
+    return Row(row.place, {k: v for k, v in row.fields.items() if k != "ratings"} | dotted)
 
 
 def rating_in(row: Row, column: str) -> float | None:

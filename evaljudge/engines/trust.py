@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evaljudge.engines.internals import known_model_types
 from evaljudge.errors import UserError, first_line
+from evaljudge.text import without_secrets
 
 if TYPE_CHECKING:
     from evaljudge.engines.opening import ModelSource
@@ -36,12 +37,13 @@ NAMING = {"tokenizer": "tokenizer_config.json", "hf_config_path": CONFIG, DRAFT:
 """vLLM's arguments that name another checkpoint, and its file that may ask for code."""
 PICKLED_FORMATS = ("pt", "npcache")
 """vLLM's `load_format`s that read pickled files though there are others."""
-SECRET_NAME = re.compile(r"secret|passw|credential|api_?key|access_?key|token$", re.IGNORECASE)
-"""Settings with such names are secrets: `hf_token`, `aws_secret_access_key`."""
-SECRET_VALUE = re.compile(r"\bhf_[A-Za-z0-9]{16,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
-"""What a token of the hub and a key of AWS look like."""
-OF_THE_MODEL = "hf_overrides"
-"""Names tokens of the model's vocabulary (`eos_token`), which are no secrets."""
+SECRET_NAME = re.compile(
+    r"secret|passw|credential|(?:api|access|account)[_-]?key|authori[sz]ation|bearer"
+    r"|(?:^|[._-])auth$|(?<!(?:bos|eos|pad|unk|sep|cls)_)(?<!mask_)token$",
+    re.IGNORECASE,
+)
+"""Settings with such names are secrets: `hf_token`, `aws_secret_access_key`. Tokens of the model's
+vocabulary (`eos_token`) are none."""
 WHY = {
     PICKLE: "its weights are pickled files only, which can run code as they are loaded: use a "
     "checkpoint with safetensors",
@@ -71,21 +73,19 @@ def refuse_untrusted(
     return tuple(sorted(needs))
 
 
-def secret_in(engine: Mapping[str, Any], *, is_of_model: bool = False) -> str | None:
-    """The path of the first of an engine's arguments that is a secret, by its name or its value.
+def secret_in(settings: Mapping[str, Any]) -> str | None:
+    """The path of the first of some settings that is a secret, by its name or its value.
 
     secret_in({"hf_token": "hf_…"})  ->  "hf_token"
     """
-    for name, value in engine.items():
-        is_word = is_of_model and str(name).endswith("token")
-        if SECRET_NAME.search(str(name)) and not is_word:
+    for name, value in settings.items():
+        if SECRET_NAME.search(str(name)):
             return str(name)
-        if isinstance(value, str) and SECRET_VALUE.search(value):
+        if isinstance(value, list):
+            value = dict(enumerate(value))
+        if isinstance(value, str) and without_secrets(value) != value:
             return str(name)
-        is_inner = isinstance(value, Mapping)
-        if is_inner and (
-            inner := secret_in(value, is_of_model=is_of_model or name == OF_THE_MODEL)
-        ):
+        if isinstance(value, Mapping) and (inner := secret_in(value)):
             return f"{name}.{inner}"
     return None
 

@@ -18,12 +18,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, unknown
 from evaljudge.model.asks import Prompt
@@ -31,6 +35,9 @@ from evaljudge.model.asks import Prompt
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
+MOST_LINES = 1_000_000
+"""Of a template's own code, while one prompt is made of it."""
+TOO_DEEP = "it is nested too deep, or becomes too long"
 _TAG = re.compile(r"</?\s*(\w+)\s*>")
 _GIVEN = re.compile("\0(\\w+)\0")
 _BRACKETED = re.compile("[<﹤＜](?=([^<>﹤﹥＜＞]*)[>﹥＞])")
@@ -106,7 +113,10 @@ class Pack:
 
     def _as_family(self, name: str) -> Family:
         if name not in self._families:
-            self._families[name] = tuple(self._family(name).items())
+            try:
+                self._families[name] = tuple(self._family(name).items())
+            except RecursionError:
+                raise UserError(f"prompt {name}: {TOO_DEEP}") from None
         return self._families[name]
 
     @cached_property
@@ -170,6 +180,8 @@ def _others(name: str, source: str) -> list[str]:
 
     try:
         others = _named(source)
+    except RecursionError:
+        raise UserError(f"prompt {name}: {TOO_DEEP}") from None
     except TemplateError as error:
         raise UserError(f"prompt {name}: {error}") from None
     if None in others:
@@ -224,12 +236,34 @@ def _rendered(family: Family, slots: Mapping[str, str | list[str]]) -> str:
     from jinja2 import TemplateError, UndefinedError
 
     try:
-        return _compiled(family).render(slots).strip()
+        with _ending():
+            return _compiled(family).render(slots).strip()
     except UndefinedError as error:
         there = ", ".join(sorted(slots))
         raise UserError(f"prompt {family[0][0]}: {error}: its slots are {there}") from None
+    except (RecursionError, MemoryError, SyntaxError):
+        raise UserError(f"prompt {family[0][0]}: {TOO_DEEP}") from None
     except (TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise UserError(f"prompt {family[0][0]}: {error}") from None
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Refuse a template that has not come to its end after very many of its lines."""
+    lines, before = count(), sys.gettrace()
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        if frame.f_code.co_filename != "<template>":
+            return None
+        if next(lines) > MOST_LINES:
+            raise OverflowError("it repeats itself without an end")
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 @cache

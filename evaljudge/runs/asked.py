@@ -186,7 +186,7 @@ class RunPrompts:
     def __init__(self, output: Output, judging: Judging | None = None) -> None:
         """`judging`: what a report keeps, where it is not yet written."""
         self._judging = cache(lambda: judging or kept_judging(output))
-        self._fingerprint = (output.run() or {})["fingerprint"]
+        self._fingerprint = output.known_run()["fingerprint"]
         self._judge = cache(self._made)
 
     def about(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
@@ -22,7 +22,7 @@ from evaljudge.analysis.run_tables import RunTables
 from evaljudge.errors import UserError
 from evaljudge.report import outcome_html, outcome_text, read_findings
 from evaljudge.settings import AnyPath, as_path
-from evaljudge.storage import DERIVED, GONE, RUN, Output
+from evaljudge.storage import DERIVED, GONE, Output
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,7 +136,7 @@ class Outcome:
 
     @cached_property
     def _tables(self) -> RunTables:
-        about = _about(self.out)
+        about = Output(self.out).known_run()
         asked = about["fingerprint"]["judges"]
         kinds = {name: settings.get("judge", name) for name, settings in asked.items()}
         return RunTables(Output(self.out, about.get("briefs"), about["id"]), kinds)
@@ -145,7 +145,7 @@ class Outcome:
 def open_run(out: AnyPath) -> Outcome:
     """A finished run in a folder or at `s3://…`: nothing is asked, and nothing is computed."""
     out = as_path(out, "out")
-    about = _about(out)
+    about = Output(out).known_run()
     if "coverage" not in about:
         raise UserError(f"{out}: the run is not finished: `evaljudge run CONFIG` resumes it")
     output = Output(out, about.get("briefs"), about["id"])
@@ -156,16 +156,6 @@ def open_run(out: AnyPath) -> Outcome:
             stacklevel=2,
         )
     return Outcome(output.uri, _findings(output, about.get(DERIVED, {})))
-
-
-def _about(out: str) -> dict[str, Any]:
-    """What run.json says."""
-    output = Output(out)
-    if (about := output.run()) is not None:
-        return about
-    if output.has_listing:
-        raise output.damaged(RUN, GONE)
-    raise output.no_run()
 
 
 def _findings(output: Output, digests: dict[str, str]) -> Findings:

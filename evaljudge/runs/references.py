@@ -272,9 +272,7 @@ FROM seen"""
 
 def export_references(out: str, to: str, briefs: str | None = None) -> ExportedReferences:
     """Write the references of a run's prepared shards to a file; `briefs`: where it keeps them."""
-    run = Output(out, briefs).run()
-    if run is None:
-        raise Output(out).no_run()
+    run = Output(out, briefs).known_run()
     output, bound = Output(out, briefs or run.get("briefs"), run["id"]), run["fingerprint"]
     judged: Mapping[str, Mapping[str, Any]] = bound["judges"]
     writers = _writers(output, run)

@@ -76,7 +76,7 @@ class _ShardEvidence:
         self, output: Output, shard: Shard, wanted: Collection[Text], prompts: RunPrompts
     ) -> None:
         self._prompts = prompts
-        run = output.run() or {}
+        run = output.known_run()
         judges, panels = judge_kinds(run), panels_of(run)
         documents = {doc_id for doc_id, _ in wanted}
         self._verdicts: dict[Text, list[tuple[str, Verdict]]] = {text: [] for text in wanted}

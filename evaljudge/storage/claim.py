@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import psutil
 
 from evaljudge.errors import ClaimLost, GivenUp, UserError
-from evaljudge.storage.disk import disk_error, refusing_disk_errors
+from evaljudge.storage.disk import disk_error, refuse_irregular, refusing_disk_errors
 from evaljudge.storage.place import Place
 from evaljudge.storage.s3 import SCHEME, Held, Objects
 
@@ -88,7 +88,7 @@ class _Lock:
             while not self._locked():
                 os.close(self._file)  # its holder has just removed it
         except BlockingIOError:
-            holder = os.read(self._file, 1000).decode()
+            holder = self._said(self._file)
             os.close(self._file)
             raise UserError(_held(self._uri, holder)) from None
         except OSError as error:
@@ -102,8 +102,10 @@ class _Lock:
 
     def holder(self) -> str:
         try:
-            with refusing_disk_errors(self._path, "read"), open(self._path) as file:
-                said = file.read()
+            with refusing_disk_errors(self._path, "read"):
+                file = self._opened(os.O_RDONLY)
+            with os.fdopen(file):
+                said = self._said(file)
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except (FileNotFoundError, NotADirectoryError):
             return ""
@@ -113,12 +115,23 @@ class _Lock:
 
     def _locked(self) -> bool:
         """Whether what is locked now is the file of that name."""
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._file = self._opened(os.O_RDWR | os.O_CREAT)
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             return os.path.samestat(os.stat(self._path), os.fstat(self._file))
         except FileNotFoundError:
             return False
+
+    def _opened(self, flags: int) -> int:
+        """Not what a link leads to, which would be overwritten, nor a pipe."""
+        if os.path.islink(self._path):
+            raise UserError(f"{self._path}: is a link, where a job notes its name: remove it")
+        refuse_irregular(self._path)
+        return os.open(self._path, flags | os.O_NOFOLLOW, 0o644)
+
+    @staticmethod
+    def _said(file: int) -> str:
+        return os.read(file, 1000).decode(errors="replace")
 
     def check(self) -> None: ...
 
@@ -237,4 +250,4 @@ def _read(there: Held) -> dict[str, Any]:
         holder = json.loads(there.content)
     except ValueError:
         holder = None
-    return holder if isinstance(holder, dict) else {"name": "?"}
+    return {"name": "?"} | (holder if isinstance(holder, dict) else {})

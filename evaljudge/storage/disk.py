@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 
 from evaljudge.errors import UserError, first_line
@@ -23,7 +24,9 @@ REMEDIES: Mapping[int, str] = MappingProxyType({
     errno.EPERM: "give yourself the permission",
 })  # fmt: skip
 """Of errors that are the disk's whatever was done."""
-DAMAGE, NOT_PERMITTED = (errno.EIO, errno.ELOOP), (errno.EACCES, errno.EPERM)
+IRREGULAR = errno.ENXIO
+"""The system's own number where a socket is opened as a file."""
+DAMAGE, NOT_PERMITTED = (errno.EIO, errno.ELOOP, IRREGULAR), (errno.EACCES, errno.EPERM)
 """Errors of one file: it can be moved aside, or nobody has given the permission to read it."""
 IN_THE_WAY = "move away the file that lies in this path instead of a folder"
 
@@ -49,6 +52,14 @@ def refusing_disk_errors(path: str, action: str) -> Iterator[None]:
         if error.errno not in REMEDIES:
             raise
         raise disk_error(path, action, error) from None
+
+
+def refuse_irregular(path: str) -> None:
+    """Refuse a pipe, a socket or a device in the place of a file; one that is not there passes."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise DiskError(path, "is a pipe, a socket or a device", "put a file there", IRREGULAR)
 
 
 def disk_error(path: str, action: str, error: OSError) -> DiskError:

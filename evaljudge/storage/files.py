@@ -86,11 +86,20 @@ class RunFiles:
                     raise Unsound("has lost its sha256")
         return found
 
-    def no_run(self) -> UserError:
-        """That no run lies here, with the first run in a folder below (of a demo or a study)."""
+    @property
+    def has_listing(self) -> bool:
+        return self.place.kind(SHARDS) != "NotFound"
+
+    def known_run(self) -> dict[str, Any]:
+        """What run.json says; refused where no run lies here, with the first run in a folder below
+        (of a demo or a study)."""
+        if (found := self.run()) is not None:
+            return found
+        if self.has_listing:
+            raise self.damaged(RUN, GONE)
         within = self.place.folder_with(RUN)
         advice = f"; {self.place.at(within)} is one" if within else ""
-        return UserError(f"{self.uri}: no run lies here{advice}")
+        raise UserError(f"{self.uri}: no run lies here{advice}")
 
     def prove(self, name: str) -> tuple[dict[str, Any], bool]:
         """What a JSON file holds, and whether its seal proves a file; it does not where an earlier

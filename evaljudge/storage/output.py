@@ -157,10 +157,6 @@ class Output(RunFiles):
         for folder in ("cases", "commits", "verdicts", "checks", "measures", "attempts"):
             self.place.remove_folder(folder)
 
-    @property
-    def has_listing(self) -> bool:
-        return self.place.kind(SHARDS) != "NotFound"
-
     def listing(self) -> dict[str, Any] | None:
         return self._find_json(SHARDS)
 

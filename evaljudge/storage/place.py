@@ -18,14 +18,22 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evaljudge.errors import UserError, first_line
-from evaljudge.storage.disk import refusing_disk_errors
+from evaljudge.storage.disk import refuse_irregular, refusing_disk_errors
 from evaljudge.storage.patience import SILENCE, patiently
 from evaljudge.storage.s3 import SCHEME, Objects, open_s3
 from evaljudge.storage.seals import json_text
-from evaljudge.storage.streams import FolderInPlace, PatientFile, is_part, whole_file, whole_upload
-from evaljudge.text import is_encodable, shown, without_credentials
+from evaljudge.storage.streams import (
+    FolderInPlace,
+    PatientFile,
+    alone,
+    is_part,
+    whole_file,
+    whole_upload,
+)
+from evaljudge.text import is_encodable, shown, without_secrets
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyarrow import fs
 
 R = TypeVar("R")
@@ -40,7 +48,7 @@ def locate(uri: str) -> tuple[fs.FileSystem, str]:
         raise UserError(f"{shown(uri)}: a path cannot have a NUL or characters that are not UTF-8")
     if "://" not in uri:
         return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(uri))
-    if (plain := without_credentials(uri)) != uri:
+    if (plain := without_secrets(uri)) != uri:
         raise UserError(f"{plain}: holds credentials: they belong in the environment")
     if uri.startswith(SCHEME):
         return open_s3(uri)
@@ -100,15 +108,19 @@ class Place:
         return [name for name, _ in self.files(folder) if not name.startswith(".")]
 
     def all_names(self) -> list[str]:
-        """The names of all files, here and below."""
+        """The names of all files, here and below; what is not UTF-8 in them is replaced."""
         start = len(self.path) + 1
         if self.is_local:  # pyarrow would stop at a folder of others that cannot be read
             walked = ((folder, files) for folder, _, files in os.walk(self.path))
-            return sorted(f"{folder}/{name}"[start:] for folder, files in walked for name in files)
+            paths = (f"{folder}/{name}"[start:] for folder, files in walked for name in files)
+            return sorted(os.fsencode(path).decode(errors="replace") for path in paths)
         return sorted(info.path[start:] for info in self._files_in("", and_below=True))
 
     def _files_in(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
-        return [info for info in self._infos(folder, and_below=and_below) if info.is_file]
+        from pyarrow.fs import FileType
+
+        kinds = FileType.File, FileType.Unknown  # a pipe lies in the place of a file, too
+        return [info for info in self._infos(folder, and_below=and_below) if info.type in kinds]
 
     def _infos(self, folder: str, *, and_below: bool = False) -> list[fs.FileInfo]:
         from pyarrow import fs
@@ -121,6 +133,12 @@ class Place:
             raise UserError(f"{self.at(folder)}: is a file{mend}") from None
         if not found:
             self._refuse_no_bucket()
+        try:
+            _ = [info.path for info in found]
+        except UnicodeDecodeError as error:
+            name = error.object.decode(errors="replace").rpartition("/")[2]
+            said = f"holds a name that is not UTF-8 ({name}): rename it, or move it away"
+            raise UserError(f"{self.at(folder)}: {said}") from None
         return list(found)
 
     def _refuse_no_bucket(self) -> None:
@@ -136,7 +154,7 @@ class Place:
 
     def read(self, name: str) -> bytes:
         def read() -> bytes:
-            with self._system.open_input_file(self._path(name)) as stream:
+            with self._opened(name) as stream:
                 content: bytes = stream.read()
             return content
 
@@ -148,9 +166,15 @@ class Place:
 
     def open(self, name: str) -> IO[bytes]:
         """A file's bytes as they are (a name in .gz is not unpacked), read piece by piece."""
-        path = self._path(name)
-        stream = self._try(name, lambda: self._system.open_input_file(path))
+        stream = self._try(name, lambda: self._opened(name))
         return stream if self.is_local else PatientFile(stream, self.at(name))  # type: ignore[return-value]
+
+    def _opened(self, name: str) -> pa.NativeFile:
+        """Not what waits for somebody to write, or never ends, as pipes and devices do."""
+        path = self._path(name)
+        if self.is_local:
+            refuse_irregular(path)
+        return self._system.open_input_file(path)
 
     # writing
 
@@ -179,6 +203,19 @@ class Place:
         with whole_file(self._path(name), only_new=True) as stream:
             stream.write(text)
         return self.read(name) == text
+
+    def change(self, name: str, changed: Callable[[bytes], bytes]) -> None:
+        """Write a file anew from what it holds. Of several changes at once none is lost."""
+        if not self.is_local and not self._is_s3:
+            raise UserError(f"{self.at(name)}: is changed on a local path or on {SCHEME} only")
+        if self.is_local and self.kind(name) != "NotFound":
+            with alone(self._path(name)):
+                self.write(name, changed(self.read(name)))
+            return
+        while self._is_s3 and (there := self._objects.read(name)):
+            if self._objects.swap(name, there.mark, changed(there.content)):
+                return
+        raise UserError(f"{self.at(name)}: no such file")
 
     # removing
 

@@ -6,6 +6,7 @@ uploaded when it is whole: a put is atomic, and one that fails can be tried agai
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import shutil
@@ -67,6 +68,17 @@ def _new(beside: str, path: str) -> IO[bytes]:
         return open(beside, "wb")
     except OSError as error:
         raise disk_error(path, "written", error) from None
+
+
+@contextmanager
+def alone(path: str) -> Iterator[None]:
+    """Hold a file on this machine against all who change it in this way, until the block ends."""
+    while True:
+        with refusing_disk_errors(path, "locked"), open(path, "r+b") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if os.path.samestat(os.stat(path), os.fstat(held.fileno())):  # else it was replaced
+                yield
+                return
 
 
 @contextmanager

@@ -85,15 +85,22 @@ async function save(axis, one, value) {
   const answer = await fetch("rate", {
     method: "POST",
     headers: { "X-Evaljudge-Token": data.token, "Content-Type": "application/json" },
-    body: JSON.stringify({ label: one.label, ratings: { [axis.name]: value } }),
+    body: JSON.stringify({ label: one.label, ratings: { [axis.name]: value }, before: { [axis.name]: ratingOf(one, axis) } }),
   }).catch(() => null);
   const isSaved = answer !== null && answer.ok;
   if (isSaved) one.ratings[axis.name] = value;
   else if (data.texts[at] === one) show(at);  // with what is saved
-  const unsaved = `Text ${data.texts.indexOf(one) + 1} is not saved on ${axis.shown}:`;
+  const text = `Text ${data.texts.indexOf(one) + 1}`;
+  const unsaved = `${text} is not saved on ${axis.shown}:`;
   $("problem").textContent = answer === null ? `${unsaved} the server does not answer. Start \`evaljudge view\` again, open its new link, and rate this text once more.`
-    : isSaved ? "" : `${unsaved} ${await answer.text()}`;
+    : isSaved ? replaced(text, axis, (await answer.json()).replaced[axis.name], value) : `${unsaved} ${await answer.text()}`;
   progress();
+}
+
+// What somebody else has saved under the same name since this page was opened.
+function replaced(text, axis, other, value) {
+  if (other === undefined) return "";
+  return `${text} was rated ${other} on ${axis.shown} elsewhere, as ${data.rater}’s: ${value === null ? "this rating is taken away" : `${value} takes its place`}.`;
 }
 
 function choose(fieldset, value) {

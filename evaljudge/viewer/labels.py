@@ -1,23 +1,24 @@
 """A sheet of `evaljudge label`, filled in on a page.
 
     sheet = LabelSheet.open("sheet.jsonl", "anna")
-    sheet.rate("bkqvztlmnp", {"fluency": 4.0})
+    sheet.rate("bkqvztlmnp", {"fluency": 4.0}, before={"fluency": None})
 
 Raters see a text and its source, and neither its system nor its scores: the sheet does not hold
-them. The file is written anew, whole, with each rating, so that nothing is lost if the server ends.
+them. Each rating changes the file at once, so that nothing is lost if the server ends. Several
+people may rate one sheet at the same time: each has rows of their own.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import Any
 
 import yaml
 
-from evaljudge.corpora.sheets import JSONL, LABEL, RATER, read_sheet, sheet
+from evaljudge.corpora.sheets import JSONL, LABEL, RATER, jsonl_rows, sheet
 from evaljudge.errors import UserError
 from evaljudge.storage import Place, to_write
 from evaljudge.text import LONG, harmless, one_line
@@ -26,19 +27,19 @@ BESIDE = (LABEL, "source", "context", "text", RATER)
 SHOWN = ("source", "context", "text")
 LOWEST, HIGHEST = 1, 5
 """The ratings that the page offers."""
+Fields = dict[str, Any]
+Rows = dict[str, list[Fields]]
+"""By label: a row for each person who rates, or one that nobody has rated."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class LabelSheet:
     file: str
     """As it was named."""
     place: Place
     name: str
     rater: str
-    columns: Sequence[str]
-    rows: dict[str, dict[str, Any]]
-    """By label."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    axes: list[str]
 
     @classmethod
     def open(cls, file: str, rater: str) -> LabelSheet:
@@ -47,31 +48,38 @@ class LabelSheet:
                 f"{file}: only sheets that end in {JSONL} can be filled in on a page: draw one "
                 f"with `evaljudge label OUT --to NAME{JSONL}`"
             )
-        rows = {str(row.fields.get(LABEL)): dict(row.fields) for row in read_sheet(file)}
-        if not rows or any(LABEL not in row for row in rows.values()):
-            raise UserError(f"{file}: no sheet of `evaljudge label`: its rows have no labels")
-        others = {row.get(RATER) for row in rows.values()} - {None, "", rater}
-        if others:
-            who = sorted(map(str, others))[0]
-            raise UserError(f"{file}: {who} rates in this sheet: copy it, and name the copy")
-        columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-        return cls(file, *to_write(file), rater, columns, rows)
+        place, name = to_write(file)
+        rows = _rows(place.read(name), file)
+        return cls(file, place, name, rater, [c for c in _columns(rows) if c not in BESIDE])
 
-    @property
-    def axes(self) -> list[str]:
-        return [column for column in self.columns if column not in BESIDE]
+    def rate(
+        self, label: str, ratings: Mapping[str, float | None], before: Mapping[str, float | None]
+    ) -> dict[str, float]:
+        """Keep these ratings. Gives those in their place that are not as they were `before`:
+        somebody has rated under the same name elsewhere."""
+        for axis, rating in ratings.items():
+            self._check(axis, rating)
+        replaced: dict[str, float] = {}
 
-    def rate(self, label: str, ratings: Mapping[str, float | None]) -> int:
-        """Keep these ratings; gives how many texts are rated on every axis."""
-        with self._lock:
-            row = self.rows[label]
-            row |= {axis: self._checked(axis, rating) for axis, rating in ratings.items()}
+        def changed(content: bytes) -> bytes:
+            rows = _rows(content, self.file)
+            if label not in rows:
+                raise ValueError("there is no such text in the sheet")
+            row = self._own(rows[label])
+            was = {axis: row.get(axis) for axis in ratings}
+            replaced.clear()
+            replaced.update({
+                axis: value for axis, value in was.items()
+                if value is not None and value not in (before.get(axis), ratings[axis])
+            })  # fmt: skip
+            row |= ratings
             row[RATER] = self.rater if any(row.get(a) is not None for a in self.axes) else None
-            content = sheet(self.columns, self.rows.values(), JSONL)
-            self.place.write(self.name, content)
-            return self.done
+            return sheet(_columns(rows), chain.from_iterable(rows.values()), JSONL)
 
-    def _checked(self, axis: str, rating: float | None) -> float | None:
+        self.place.change(self.name, changed)
+        return replaced
+
+    def _check(self, axis: str, rating: float | None) -> None:
         if axis not in self.axes:
             raise ValueError(f"there is no axis {axis!r} in this sheet")
         if rating is not None and (
@@ -80,12 +88,15 @@ class LabelSheet:
             or not LOWEST <= rating <= HIGHEST
         ):
             raise ValueError(f"{axis}: a rating is a number from {LOWEST} to {HIGHEST}")
-        return rating
 
-    @property
-    def done(self) -> int:
-        rows = self.rows.values()
-        return sum(all(row.get(axis) is not None for axis in self.axes) for row in rows)
+    def _own(self, rows: list[Fields]) -> Fields:
+        """This rater's row among those of a text; a new one, where all are others'."""
+        for who in (self.rater, None, ""):
+            for row in rows:
+                if row.get(RATER) == who:
+                    return row
+        rows.append(rows[0] | dict.fromkeys(self.axes) | {RATER: None})
+        return rows[-1]
 
     @property
     def _line(self) -> str:
@@ -116,6 +127,22 @@ class LabelSheet:
                     **{part: harmless(row.get(part) or "") for part in SHOWN},
                     "ratings": {axis: row.get(axis) for axis in self.axes},
                 }
-                for label, row in self.rows.items()
+                for label, rows in _rows(self.place.read(self.name), self.file).items()
+                for row in [self._own(rows)]
             ],
         }
+
+
+def _rows(content: bytes, file: str) -> Rows:
+    found: Rows = {}
+    for row in jsonl_rows(content, file):
+        found.setdefault(str(row.fields.get(LABEL)), []).append(dict(row.fields))
+    if not found or any(LABEL not in row for row in chain.from_iterable(found.values())):
+        raise UserError(f"{file}: no sheet of `evaljudge label`: its rows have no labels")
+    return found
+
+
+def _columns(rows: Rows) -> list[str]:
+    return list(
+        dict.fromkeys(column for row in chain.from_iterable(rows.values()) for column in row)
+    )

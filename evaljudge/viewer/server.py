@@ -114,7 +114,7 @@ def serving(site: Site, port: int = 0) -> ThreadingHTTPServer:
                 status, found = error.status, _said(str(error))
             except (ValueError, LookupError) as error:
                 status, found = HTTPStatus.BAD_REQUEST, _said(str(error))
-            except UserError as error:  # a file of the run is gone or damaged
+            except (UserError, OSError) as error:  # a file is gone or damaged
                 status, found = HTTPStatus.INTERNAL_SERVER_ERROR, _said(str(error))
             self._send(status, found)
 

@@ -166,9 +166,8 @@ class LabelSite:
         return Response(shown.encode(), HTML)
 
     def rate(self, given: Mapping[str, Any]) -> Response:
-        label, ratings = given.get("label"), given.get("ratings")
-        if not isinstance(label, str) or label not in self.sheet.rows:
-            raise Refused("there is no such text in the sheet")
-        if not isinstance(ratings, dict):
+        ratings, before = given.get("ratings"), given.get("before", {})
+        if not isinstance(ratings, dict) or not isinstance(before, dict):
             raise Refused("the request has no ratings by axis")
-        return as_json({"done": self.sheet.rate(label, ratings)})
+        replaced = self.sheet.rate(str(given.get("label")), ratings, before)
+        return as_json({"replaced": replaced})

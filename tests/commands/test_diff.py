@@ -189,7 +189,10 @@ def test_settings_are_said_once_by_their_keys(bench: Bench) -> None:
 def test_secrets_are_not_shown(bench: Bench) -> None:
     for name in ("one", "two"):
         secrets = {"hf_token": f"token-{name}", "from": f"https://{name}:pw@host", "x": {"y": 1}}
-        bench.run(name, model={"source": "m", "chat": secrets})
+        output = Output(str(bench.run(name, model={"source": "m", "chat": {"x": {"y": 1}}})))
+        written = output.run() or {}  # as an earlier version, which refused no secrets, wrote it
+        written["fingerprint"]["model"]["chat"] = secrets
+        output.write_run(written)
     assert bench.diff("one", "two").differences.settings[1] == {
         "key": "model.chat.hf_token", "first": "(hidden)", "second": "(hidden)"
     }  # fmt: skip

@@ -82,6 +82,21 @@ def test_a_signal_ends_any_work(work: str, number: signal.Signals, code: int, sa
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
+@pytest.mark.parametrize(("work", "code"), [("pass", 0), ("sys.exit(3)", 3)])
+def test_a_guard_that_dies_changes_no_exit_code(work: str, code: int) -> None:
+    """It is the first that the watching process has started."""
+    dying = (
+        "import psutil; siblings = psutil.Process(os.getppid()).children(); "
+        "min(siblings, key=lambda one: one.pid).kill(); time.sleep(0.5); "
+    )
+    with started(dying + work) as process:
+        found, said = ended(process)
+    assert found == code
+    assert said.startswith("evaljudge: warning: the process that ends the others") and (
+        said.count("\n") == 1
+    )
+
+
 def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
     terminal, inner = os.openpty()
     command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=1.0)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,28 +185,71 @@ def test_a_metric_s_encoder_is_allowed_in_its_own_settings(checkpoint: Checkpoin
 # secrets
 
 
-@pytest.mark.parametrize(
-    ("engine", "named"),
-    [
-        ({"hf_token": "hf_abcdefghijklmnop"}, "hf_token"),
-        ({"hf_token": True}, "hf_token"),
-        ({"model_loader_extra_config": {"s3_secret_access_key": "x"}},
-         "model_loader_extra_config.s3_secret_access_key"),
-        ({"seed": 1, "tokenizer": "https://x/hf_abcdefghijklmnop"}, "tokenizer"),
-        ({"hf_overrides": {"eos_token": "</s>", "api_key": "x"}}, "hf_overrides.api_key"),
-        ({"hf_overrides": {"text_config": {"pad_token": "hf_abcdefghijklmnop"}}},
-         "hf_overrides.text_config.pad_token"),
-        ({"kv_transfer_config": {"a": {"b": "AKIAABCDEFGHIJKLMNOP"}}}, "kv_transfer_config.a.b"),
-    ],
+SECRETS = {
+    "s3://b/x?secret_key=SECRET&region=eu": "s3://b/x?…&region=eu",
+    "s3://b/x?region=eu&access_key=SECRET": "s3://b/x?region=eu&…",
+    "abfs://b/x?Authorization=SECRET": "abfs://b/x?…",
+    "https://b/x?X-Amz-Signature=SECRET": "https://b/x?…",
+    "https://b/x?sig=SECRET": "https://b/x?…",
+    "https://someone:SECRET@b/x": "https://…@b/x",
+    "abfs://container:SECRET@account/x": "abfs://…@account/x",
+    "hf_SECRETabcdefghijkl": "…",
+    "AKIASECRETABCDEFGHIJ": "…",
+}
+"""What holds a secret, and what a message shows of it."""
+PLACES = (
+    "corpus", "ratings", "model", "writer", "briefs", "task", "model.revision", "model.reply",
+    "model.engine.tokenizer", "model.engine.hf_overrides.a.pad_token", "model.chat.x",
+    "model.adapter", "judges.direct.model.source", "metrics.bertscore.model", "mixes.m",
 )  # fmt: skip
-def test_an_engines_argument_that_is_a_secret_is_refused(
-    engine: dict[str, Any], named: str
+
+
+def with_value(at: str, value: Any) -> dict[str, Any]:
+    """A configuration that has the value at this place."""
+    spec: dict[str, Any] = {"corpus": "c", "out": "o", "model": {"source": "m"}}
+    *path, last = at.split(".")
+    inner = spec
+    for key in path:
+        inner = inner.setdefault(key, {})
+    inner[last] = value
+    return spec
+
+
+@pytest.mark.parametrize("at", PLACES)
+def test_a_secret_is_refused_wherever_it_stands(at: str) -> None:
+    for value, masked in SECRETS.items():
+        with pytest.raises(UserError) as refused:
+            load_config(with_value(at, value))
+        assert str(refused.value) == (
+            f"{at}: holds credentials: they belong in the environment (got {masked!r})"
+        )
+
+
+@pytest.mark.parametrize("at", [
+    "engine.hf_token", "engine.load.s3_secret_access_key", "engine.hf_overrides.api_key",
+    "engine.authorization", "engine.headers.Bearer", "engine.auth", "engine.list.0.auth",
+    "chat.api_key", "chat.x.secret",
+])  # fmt: skip
+@pytest.mark.parametrize("value", ["SECRET", True])
+def test_a_setting_of_a_model_that_is_named_like_a_secret_is_refused(
+    at: str, value: str | bool
 ) -> None:
+    spec = with_value(f"model.{at}", value)
+    if "list" in spec["model"].get("engine", {}):
+        spec["model"]["engine"]["list"] = list(spec["model"]["engine"]["list"].values())
+    key, _, name = at.partition(".")
     with pytest.raises(UserError) as refused:
-        load_config({"corpus": "c", "out": "o", "model": {"source": "m", "engine": engine}})
-    assert str(refused.value).startswith(f"model.engine: {named} is a secret, and would be stored")
-    assert "HF_TOKEN" in str(refused.value)
-    assert not re.search("hf_abc|AKIA", str(refused.value))
+        load_config(spec)
+    assert str(refused.value).startswith(f"model.{key}: {name} is a secret, and would be stored")
+    assert "HF_TOKEN" in str(refused.value) and "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", [
+    "abfs://container@account.dfs.core.windows.net/x", "abfss://c@a/x", "gs://anonymous@b/x",
+    "s3://b/x?region=eu&scheme=http", "https://b/x?author=me&design=2", "data/me@home.jsonl",
+])  # fmt: skip
+def test_a_place_without_a_secret_is_accepted(value: str) -> None:
+    assert load_config(with_value("corpus", value)).corpus.path == value
 
 
 def test_what_only_sounds_like_a_secret_is_not_refused() -> None:
@@ -217,6 +259,7 @@ def test_what_only_sounds_like_a_secret_is_not_refused() -> None:
         secret_in(
             known
             | {"hf_overrides": {"eos_token": "</s>", "t": {"pad_token": "x", "bos_token_id": 1}}}
+            | {"chat": {"bos_token": "<s>", "author": "x"}}
         )
         is None
     )

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from evaljudge.errors import UserError
 from evaljudge.records import Brief, Candidate, Case, Document, Score, Tokens, Verdict
 from evaljudge.storage import Output, Place, Shard, expand
+from evaljudge.storage.place import locate
 from evaljudge.storage.seals import parquet
 from evaljudge.storage.streams import is_part
 from evaljudge.storage.tables import from_table, to_table
@@ -246,6 +247,14 @@ def test_a_folder_for_briefs_that_cannot_be_written_to_is_refused(tmp_path: Path
     Output(str(tmp_path / "out"), str(tmp_path / "briefs")).try_briefs()
     with pytest.raises(UserError, match="file/briefs.*: cannot be written"):
         Output(str(tmp_path / "out"), str(tmp_path / "file/briefs")).try_briefs()
+
+
+def test_a_container_of_azure_is_no_password() -> None:
+    assert locate("abfs://container@account.dfs.core.windows.net/x")[1] == "container/x"
+    for uri in ("abfs://container:SECRET@account/x", "abfs://c@a/x?account_key=SECRET"):
+        with pytest.raises(UserError, match="holds credentials") as refused:
+            locate(uri)
+        assert "SECRET" not in str(refused.value)
 
 
 def test_expand(tmp_path: Path) -> None:

@@ -46,6 +46,13 @@ def test_a_second_write_takes_the_place_of_the_first(place: Place, ground: Any) 
     assert place.read("a") == b"short" and ground.files() == {"a"}
 
 
+def test_of_changes_at_once_none_is_lost(place: Place, ground: Any) -> None:
+    place.write("a", b"")
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: place.change("a", lambda had: had + bytes([n])), range(20)))
+    assert sorted(ground.read("a")) == list(range(20)) and ground.files() == {"a"}
+
+
 @pytest.mark.parametrize("size", [3, len(BIG)])
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_a_block_that_ends_badly_leaves_what_was(

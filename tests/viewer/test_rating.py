@@ -160,6 +160,18 @@ def test_the_last_of_two_ratings_stays(browser: Any, tmp_path: Path) -> None:
     assert saved(file)[0] == [5, None, 1]
 
 
+def test_a_rating_that_replaces_one_from_elsewhere_says_so(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    with rating(browser, file) as page:
+        LabelSheet.open(str(file), "anna").rate("l0", {"fluency": 2}, {})
+        press(page, "4")
+        said = "Text 1 was rated 2 on fluency elsewhere, as anna’s: 4 takes its place."
+        page.locator("#problem", has_text=said).wait_for()
+        press(page, "3")
+        assert page.inner_text("#problem") == ""
+    assert saved(file)[0] == [4, 3, None]
+
+
 def test_a_rating_that_is_not_saved_is_named(browser: Any, tmp_path: Path) -> None:
     with rating(browser, tmp_path / "s.jsonl") as page:
         page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError()); }")

@@ -77,10 +77,7 @@ def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:
 
 
 def _judge_of(output: Output, wanted: str | None) -> str:
-    bound = output.run()
-    if bound is None:
-        raise output.no_run()
-    judges_there: Mapping[str, Mapping[str, Any]] = bound["fingerprint"]["judges"]
+    judges_there: Mapping[str, Mapping[str, Any]] = output.known_run()["fingerprint"]["judges"]
     kind = __package__.rpartition(".")[2]
     judges = [name for name, own in judges_there.items() if own.get("judge", name) == kind]
     if wanted is not None and wanted not in judges:
