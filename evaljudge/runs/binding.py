@@ -84,15 +84,17 @@ def _release_untouched(output: Output, now: Fingerprint) -> None:
 
 
 def as_begun(job: Job) -> Job:
-    """The job, by the rule of the run that lies there: one that an earlier version has begun goes
-    on following the spellings of answers as that version did, unless an exactness is named."""
+    """The job, by the rules of the run that lies there: one that an earlier version has begun goes
+    on following the spellings of answers as that version did, unless an exactness is named, and
+    computing in what vLLM chooses."""
     named = (job.config.model, job.config.writer, *map(job.config.model_of, job.config.judges))
-    if any(model and model.exactness is not None for model in named):
-        return job
+    is_named = any(model and model.exactness is not None for model in named)
     bound = (Output(job.config.out, job.config.briefs).run() or {}).get("fingerprint", {})
     models = [bound.get("model"), *(one.get("model") for one in bound.get("judges", {}).values())]
-    is_earlier = any(models) and not any("exactness" in model for model in models if model)
-    return job.with_exactness(None) if is_earlier else job
+    there = [model for model in models if model]
+    rules = ("dtype",) if is_named else ("exactness", "dtype")
+    unknown = [rule for rule in rules if there and not any(rule in model for model in there)]
+    return job.without_rules(unknown)
 
 
 def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
