@@ -95,7 +95,7 @@ def score_signature(judge: Judge, model: Identity, writer: Identity, engine: str
     settings = json.dumps(_asking(judge) | dict(judge.reading), sort_keys=True)
     by = f"{model}" if model == writer else f"{model} writer {writer}"
     if model.exactness is not None:
-        by = f"{by} | exact to {model.exactness:g}"
+        by = f"{by} | exact to {model.exactness:g}" + (f" in {model.dtype}" if model.dtype else "")
     return (
         f"{judge.name}@{judge.version} | {by} | {settings} | seed {seed} | {engine} | "
         f"evaljudge {evaljudge.__version__}"

@@ -268,21 +268,22 @@ def test_documents_without_a_candidate_are_no_run_but_may_be_prepared(
 
 
 def test_a_run_of_an_earlier_version_goes_on_by_its_rule_of_spellings(tmp_path: Path) -> None:
-    """Its fingerprint knows no `exactness`, as those of scripted models do not."""
+    """Its fingerprint knows no `exactness` and no `dtype`, as those of scripted models do not."""
     case = {"doc_id": "d", "source": "one two", "candidates": [{"system": "A", "text": "a"}]}
     (tmp_path / "c.jsonl").write_text(json.dumps(case))
     given = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "run"), "model": "nano",
              "judges": ["geval"], "coverage_floor": 0}  # fmt: skip
 
-    def rule(model: Any, out: str = "run") -> tuple[float | None, float | None]:
+    def rule(model: Any, out: str = "run") -> tuple[float | None, str | None]:
         config = load_config({**given, "model": model, "out": str(tmp_path / out)})
         job = as_begun(make_job(config))
         assert job.model and job.model_is
         assert job.model_is.as_fingerprint().get("exactness") == job.model.exactness
-        return job.model.exactness, job.model_is.exactness
+        assert job.model_is.dtype == job.model.dtype
+        return job.model.exactness, job.model.dtype
 
-    assert rule("nano") == (1e-4, 1e-4)
+    assert rule("nano") == (1e-4, "bfloat16")
     evaljudge.run(given, engines=ScriptedEngines(), progress=False)
     assert rule("nano") == (None, None)
-    assert rule({"source": "nano", "exactness": 0.01}) == (0.01, 0.01)
-    assert rule("nano", out="another") == (1e-4, 1e-4)
+    assert rule({"source": "nano", "exactness": 0.01}) == (0.01, None)
+    assert rule("nano", out="another") == (1e-4, "bfloat16")

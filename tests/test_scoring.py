@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import evaljudge
+from evaljudge.agreement import rated as rated_module
+from evaljudge.agreement.rated import Rated
 from evaljudge.analysis import tables as tables_module
 from evaljudge.analysis.costs import Accounts
 from evaljudge.analysis.scoring import FILE, Scored, Scoring, fit
@@ -94,6 +96,30 @@ def test_a_grid_has_a_row_for_each_document() -> None:
     np.testing.assert_equal(grid.human["relevance"], np.array([[3.0, nan, nan]] * 3))
     assert list(grid.meeting("fluency")) == [("judge", "fluency"), ("words", ANY_AXIS)]
     assert not grid.is_sample
+
+
+def test_a_grid_of_many_systems_has_those_with_the_most_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tables_module, "MOST_CELLS", 8)
+    tables = Tables([("words", ANY_AXIS)])
+    for number in range(4):
+        names = ["A", f"id{number}"]
+        case = Case(Document(f"d{number}", "s"), tuple(Candidate(name, "a") for name in names))
+        tables.add(case, {(n, "words", ANY_AXIS): score(n, "words", ANY_AXIS, 1.0) for n in names})
+    grid = tables.as_grid()
+    assert (grid.systems, len(grid.documents), grid.is_sample) == (("A", "id0"), 4, True)
+    assert len(tables.systems()) == 5
+
+
+def test_of_many_axes_the_scorers_own_and_the_most_rated_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rated_module, "MOST_AXES", 2)
+    rows, nothing = np.arange(3), np.full(3, nan)
+    human = {"b": np.array([1.0, 2.0, 3.0]), "c": np.array([1.0, 2.0, nan]), "own": nothing}
+    rated = Rated(rows, rows, {("judge", "own"): nothing, ("judge", "unrated"): nothing}, human, {})
+    assert list(rated.with_few_axes().human) == ["b", "own"]
 
 
 def test_of_many_unrated_documents_a_sample_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

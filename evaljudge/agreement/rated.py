@@ -28,6 +28,9 @@ Ids = NDArray[np.object_]
 MOST_TESTED = 20_000
 """Rated candidates: of more, a seeded sample of whole documents is tested, and marked so."""
 
+MOST_AXES = 30
+"""Of more axes that people rated, so many are looked at: their pairs are compared, too."""
+
 
 def is_repetition(scorer: str) -> bool:
     """Whether it is a further trial of a scorer, or one of fewer draws."""
@@ -52,6 +55,14 @@ class Rated:
         human = {axis: column for axis, column in self.human.items() if axis in axes}
         raters = {axis: given for axis, given in self.raters.items() if axis in axes}
         return replace(self, human=human, raters=raters)
+
+    def with_few_axes(self) -> Rated:
+        """Of at most MOST_AXES: the scorers' own, and then those that are rated most often."""
+        if len(self.human) <= MOST_AXES:
+            return self
+        own = (axis for _, axis in self.scores if axis in self.human)
+        often = sorted(self.human, key=lambda axis: -int(np.isfinite(self.human[axis]).sum()))
+        return self.on(list(dict.fromkeys([*own, *often]))[:MOST_AXES])
 
     def without_repetitions(self) -> Rated:
         """Without further trials of a scorer and those of fewer draws: `synthetic.n10#2`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -31,7 +32,7 @@ from evaljudge.agreement import (
     krippendorff_alpha,
     soft_accuracies,
 )
-from evaljudge.agreement.rated import MOST_TESTED, Floats, Rated
+from evaljudge.agreement.rated import MOST_AXES, MOST_TESTED, Floats, Rated
 from evaljudge.analysis.length import lengths_held_fixed
 from evaljudge.analysis.replacing import replacing_raters
 from evaljudge.config import AgreementConfig
@@ -58,7 +59,8 @@ class Drawn(TypedDict):
 
 def with_statistics(rated: Rated, how: AgreementConfig, seed: int) -> dict[str, Any]:
     """What Findings holds of them; repetitions stand in the score files (and a study) alone."""
-    rated, drawn = rated.without_repetitions(), Drawn(resamples=how.resamples, seed=seed)
+    rated = rated.without_repetitions().with_few_axes()
+    drawn = Drawn(resamples=how.resamples, seed=seed)
     return {
         "agreement": list(agreement_of(rated, seed)),
         "standings": list(_standings(rated, how.coefficient, seed)),
@@ -112,7 +114,8 @@ def _axes(rated: Rated, seed: int) -> Iterator[AxisPair]:
     several |= {scorer: rated.axes_of(scorer) for scorer, _ in rated.scores}
     for of, columns in several.items():
         if len(columns) > 1:
-            for one in among(rated.documents, rated.systems, columns, seed=seed):
+            few = dict(islice(columns.items(), MOST_AXES))
+            for one in among(rated.documents, rated.systems, few, seed=seed):
                 yield replace(one, of=of)
 
 

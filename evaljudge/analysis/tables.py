@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import compress
 from math import inf, nan
 from typing import NamedTuple, Self
 
@@ -26,6 +27,8 @@ from evaljudge.decisions.grid import Grid
 from evaljudge.records import Candidate, Case, Score
 
 MOST_KEPT = 100_000
+MOST_CELLS = 2**22
+"""Of a table of documents and systems: it has more where every text has a system of its own."""
 ByScale = Mapping[tuple[str, str, str], Score]
 """The scores of one document by system, scorer and axis."""
 
@@ -230,9 +233,9 @@ class Tables:
 
     def as_grid(self) -> Grid:
         """All that is kept, a row for each document and a column for each system."""
-        dropped = self._too_many()
-        is_kept = np.array([one.doc_id not in dropped for one in self._kept], bool)
-        rows = [one for one in self._kept if one.doc_id not in dropped]
+        dropped, rare = self._too_many(), _rare_systems(self._kept)
+        is_kept = [r.doc_id not in dropped and r.system not in rare for r in self._kept]
+        rows = list(compress(self._kept, is_kept))
         documents, systems = (
             _numbered(row.doc_id for row in rows),
             _numbered(r.system for r in rows),
@@ -250,7 +253,7 @@ class Tables:
             systems=tuple(systems),
             scores={key: placed(values) for key, values in scores.items()},
             human={axis: placed(values) for axis, values in _ratings(rows).items()},
-            is_sample=self._is_sample or bool(dropped),
+            is_sample=self._is_sample or bool(dropped or rare),
             probabilities={
                 axis: placed(np.array([known.get((r.doc_id, r.system), nan) for r in rows]))
                 for axis, known in self.probabilities.items()
@@ -261,6 +264,13 @@ class Tables:
 def _ratings(rows: Sequence[Kept]) -> dict[str, NDArray[np.float64]]:
     axes = dict.fromkeys(axis for row in rows for axis in row.ratings)
     return {axis: np.array([row.ratings.get(axis, nan) for row in rows]) for axis in axes}
+
+
+def _rare_systems(rows: Sequence[Kept]) -> set[str]:
+    """Those with the fewest texts, without which a table has no more than MOST_CELLS."""
+    texts = Counter(row.system for row in rows)
+    most = MOST_CELLS // max(1, len({row.doc_id for row in rows}))
+    return set(sorted(texts, key=lambda name: (-texts[name], name))[max(1, most) :])
 
 
 def _words(candidate: Candidate) -> int:

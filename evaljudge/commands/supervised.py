@@ -18,6 +18,7 @@ This module imports little: until it has begun, a signal is answered by Python.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 import sys
@@ -57,6 +58,10 @@ NO_GUARD = (
     "the process that ends the others, should this one be killed, has died itself; the work goes on"
 )
 A_DAY = 86400.0
+LOST = (
+    "a library ended the process that works without a word, as Ray does when its raylet or its GCS "
+    f"is gone; {KEPT}"
+)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 SHOWN_CURSOR = "\n\x1b[?25h"
 """Ends the line of a progress bar, which had hidden the cursor."""
@@ -76,12 +81,16 @@ def supervised(work: Callable[[], object]) -> None:
     if not guard:
         _guard(mark, held)
     os.close(held[0])
+    end = mmap.mmap(-1, 1)  # shared: whether the work came to an end of its own
     if child := os.fork():
-        sys.exit(_Watch(child, guard).exit_code())
+        sys.exit(_Watch(child, guard, end).exit_code())
     os.close(held[1])
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == watching:  # else it died before Linux knew
-        _do(work)
+        try:
+            _do(work)
+        finally:
+            end[0] = 1
 
 
 def _guard(mark: str, held: tuple[int, int]) -> NoReturn:
@@ -166,8 +175,8 @@ def _leave() -> None:
 class _Watch:
     """Over the process that works, and all that are below it."""
 
-    def __init__(self, child: int, guard: int) -> None:
-        self._child, self._guard = child, guard
+    def __init__(self, child: int, guard: int, end: mmap.mmap) -> None:
+        self._child, self._guard, self._end = child, guard, end
         self._status: int | None = None
         self._signal: int | None = None
         self._said_all = False
@@ -231,6 +240,8 @@ class _Watch:
             return 128 + self._signal
         if code < 0:
             _say(f"evaljudge: killed by {signal.Signals(-code).name}\n")
+        elif code and not self._end[0]:
+            _say(f"evaljudge: {LOST}\n")
         return code if code >= 0 else 128 - code
 
     def _again(self) -> str:

@@ -14,10 +14,12 @@ from hashlib import blake2b
 from math import isnan
 from typing import Any, Literal
 
+from evaljudge.agreement.rated import MOST_AXES
 from evaljudge.corpora.columns import ColumnNames, Unread
 from evaljudge.corpora.fragment import Fragment, fragment_of
 from evaljudge.corpora.grouping import Grouped, Grouping
 from evaljudge.corpora.rows import BadRow, Row
+from evaljudge.decisions.systems import MOST_SYSTEMS
 from evaljudge.errors import UserError
 from evaljudge.records import Candidate, Case
 from evaljudge.storage import Index
@@ -116,7 +118,7 @@ def gather(
         absent_ratings=intake.absent,
         digest=digest,
         ratings_digest=ratings_digest,
-        unread=(*intake.unread.notes(), *_nearly_one_axis(grouping.rated_on())) if own else (),
+        unread=(*intake.unread.notes(), *_many_of(grouping)) if own else (),
     )
 
 
@@ -129,6 +131,24 @@ def _take(row: Row | BadRow, grouping: Grouping, intake: _Intake) -> None:
         intake.refuse(row.place, problem)
     elif isinstance(read, Fragment):
         intake.absent += read.absent
+
+
+def _many_of(cases: Grouped) -> Iterator[str]:
+    """Notes on what is too much for a report, and may be a mistake; else on axes' names."""
+    if (systems := cases.systems()) > MOST_SYSTEMS:
+        yield (
+            f"{systems:,} systems: the {MOST_SYSTEMS} with the most documents are compared with "
+            "each other. `system` is what wrote a text, by the same name in all documents: is an "
+            "id in its place?"
+        )
+    axes = cases.rated_on()
+    if len(axes) > MOST_AXES:
+        yield (
+            f"{len(axes):,} axes are rated: statistics are of {MOST_AXES}, the scorers' own first, "
+            "then those rated most often"
+        )
+    else:
+        yield from _nearly_one_axis(axes)
 
 
 def _nearly_one_axis(rated: Mapping[str, int]) -> Iterator[str]:

@@ -64,6 +64,10 @@ class Grouped:
         cases, candidates, rated = self._one(_COUNTS)
         return cases, candidates, rated
 
+    def systems(self) -> int:
+        found: int = self._one("SELECT count(DISTINCT system) FROM candidate")[0]
+        return found
+
     def rated_on(self) -> dict[str, int]:
         """How many candidates are rated on each axis, in order of first appearance."""
         counted = Counter[str]()

@@ -22,7 +22,8 @@ class Grid:
     scores: Mapping[Key, Floats]
     human: Mapping[str, Floats]
     is_sample: bool = False
-    """Whether unrated documents are missing because there are too many to keep."""
+    """Whether unrated documents, or systems with few texts, are missing because there are too many
+    to keep."""
     probabilities: Mapping[str, Floats] = field(default_factory=dict)
     """By human axis, where texts were drawn for rating: how probable it was that a rated text was
     drawn and rated; NaN for a text of which this is not known."""

@@ -30,6 +30,7 @@ from evaljudge.decisions.powered import (
     powered,
     powered_together,
 )
+from evaljudge.decisions.systems import MOST_SYSTEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +114,20 @@ def people_scale(
         return counts
     terms, own = Terms(sample.of(is_enough)), np.eye(len(names))
     means = powered(terms, own, own, as_published)
-    apart = powered(terms, _pairs(len(names)), own - 1 / len(names), as_published)
+    is_few = 1 < len(names) <= MOST_SYSTEMS
+    centred = own - 1 / len(names)
+    apart = powered(terms, _pairs(len(names)), centred, as_published) if is_few else None
     labels = int(terms.labels.sum())
     rows |= {row.system: row for row in _systems(names, terms, means)}
     return replace(
         counts,
         slope=means.slope,
-        slope_of_differences=apart.slope if len(names) > 1 else None,
+        slope_of_differences=apart.slope if apart else None,
         effective=means.effective(labels),
-        effective_of_differences=apart.effective(labels),
+        effective_of_differences=apart.effective(labels) if apart else None,
         p_random=p_random(terms),
         systems=list(rows.values()),
-        differences=_differences(names, apart),
+        differences=_differences(names, apart) if apart else [],
     )
 
 

@@ -18,6 +18,8 @@ statistic would order the choices as the sum does, since signs do not change squ
 So many permutations can tell MOST_PAIRS pairs apart after Holm's correction. Of more pairs, or with
 more documents times pairs than MOST_FLIPPED, p is the paired t-test's: with many documents they are
 nearly the same.
+
+Of more than MOST_SYSTEMS systems, those with the most documents are compared.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from .power import ALPHA, POWER, detectable, documents_needed
 Test = Literal["exact", "permutation", "t"]
 PERMUTATIONS = 20_000
 MOST_ENUMERATED = 15  # documents: half of their signs are fewer than PERMUTATIONS
+MOST_SYSTEMS = 200  # whose pairs are still compared in a second
 MOST_PAIRS = 500  # 2 / PERMUTATIONS is still below ALPHA after Holm's correction
 MOST_FLIPPED = 25_000  # documents times pairs of one table: 16 systems with 208 documents
 EQUAL = 1e-9  # what differs by less, relative to its terms, does so by rounding
@@ -96,6 +99,7 @@ class SystemRanking:
     alpha: float
     power: float
     sampled: bool = field(default=False, kw_only=True)  # from a seeded sample of documents
+    left_out: int = field(default=0, kw_only=True)  # systems, beyond MOST_SYSTEMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,7 @@ class _Compared:
     means: _Estimate
     places: Sequence[tuple[int, int]]
     table: Floats  # (documents, systems)
+    left_out: int  # systems
 
     @property
     def gaps(self) -> Floats:
@@ -167,12 +172,14 @@ def rank_systems(
 
 def _compared(systems: Sequence[str], table: Floats) -> _Compared | None:
     means = _estimate(table)
-    order = [int(i) for i in np.argsort(-means.mean, kind="stable") if means.n[i]]
+    most = np.argsort(-means.n, kind="stable")[:MOST_SYSTEMS]
+    order = [int(i) for i in np.argsort(-means.mean, kind="stable") if means.n[i] and i in most]
     if not order:
         return None
     own = _Estimate(means.n[order], means.mean[order], means.spread[order])
     places = list(combinations(range(len(order)), 2))
-    return _Compared([systems[i] for i in order], own, places, table[:, order])
+    left_out = int(np.sum(means.n > 0)) - len(order)
+    return _Compared([systems[i] for i in order], own, places, table[:, order], left_out)
 
 
 def _estimate(table: Floats) -> _Estimate:
@@ -257,6 +264,7 @@ def _ranking(compared: _Compared, ps: Floats) -> SystemRanking:
         detectable_among_all=_median(_detectable(gaps, ALPHA / tested)) or None,
         alpha=ALPHA,
         power=POWER,
+        left_out=compared.left_out,
     )
 
 

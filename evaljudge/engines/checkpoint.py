@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evaljudge.engines.opening import ModelSource
 
 _SAMPLE = 1 << 20
+CONFIG = "config.json"
 WEIGHTS = (".safetensors", ".gguf", ".bin", ".pt", ".pth", ".ckpt")
 TOKENIZER = ("tokenizer", "vocab", "spiece")
 """How the names of files with weights end, and how those of a tokenizer's files begin."""
@@ -88,6 +89,18 @@ def lacking(source: ModelSource) -> str:
     return ""
 
 
+def computed_in(config: Mapping[str, Any], engine: Mapping[str, Any]) -> str | None:
+    """The data type that the model computes in: the one that is chosen, or that of its config.json.
+    Where that is float32, it is bfloat16, as in vLLM's `auto`; None where no file says it."""
+    chosen = str(engine.get("dtype", "auto"))
+    if chosen != "auto":
+        return {"half": "float16", "float": "float32"}.get(chosen, chosen)
+    parts = config, config.get("text_config") or {}
+    given = (part.get(key) for part in parts for key in ("dtype", "torch_dtype"))
+    stored = next(filter(None, given), None)
+    return "bfloat16" if stored == "float32" else stored
+
+
 def takes_images(config: Mapping[str, Any]) -> bool:
     """Whether the model has parts for pictures, sound or films beside its language model."""
     return any(name.startswith(OTHER_PARTS) for name in config)
@@ -123,27 +136,26 @@ def local_folder(source: ModelSource) -> Path | None:
 def whole_config(source: ModelSource) -> Mapping[str, Any]:
     """What its config.json says, which is fetched where a hub has it; empty if not at hand."""
     folder = local_folder(source)
-    file = folder / "config.json" if folder else _fetched(source)
-    if file is None:
-        return {}
+    text = (folder / CONFIG).read_text() if folder else _fetched(source)
     try:
-        said: Mapping[str, Any] = json.loads(file.read_text())
+        said: Mapping[str, Any] = json.loads(text or "{}")
     except ValueError as error:
-        raise UserError(f"model {source.source}: {file} is not JSON: {error}") from None
+        where = folder or source.path
+        raise UserError(f"model {source.source}: {where}/{CONFIG} is not JSON: {error}") from None
     return said
 
 
-def _fetched(source: ModelSource) -> Path | None:
+def _fetched(source: ModelSource) -> str | None:
     """One small file of the hub's; the others of this model are fetched where it is loaded."""
     import huggingface_hub
 
     if "://" in source.path or huggingface_hub.constants.HF_HUB_OFFLINE:
         return None
     try:
-        file = huggingface_hub.hf_hub_download(source.path, "config.json", revision=source.revision)
+        file = huggingface_hub.hf_hub_download(source.path, CONFIG, revision=source.revision)
     except Exception:  # the hub's client raises many kinds; each means: not at hand
         return None
-    return Path(file)
+    return Path(file).read_text()
 
 
 def _read(source: ModelSource) -> Mapping[str, Any]:

@@ -70,6 +70,11 @@ def load_engine(source: ModelSource, seed: int) -> tuple[Any, Tokeniser]:
         raise
     except Exception as error:  # many kinds, of many libraries; each means: not this model, or here
         said = f"model {source.source}: the engine cannot load it: {first_words(error)}"
+        if "compute capability" in f"{error}" and source.dtype == "bfloat16":
+            said = (
+                f"model {source.source}: this GPU cannot compute in bfloat16: give "
+                "`model: {engine: {dtype: float16}}`"
+            )
         raise UserError(said) from error
     refuse_short(source, context_of(engine), known_context(engine))
     return engine, tokeniser
@@ -210,7 +215,8 @@ def _arguments(source: ModelSource, path: str, seed: int) -> dict[str, Any]:
         chosen["language_model_only"] = True  # else memory is kept for images
     if REMOTE_CODE in source.allow:
         chosen["trust_remote_code"] = True
-    return chosen | adapter_arguments(source) | dict(source.engine)
+    computing = {"dtype": source.dtype} if source.dtype else {}
+    return chosen | adapter_arguments(source) | dict(source.engine) | computing
 
 
 def _a_share_of_memory() -> int:

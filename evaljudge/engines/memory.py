@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.engines.checkpoint import layers, size_of_weights, whole_config
+from evaljudge.engines.checkpoint import computed_in, layers, size_of_weights, whole_config
 from evaljudge.engines.loading import CUDA_BLOCK
 from evaljudge.errors import UserError
 
@@ -208,10 +208,7 @@ def _of_language(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _sizes(config: Mapping[str, Any], engine: Mapping[str, Any]) -> tuple[int, int]:
     """Bytes of a number that is computed with, and of one in the cache."""
-    chosen = engine.get("dtype", "auto")
-    size = BYTES.get(_stored_type(config) if chosen == "auto" else str(chosen), 2)
-    if chosen == "auto":
-        size = min(size, 2)  # vLLM computes with half of what float32 has
+    size = BYTES.get(computed_in(config, engine) or "", 2)
     return size, 1 if str(engine.get("kv_cache_dtype", "auto")).startswith("fp8") else size
 
 

@@ -18,7 +18,13 @@ from typing import Any, Protocol, Self
 
 from evaljudge.bundled.nano import CHECKPOINT
 from evaljudge.engines.adapter import identify_adapter, refuse_lora_without_adapter
-from evaljudge.engines.checkpoint import digest_of, lacking, positions
+from evaljudge.engines.checkpoint import (
+    computed_in,
+    digest_of,
+    lacking,
+    positions,
+    whole_config,
+)
 from evaljudge.engines.habits import RECOGNISED, find_template, settle
 from evaljudge.engines.internals import engine_arguments, installed_build
 from evaljudge.engines.template import CLOCK
@@ -50,6 +56,9 @@ class ModelSource:
     exactness: float | None = EXACTNESS
     """How much a probability that is reported may be off by spellings that were not followed; None
     in runs of earlier versions, which had another rule (see labels.py)."""
+    dtype: str | None = None
+    """What it computes in (`identify` finds it); None: what vLLM chooses, as in runs of earlier
+    versions."""
     adapter: str | None = None
     """The folder of a LoRA adapter that is laid over it; see adapter.py."""
     longest: int = field(default=0, repr=False, compare=False)
@@ -108,6 +117,8 @@ class Identity:
     allow: tuple[Need, ...] = ()
     exactness: float | None = None
     """As of a ModelSource; None of models whose probabilities are not read from spellings."""
+    dtype: str | None = None
+    """Likewise what it computes in."""
     adapter: str = ""
     reply: str = ""
     by_template: tuple[str, ...] = field(default=(), compare=False)
@@ -122,7 +133,8 @@ class Identity:
     def as_fingerprint(self) -> dict[str, Any]:
         """What it writes does not depend on how exactly it is read, so briefs' keys lack that."""
         named: dict[str, Any] = {"adapter": self.adapter} if self.adapter else {}
-        named |= {} if self.exactness is None else {"exactness": self.exactness}
+        read = {"exactness": self.exactness, "dtype": self.dtype}
+        named |= {name: value for name, value in read.items() if value is not None}
         return {"name": self.name} | self.as_key() | named
 
     def __str__(self) -> str:
@@ -154,8 +166,9 @@ def identity_bound(known: Mapping[str, Any], source: ModelSource) -> Identity:
     names = (source.source, source.source.rstrip("/").rpartition("/")[2])
     if known.get("name") in names:
         made = (known["name"], known["revision"], source.chat, source.engine)
-        more = {"allow": tuple(known.get("allow", ())), "adapter": known.get("adapter", "")}
-        identity = Identity(*made, exactness=known.get("exactness"), **more)
+        more: dict[str, Any] = {name: known.get(name) for name in ("exactness", "dtype")}
+        more |= {"allow": tuple(known.get("allow", ())), "adapter": known.get("adapter", "")}
+        identity = Identity(*made, **more)
         chat, there = source.chat, known.get("chat")
         if chat is None:
             chat = {} if there == {} else None  # as a base model without a template has it
@@ -235,7 +248,9 @@ class VllmEngines:
         refuse_unknown_arguments(source)
         identity, adapter = identity_of(source), identify_adapter(source)
         allow = refuse_untrusted(source, identity.commit)
-        identity = replace(identity, allow=allow, adapter=adapter, exactness=source.exactness)
+        dtype = computed_in(_config_of(source, identity.commit), source.engine)
+        identity = replace(identity, allow=allow, adapter=adapter, dtype=dtype)
+        identity = replace(identity, exactness=source.exactness)
         template = find_template(source.path, identity.commit or source.revision)
         if source.chat is None:  # {}: so the runs of base models are known that were begun before
             has_one = template is not None and template.text
@@ -307,6 +322,15 @@ def identity_of(source: ModelSource) -> Identity:
         return Identity(last, _folder_revision(Path(name)), *rest)
     commit = _hub_commit(source)
     return Identity(name, commit, *rest, commit)
+
+
+def _config_of(source: ModelSource, commit: str | None) -> Mapping[str, Any]:
+    if "://" not in source.path:
+        return whole_config(replace(source, revision=commit or source.revision))
+    from evaljudge.storage import Place
+
+    said: Mapping[str, Any] = json.loads(Place(source.path).read("config.json"))
+    return said
 
 
 def refuse_unknown_arguments(source: ModelSource) -> None:

@@ -27,7 +27,7 @@ from evaljudge.judges.protocol import Judge, Judged
 from evaljudge.model.remembering import Common
 from evaljudge.reasons import by_kind
 from evaljudge.records import Brief, Case, Document, Verdict
-from evaljudge.storage import Shard, Stage
+from evaljudge.storage import Shard, Stage, common_file
 
 MOST_OPEN_CASES = 64
 SHARDS_AT_ONCE = 2 * MOST_OPEN_CASES // 32
@@ -106,6 +106,7 @@ class ShardWork:
             mine.update((brief.key, brief) for brief in briefs)
             missing += [brief.reason for brief in briefs if brief.status == "unscored"]
             files.append(await asyncio.to_thread(self._output.write_briefs, kind, shard, briefs))
+        files += map(common_file, self._model.kept)
         return await self._commit("prepare", shard, started, asked, missing, files)
 
     async def _judge(

@@ -103,6 +103,11 @@ class Common(ModelAround):
         self._turns: dict[str, asyncio.Lock] = {}
         self._known: dict[str, Written] = {}
 
+    @property
+    def kept(self) -> list[str]:
+        """The names of the answers served so far."""
+        return list(self._known)
+
     async def write(self, prompts: Sequence[Prompt], how: Writing) -> list[Written | Failed]:
         is_free = how.n == 1 and how.schema is None and how.regex is None
         ours = [is_free and prompt.is_common for prompt in prompts]

@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from evaljudge.analysis.findings import Findings
-from evaljudge.decisions.systems import MOST_ENUMERATED, PERMUTATIONS, SystemPair, SystemRanking
+from evaljudge.decisions.systems import (
+    MOST_ENUMERATED,
+    MOST_SYSTEMS,
+    PERMUTATIONS,
+    SystemPair,
+    SystemRanking,
+)
 from evaljudge.records import ANY_AXIS, HUMAN
 from evaljudge.report.levels import across
 from evaljudge.sections import Cell, Named, Section, Table
@@ -49,6 +55,7 @@ TESTS = {
     "t": "in place of it the paired t-test, where documents and pairs are many",
 }
 SAMPLED_PAIRS = "Systems are compared on a seeded sample of documents; means are exact."
+LEFT_OUT = f"Of more than {MOST_SYSTEMS} systems, those with the most documents are compared."
 MOST_SHOWN = 3  # of an axis, on a terminal
 
 
@@ -56,6 +63,7 @@ def systems(findings: Findings, in_short: bool = False) -> Section:
     """A table of means for each axis; in short, who is first."""
     rows = findings.rankings
     notes = [f"{SAMPLED} {SAMPLED_PAIRS}"] if any(row.sampled for row in rows) else []
+    notes += [LEFT_OUT] if any(row.left_out for row in rows) else []
     notes += across("system", (row.scorer for row in rows), findings.within_documents)
     if in_short:
         shown = [row for axis in _axes(rows) for row in _headlines(_on(rows, axis))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, replace
 from itertools import islice
 from math import ceil
 from typing import Any
@@ -83,15 +84,17 @@ def _release_untouched(output: Output, now: Fingerprint) -> None:
 
 
 def as_begun(job: Job) -> Job:
-    """The job, by the rule of the run that lies there: one that an earlier version has begun goes
-    on following the spellings of answers as that version did, unless an exactness is named."""
+    """The job, by the rules of the run that lies there: one that an earlier version has begun goes
+    on following the spellings of answers as that version did, unless an exactness is named, and
+    computing in what vLLM chooses."""
     named = (job.config.model, job.config.writer, *map(job.config.model_of, job.config.judges))
-    if any(model and model.exactness is not None for model in named):
-        return job
+    is_named = any(model and model.exactness is not None for model in named)
     bound = (Output(job.config.out, job.config.briefs).run() or {}).get("fingerprint", {})
     models = [bound.get("model"), *(one.get("model") for one in bound.get("judges", {}).values())]
-    is_earlier = any(models) and not any("exactness" in model for model in models if model)
-    return job.with_exactness(None) if is_earlier else job
+    there = [model for model in models if model]
+    rules = ("dtype",) if is_named else ("exactness", "dtype")
+    unknown = [rule for rule in rules if there and not any(rule in model for model in there)]
+    return job.without_rules(unknown)
 
 
 def differs_from_run(job: Job, output: Output, corpus: str) -> list[str] | None:
@@ -114,12 +117,12 @@ def _take_over(output: Output, corpus: Corpus, job: Job, listing: Listing, claim
     if grown:
         _mark_known(output, known, corpus, job)  # refuses before anything is written
     if listing["ratings"] != corpus.ratings_digest:
-        _refresh_ratings(output, corpus)
+        known = _refresh_ratings(output, known, corpus)
     elif not grown and listing.get("unread", []) == list(corpus.unread):
         return
     if grown:
         output.write_run((output.run() or {}) | {"state": "begun"})
-    _cut(output, corpus, job, listing, corpus.unmarked() if grown else (), claim)
+    _cut(output, corpus, job, listing, corpus.unmarked() if grown else (), claim, known)
 
 
 def _refuse_remains(output: Output, remains: object, gone: str) -> None:
@@ -181,29 +184,28 @@ def _refuse_unfinished(job: Job, output: Output) -> None:
 
 
 def _cut(
-    output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case], claim: Claim
-) -> None:
-    """Append shards of these cases to those listed, and list them all."""
+    output: Output, corpus: Corpus, job: Job, listing: Listing, cases: Iterable[Case],
+    claim: Claim, known: Sequence[Shard] = (),
+) -> None:  # fmt: skip
+    """Append shards of these cases to those known, and list them all."""
     most = PIECES_PER_WORKER * job.config.workers.max
     size = min(MOST_CASES, max(1, ceil(corpus.cases / most)))
-    known: list[Shard] = output.shards() if listing else []
     first = max((shard.number for shard in known), default=-1) + 1
     documents: dict[str, str] = listing.get("documents", {})
     largest: dict[str, int] = listing.get("largest", {})
 
     def write(numbered: tuple[int, list[Case]]) -> Shard:
         number, piece = numbered
-        shard = Shard(number, len(piece), sum(len(case.candidates) for case in piece))
-        output.write_cases(shard, piece)
         documents[f"{number}"] = _documents(piece)
         largest[f"{number}"] = max(case.size for case in piece)
-        return shard
+        candidates = sum(len(case.candidates) for case in piece)
+        return output.write_cases(Shard(number, len(piece), candidates), piece)
 
     rest = iter(cases)
     pieces = iter(lambda: list(islice(rest, size)), [])
     new = list(ahead(write, enumerate(pieces, start=first)))
     claim.check()
-    shards = known + new
+    shards = [*known, *new]
     output.keep_cases(shards)  # a cut that was killed may have cut otherwise
     cuts = listing.get("cuts", [0])
     output.write_listing(
@@ -215,7 +217,7 @@ def _cut(
             "absent_ratings": corpus.absent_ratings,
             "unread": list(corpus.unread),
             "cuts": [*cuts, first] if new and known else cuts,
-            "shards": [[shard.number, shard.cases, shard.candidates] for shard in shards],
+            "shards": list(map(astuple, shards)),
             "documents": documents,
             "largest": largest,
         }
@@ -258,7 +260,7 @@ def cases_again(job: Job, output: Output, faults: Sequence[Fault]) -> dict[Shard
 def _mark_known(output: Output, known: list[Shard], corpus: Corpus, job: Job) -> None:
     """Mark the candidates that are in shards already: an extension does not ask them again."""
     whole = [judge.name for judge in job.judges if judge.whole_documents]
-    for cases in ahead(output.cases, known):
+    for cases in ahead(output.cases, map(_at_any_time, known)):
         for case in cases:
             now = corpus.find(case.document.doc_id)
             if now is not None:
@@ -285,21 +287,24 @@ def _refuse_other_texts(known: Case, now: Case) -> None:
             )
 
 
-def _refresh_ratings(output: Output, corpus: Corpus) -> None:
+def _refresh_ratings(output: Output, shards: list[Shard], corpus: Corpus) -> list[Shard]:
     """Human ratings were added or corrected: the shards take them over, nothing is asked.
 
     A candidate that this corpus does not hold keeps the ratings it had.
     """
-    shards = output.shards()
 
     def corrected() -> Iterator[tuple[Shard, list[Case]]]:
-        for shard, cases in zip(shards, ahead(output.cases, shards), strict=True):
-            now = [_rated(case, corpus.find(case.document.doc_id)) for case in cases]
-            if now != cases:
-                yield shard, now
+        read = ahead(output.cases, map(_at_any_time, shards))
+        for shard, cases in zip(shards, read, strict=True):
+            yield shard, [_rated(case, corpus.find(case.document.doc_id)) for case in cases]
 
-    for _ in ahead(lambda one: output.write_cases(*one), corrected()):
-        pass
+    return list(ahead(lambda one: output.write_cases(*one), corrected()))
+
+
+def _at_any_time(shard: Shard) -> Shard:
+    """For reading its cases whatever ratings they have: an earlier job that took over ratings may
+    have been killed before it listed the files that it had written."""
+    return replace(shard, seal="")
 
 
 def _rated(known: Case, now: Case | None) -> Case:

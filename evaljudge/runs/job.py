@@ -55,17 +55,19 @@ class Job:
     panel: Panel = Panel()
     since: float = field(default_factory=time.monotonic)
 
-    def with_exactness(self, exactness: float | None) -> Job:
+    def without_rules(self, names: Sequence[str]) -> Job:
+        """Its models by the rules of versions that did not know these (`exactness`, `dtype`)."""
+        none: dict[str, Any] = dict.fromkeys(names)
         own = {
-            name: (replace(source, exactness=exactness), replace(identity, exactness=exactness))
+            name: (replace(source, **none), replace(identity, **none))
             for name, (source, identity) in self.own_models.items()
         }
         return replace(
             self,
-            model=self.model and replace(self.model, exactness=exactness),
-            writer=self.writer and replace(self.writer, exactness=exactness),
-            model_is=self.model_is and replace(self.model_is, exactness=exactness),
-            writer_is=self.writer_is and replace(self.writer_is, exactness=exactness),
+            model=self.model and replace(self.model, **none),
+            writer=self.writer and replace(self.writer, **none),
+            model_is=self.model_is and replace(self.model_is, **none),
+            writer_is=self.writer_is and replace(self.writer_is, **none),
             own_models=own,
         )
 
@@ -418,7 +420,7 @@ def _pinned(source: ModelSource, identity: Identity | None) -> ModelSource:
         return source
     chat = None if source.chat is None else identity.chat
     reply, revision = identity.reply or source.reply, identity.commit or source.revision
-    return replace(source, revision=revision, chat=chat, reply=reply)
+    return replace(source, revision=revision, chat=chat, reply=reply, dtype=identity.dtype)
 
 
 def _mixes_of(

@@ -10,6 +10,7 @@ not, all files are looked at, so that one rerun repairs everything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
 from typing import TypeVar
 
 from evaljudge.errors import Damaged
@@ -41,8 +42,9 @@ def _repaired(job: Job, error: Damaged) -> str:
     faults = _faults(output, error)
     cases = cases_again(job, output, [f for f in faults if f.name.startswith("cases/")])
     set_aside(output, faults)
-    for shard, those in cases.items():
-        output.write_cases(shard, those)
+    if cases:
+        shards = [output.write_cases(s, cases[s]) if s in cases else s for s in output.shards()]
+        output.write_listing((output.listing() or {}) | {"shards": list(map(astuple, shards))})
     return _set_aside_warning(output, faults)
 
 

@@ -45,7 +45,7 @@ from evaljudge.runs.job import BOTH, Job
 from evaljudge.runs.repair import left_out_warning
 from evaljudge.runs.shown import shown_texts
 from evaljudge.runs.stages import corpus_digest, missing
-from evaljudge.storage import DERIVED, Fault, Output, Shard, digests
+from evaljudge.storage import DERIVED, Fault, Output, Shard, digests, marker, was_finished
 from evaljudge.text import counted, means_selfsame
 
 MOST_SCORED_HERE = 64
@@ -59,9 +59,13 @@ def shards_to_report(
     shards = output.shards()
     if job.judges:
         judged = output.committed("judge") | {shard.number for shard in damaged}
+        lost = [shard for shard in shards if shard.number not in judged]
         shards = [shard for shard in shards if shard.number in judged]
         if not shards:
             raise UserError(f"{output.uri}: nothing is judged yet, so there is nothing to report")
+        if lost and was_finished(output.run() or {}):
+            for folder in output.folders("judge"):
+                output.prove(marker(folder, lost[0].number))  # raises Damaged
     notes = list(_left_out(job, output, shards, damaged))
     return _whole(output, shards, damaged), notes
 
@@ -315,12 +319,13 @@ def write_run(
 ) -> None:  # fmt: skip
     """Write run.json: what was bound, and what was done since."""
     bound, listing = output.run() or {}, output.listing() or {}
-    is_done = findings and is_whole and not (job.judges and missing(job, output, BOTH))
+    is_whole = is_whole and not (job.judges and missing(job, output, BOTH))
+    state = "damaged" if was_finished(bound) and not is_whole else "begun"
     shards, engine = output.shards(), {"engine": job.engine} if job.judges else {}
     bound["fingerprint"] = job.fingerprint(listing["corpus"])
     bound |= {
         "briefs": job.config.briefs,
-        "state": "done" if is_done else "begun",
+        "state": "done" if is_whole and findings else state,
         "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {"evaljudge": evaljudge.__version__, **engine}
         | {name: metadata.version(name) for name in ("ray", "pyarrow", "numpy", "scipy")},

@@ -1,16 +1,26 @@
 """Reading and writing files, on this machine and on object storage; every path named once."""
 
-from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect
+from evaljudge.storage.checking import DERIVED, Fault, Inspected, digests, inspect, was_finished
 from evaljudge.storage.claim import Claim, claimed, holder, this_machine
 from evaljudge.storage.files import GONE, RUN, SEALED, SHARDS
 from evaljudge.storage.finding import expand, fetch_folder, listing, open_to_read, to_write
 from evaljudge.storage.index import Index, index_on_disk
-from evaljudge.storage.output import Output, Panel, Shard, Stage, ahead, panels_of
+from evaljudge.storage.output import (
+    Output,
+    Panel,
+    Shard,
+    Stage,
+    ahead,
+    common_file,
+    marker,
+    panels_of,
+)
 from evaljudge.storage.patience import expect_answers
 from evaljudge.storage.place import Place
 from evaljudge.storage.tables import as_stored
 
 __all__ = ["DERIVED", "GONE", "RUN", "SEALED", "SHARDS", "Claim", "Fault", "Index", "Inspected",
-           "Output", "Panel", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed", "digests",
-           "expand", "expect_answers", "fetch_folder", "holder", "index_on_disk", "inspect",
-           "listing", "open_to_read", "panels_of", "this_machine", "to_write"]  # fmt: skip
+           "Output", "Panel", "Place", "Shard", "Stage", "ahead", "as_stored", "claimed",
+           "common_file", "digests", "expand", "expect_answers", "fetch_folder", "holder",
+           "index_on_disk", "inspect", "listing", "marker", "open_to_read", "panels_of",
+           "this_machine", "to_write", "was_finished"]  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from evaljudge.errors import Damaged, first_words
 from evaljudge.storage.disk import NOT_PERMITTED, DiskError
-from evaljudge.storage.files import RUN, SHARDS
+from evaljudge.storage.files import COMMON, RUN, SHARDS
 from evaljudge.storage.output import Output, Panel, Shard, Stage, marker, panels_of
 from evaljudge.storage.streams import PIECE
 
@@ -97,8 +97,9 @@ def inspect(output: Output, *, with_derived: bool = False) -> Inspected:
         for file in output.brief_files(kind):
             if file not in own:
                 _prove(output, found, f"briefs/{kind}/{file}")
-    for file in output.common_files():
-        _prove(output, found, f"briefs/common/{file}")
+    common = {f"{COMMON}{file}" for file in output.common_files()}
+    for name in sorted(common | looking.common if with_derived else common):
+        _prove(output, found, name)
     if with_derived:
         for name in output.label_keys():  # which nothing can make again
             _prove(output, found, f"labels/{name}.json")
@@ -126,10 +127,12 @@ class _Looking:
     committed: Mapping[str, set[int]]
     """By the folder of a panel's markers."""
     with_scores: bool
+    common: set[str] = field(default_factory=set)
+    """The files of briefs/common/ that markers name. A run that goes on needs none of them."""
 
     def at(self, shard: Shard) -> Inspected:
         found, files = Inspected(), dict[str, tuple[Stage, str]]()
-        _prove(self.output, found, f"cases/{shard.file}", shard)
+        _prove(self.output, found, f"cases/{shard.file}", shard, seal=shard.seal)
         for stage in STAGES:
             done = list[bool]()
             for folder in _folders(self.panels, stage):
@@ -143,16 +146,19 @@ class _Looking:
                     files |= dict.fromkeys(self._files(stage, shard, receipt), of)
             found.done[stage] += all(done)
         for name, of in files.items():
-            _prove(self.output, found, name, shard, *of)
+            if name.startswith(COMMON):
+                self.common.add(name)
+            else:
+                _prove(self.output, found, name, shard, *of)
         name = f"scores/{shard.file}"
         if self.with_scores and (name in self.there or self.run.get("state") == "done"):
             _prove(self.output, found, name, shard)
         return found
 
     def _is_expected(self, folder: str, shard: Shard) -> bool:
-        """A run that is done has, in each folder of markers, all or none."""
-        is_done = self.run.get("state") == "done" and bool(self.committed[folder])
-        return is_done or shard.number in self.committed[folder]
+        """A run that was done has, in each folder of markers, all or none."""
+        was_done = was_finished(self.run) and bool(self.committed[folder])
+        return was_done or shard.number in self.committed[folder]
 
     def _files(self, stage: Stage, shard: Shard, receipt: Mapping[str, Any]) -> list[str]:
         """Those that a marker vouches for; earlier versions did not name them in it."""
@@ -172,6 +178,11 @@ class _Looking:
         return {name.split("/")[1] for name in self.there if name.startswith("checks/")}
 
 
+def was_finished(run: Mapping[str, Any]) -> bool:
+    """Every shard was done: a marker that is not there is lost."""
+    return run.get("state") in ("done", "damaged")
+
+
 def _kinds(run: Mapping[str, Any]) -> dict[str, str]:
     """The kind of each judge."""
     judges = run["fingerprint"]["judges"]
@@ -184,11 +195,11 @@ def _folders(panels: Iterable[Panel], stage: Stage) -> list[str]:
 
 def _prove(
     output: Output, found: Inspected, name: str, shard: Shard | None = None,
-    stage: Stage | None = None, of_marker: str = "",
+    stage: Stage | None = None, of_marker: str = "", *, seal: str = "",
 ) -> dict[str, Any] | None:  # fmt: skip
     """What a JSON file holds; None where a file is damaged, gone, or may not be read."""
     try:
-        content, is_proven = output.prove(name)
+        content, is_proven = output.prove(name, seal)
     except (Damaged, DiskError) as error:
         if isinstance(error, DiskError) and error.number not in NOT_PERMITTED:
             raise

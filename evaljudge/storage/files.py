@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RUN, SHARDS = "run.json", "shards.json"
+COMMON = "briefs/common/"
 SEALED = "s"
 """The id of a run whose every file is sealed begins so; the ids of earlier runs are hexadecimal."""
 GONE = "is gone"
+OTHER_TIME = "is not the file that shards.json lists (ratings have changed between the two)"
 BRIEFS = re.compile(r"(\d{5,})-(\w+?)(?:-(\w+))?\.parquet")
 """A shard's number, its run, and the panel of that run (see output.py), if it is not the first."""
 _BY_RUN = "`evaljudge run CONFIG` sets it aside and does its shard again"
@@ -45,6 +47,8 @@ REMEDIES: Mapping[str, str] = MappingProxyType({
     "checks": _BY_RUN,
     "attempts": "a note of a worker, which is ignored",
     "briefs": "remove it, and `evaljudge run CONFIG` writes it again",
+    COMMON: "put it back from a copy: without it, `--extend` asks for it again, and the answer may "
+    "differ from the one that the other documents have",
     "labels": "put it back from a copy: without it, its sheet's ratings belong to no text",
     **dict.fromkeys(("measures", "scores", "report", "selected"), _BY_REPORT),
 })  # fmt: skip
@@ -101,19 +105,19 @@ class RunFiles:
         advice = f"; {self.place.at(within)} is one" if within else ""
         raise UserError(f"{self.uri}: no run lies here{advice}")
 
-    def prove(self, name: str) -> tuple[dict[str, Any], bool]:
+    def prove(self, name: str, seal: str = "") -> tuple[dict[str, Any], bool]:
         """What a JSON file holds, and whether its seal proves a file; it does not where an earlier
-        version wrote it without one, and it can be read. Raises Damaged."""
-        content = self._read(name)
+        version wrote it without one, and it can be read. Raises Damaged.
+
+        `seal`: what shards.json says of this file's seal."""
         if name.endswith(".json"):
-            return self._object(name, content)
-        with self._reading(name):
-            at, must = self._sealed_name(name), self._is_sealed(name)
-            return {}, read_parquet(content, at, is_sealed=must)[1]
+            return self._object(name, self._read(name))
+        return {}, self._parquet(name, None, seal)[1]
 
     def damaged(self, name: str, problem: str) -> Damaged:
         place, at = self._where(name)
-        return Damaged(place.at(at), problem, REMEDIES[name.partition("/")[0]])
+        kind = COMMON if name.startswith(COMMON) else name.partition("/")[0]
+        return Damaged(place.at(at), problem, REMEDIES[kind])
 
     def set_aside(self, name: str) -> None:
         """Move a file to `damaged/`, if it is there."""
@@ -196,15 +200,23 @@ class RunFiles:
     def _write_json(self, name: str, content: Mapping[str, Any]) -> None:
         self._put(name, sealed_json(content, self._sealed_name(name)))
 
-    def table(self, name: str, columns: list[str] | None = None) -> pa.Table:
+    def table(self, name: str, columns: list[str] | None = None, seal: str = "") -> pa.Table:
         """What a Parquet file of the run holds, of these columns those that it has."""
+        return self._parquet(name, columns, seal)[0]
+
+    def _parquet(self, name: str, columns: list[str] | None, seal: str) -> tuple[pa.Table, bool]:
         content = self._read(name)
         with self._reading(name):
             at, must = self._sealed_name(name), self._is_sealed(name)
-            return read_parquet(content, at, columns, is_sealed=must)[0]
+            read = read_parquet(content, at, columns, is_sealed=must)
+            if seal.encode() not in content:
+                raise Unsound(OTHER_TIME)
+        return read
 
-    def _records(self, kind: type[R], name: str, columns: list[str] | None = None) -> Iterator[R]:
-        table = self.table(name, columns)
+    def _records(
+        self, kind: type[R], name: str, columns: list[str] | None = None, seal: str = ""
+    ) -> Iterator[R]:
+        table = self.table(name, columns, seal)
         if self._is_sealed(name):
             return tables.from_table(kind, table)
         try:  # another table than ours may lie there
@@ -212,8 +224,10 @@ class RunFiles:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self.damaged(name, f"cannot be read ({first_words(error)})") from None
 
-    def _write_table(self, name: str, table: pa.Table) -> None:
-        self._put(name, parquet(table, self._sealed_name(name)))
+    def _write_table(self, name: str, table: pa.Table) -> bytes:
+        content = parquet(table, self._sealed_name(name))
+        self._put(name, content)
+        return content
 
     def _put(self, name: str, content: bytes, *, is_derived: bool = False) -> None:
         place, at = self._where(name)

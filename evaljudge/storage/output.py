@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from evaljudge.errors import Damaged, UserError
 from evaljudge.records import Brief, Case, Document, Score, Verdict
 from evaljudge.storage import tables
-from evaljudge.storage.files import BRIEFS, GONE, RUN, SHARDS, RunFiles
-from evaljudge.storage.seals import parquet, read_json, sealed_json
+from evaljudge.storage.files import BRIEFS, COMMON, GONE, RUN, SHARDS, RunFiles
+from evaljudge.storage.seals import parquet, read_json, seal_of, sealed_json
 from evaljudge.storage.streams import FolderInPlace
 from evaljudge.storage.tables import R, Scale
 
@@ -95,6 +95,9 @@ class Shard:
     number: int
     cases: int
     candidates: int
+    seal: str = field(default="", compare=False)
+    """What the file of its cases proves itself by, so that a copy from before its ratings changed
+    is noticed; empty in runs of earlier versions."""
 
     @property
     def file(self) -> str:
@@ -287,7 +290,7 @@ class Output(RunFiles):
 
     def cases(self, shard: Shard) -> list[Case]:
         with self._gone_or_elsewhere():
-            return list(self._records(Case, f"cases/{shard.file}"))
+            return list(self._records(Case, f"cases/{shard.file}", seal=shard.seal))
 
     def texts(self, shard: Shard) -> list[tuple[str, str, str]]:
         """Each candidate's document, system and text, in the order of the cases."""
@@ -299,7 +302,7 @@ class Output(RunFiles):
 
     def _cases(self, shard: Shard, columns: list[str]) -> pa.Table:
         with self._gone_or_elsewhere():
-            return self.table(f"cases/{shard.file}", columns)
+            return self.table(f"cases/{shard.file}", columns, shard.seal)
 
     @contextmanager
     def _gone_or_elsewhere(self) -> Iterator[None]:
@@ -312,8 +315,10 @@ class Output(RunFiles):
             elsewhere = f"{GONE}, or lies on the disk of another machine than {os.uname().nodename}"
             raise Damaged(error.file, elsewhere, error.remedy) from None
 
-    def write_cases(self, shard: Shard, cases: Iterable[Case]) -> None:
-        self._write("cases", shard, Case, cases)
+    def write_cases(self, shard: Shard, cases: Iterable[Case]) -> Shard:
+        """The shard with the seal of the file written."""
+        content = self._write_table(f"cases/{shard.file}", tables.to_table(Case, cases))
+        return replace(shard, seal=seal_of(content))
 
     def keep_cases(self, shards: Iterable[Shard]) -> None:
         """Remove the case files of all others."""
@@ -438,10 +443,10 @@ class Output(RunFiles):
 
     def common_reply(self, name: str) -> dict[str, Any] | None:
         """What was written once for all documents."""
-        return self._find_json(f"briefs/common/{name}.json")
+        return self._find_json(common_file(name))
 
     def keep_common_reply(self, name: str, reply: Mapping[str, Any]) -> bool:
-        file = f"briefs/common/{name}.json"
+        file = common_file(name)
         place, at = self._where(file)
         return place.create(at, sealed_json(reply, self._sealed_name(file)))
 
@@ -462,6 +467,10 @@ class Output(RunFiles):
 
 def marker(folder: str, number: int) -> str:
     return f"{folder}/{number:05d}.json"
+
+
+def common_file(name: str) -> str:
+    return f"{COMMON}{name}.json"
 
 
 def panels_of(run: Mapping[str, Any]) -> dict[str, Panel]:

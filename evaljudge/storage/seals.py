@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SEAL = "sha256"
 ZEROS = "0" * 64
+NOTED = 16
+"""Digits of a seal that are noted elsewhere."""
 _IN_JSON = f'"{SEAL}": "'.encode()
 _IN_PARQUET = SEAL.encode() + b"\x18\x40"  # Thrift: a text of 64 bytes follows
 WITH_DICTIONARY = ["signature"]
@@ -55,6 +57,12 @@ def read_json(content: bytes, name: str, *, is_sealed: bool) -> tuple[dict[str, 
         raise Unsound("holds no JSON object")
     found.pop(SEAL, None)
     return found, is_proven
+
+
+def seal_of(content: bytes) -> str:
+    """The first digits of a sealed Parquet file's own seal."""
+    at = content.rindex(_IN_PARQUET) + len(_IN_PARQUET)
+    return content[at : at + NOTED].decode()
 
 
 def parquet(table: pa.Table, name: str = "") -> bytes:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from evaljudge.commands.supervised import LOST
 from evaljudge.errors import KEPT, NOTHING_KEPT
 
 pytestmark = pytest.mark.service
@@ -111,6 +112,12 @@ def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
     before, _, last = said.rpartition("\r\x1b[2K")
     assert before.endswith("frame")
     assert last == "evaljudge: interrupted\r\n"
+
+
+def test_a_library_that_ends_the_work_without_a_word_is_spoken_for() -> None:
+    for work, said in {"os._exit(1)": f"evaljudge: {LOST}\n", "sys.exit(1)": ""}.items():
+        with started(work) as process:
+            assert ended(process) == (1, said)
 
 
 def test_a_second_signal_ends_it_at_once() -> None:

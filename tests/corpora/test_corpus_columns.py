@@ -322,6 +322,14 @@ def test_a_name_that_is_taken_is_not_advised(tmp_path: Path) -> None:
     )
 
 
+def test_systems_and_axes_that_are_too_many_are_pointed_out(tmp_path: Path) -> None:
+    many = {f"ratings.axis {n % 26:c}{n // 26:c}": 4 for n in range(97, 97 + 31)}
+    rows = [FLAT | many | {"doc_id": f"d{n}", "system": f"id{n}"} for n in range(201)]
+    systems, axes = opened(written(tmp_path, "jsonl", rows))[0]
+    assert systems.startswith("201 systems: the 200 with the most documents are compared")
+    assert axes.startswith("31 axes are rated: statistics are of 30")
+
+
 def test_axes_of_nearly_one_name_are_pointed_out(tmp_path: Path) -> None:
     rows = [
         FLAT | {"doc_id": f"d{number}", f"ratings.{'coherance' if number == 3 else 'coherence'}": 4}

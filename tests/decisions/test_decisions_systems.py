@@ -25,6 +25,17 @@ def made(documents: int, count: int = 4, seed: int = 0, spread: float = 0.3) -> 
     return table
 
 
+def test_of_many_systems_those_with_the_most_documents_are_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(systems, "MOST_SYSTEMS", 2)
+    table = made(6)
+    table[4:, [1, 3]] = np.nan
+    found = ranked(table)
+    assert {one.system for one in found.systems} == {"A", "C"}
+    assert (len(found.pairs), found.left_out) == (1, 2)
+
+
 def ranked(table: object, seed: int = 0) -> SystemRanking:
     values = np.asarray(table, dtype=np.float64)
     (found,) = rank_systems(NAMES[: values.shape[1]], [values], seed)

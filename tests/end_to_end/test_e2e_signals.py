@@ -26,6 +26,7 @@ import psutil
 import pytest
 
 import evaljudge
+from evaljudge.commands.supervised import LOST
 from evaljudge.engines.scripted import ScriptedEngines
 
 SCRIPT = Path(__file__).parent / "supervised_run.py"
@@ -105,6 +106,20 @@ class Chain:
         hidden = [str(path) for path in self.out.rglob(".*")]
         assert hidden + list(self._folder.glob("*.crash")) == []
         return took
+
+    def lose(self, part: str) -> None:
+        """A process of its Ray is killed while it asks."""
+        process, stderr = self._start()
+        try:
+            self._wait_for(Moment(signal.SIGKILL, asks=20), process)
+            below = psutil.Process(process.pid).children(recursive=True)
+            (lost,) = (one for one in below if one.name() == part)
+            lost.kill()
+            assert process.wait(PATIENCE) == 1
+        finally:
+            self._kill_all_left()
+        *_, said = stderr.read_text().splitlines()  # Ray may have said something before
+        assert said == f"evaljudge: {LOST}"
 
     def finish_by(self, moment: Moment) -> None:
         """With time for the shards in hand."""
@@ -215,6 +230,16 @@ def test_a_signal_ends_a_run_at_once_and_a_rerun_resumes(
 ) -> None:
     chain = Chain(tmp_path, executor, e2e)
     run_chain(FEW[executor], chain, e2e, tmp_path / "whole")
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("part", ["raylet", pytest.param("gcs_server", marks=pytest.mark.long)])
+def test_where_ray_is_lost_one_line_says_so_and_a_rerun_resumes(
+    part: str, tmp_path: Path, e2e: SimpleNamespace
+) -> None:
+    chain = Chain(tmp_path, "ray", e2e)
+    chain.lose(part)
+    run_chain([], chain, e2e, tmp_path / "whole")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from evaljudge.engines import ModelSource
+from evaljudge.engines.checkpoint import computed_in
 from evaljudge.engines.loading import _arguments, load_engine, refuse_short
 from evaljudge.engines.memory import (
     CARDS,
@@ -131,6 +132,21 @@ def test_an_unknown_card_is_refused_with_those_that_are_known() -> None:
     assert card_named("L4") is CARDS["l4"]
     with pytest.raises(UserError, match=r"^--gpu l5: unknown card: known are t4, l4, .*b200$"):
         card_named("l5")
+
+
+@pytest.mark.parametrize(
+    ("config", "engine", "expected"),
+    [
+        ({"torch_dtype": "float32"}, {}, "bfloat16"),
+        ({"text_config": {"dtype": "float16"}}, {"dtype": "auto"}, "float16"),
+        ({"dtype": "bfloat16"}, {"dtype": "half"}, "float16"),
+        ({}, {}, None),
+    ],
+)
+def test_a_model_computes_in_the_type_of_its_weights_or_in_the_one_that_is_named(
+    config: dict[str, Any], engine: dict[str, Any], expected: str | None
+) -> None:
+    assert computed_in(config, engine) == expected
 
 
 def test_a_model_of_an_unknown_kind_is_not_computed(tmp_path: Path) -> None:
