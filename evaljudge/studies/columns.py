@@ -12,9 +12,10 @@ direct                   trials direct · brief, direct · wordy
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,12 @@ class Columns:
     def of_packs(self) -> Trials:
         """The methods with each pack of prompts alone."""
         return {name: trials for packs in self._packs.values() for name, trials in packs.items()}
+
+    @property
+    def has_mostly_two_texts(self) -> bool:
+        """Whether half of the documents have so few rated texts that they correlate by 1 or -1."""
+        texts = Counter(row.doc_id for row in self._rated.rows)
+        return bool(texts) and median(texts.values()) <= 2
 
     def compared(self, wanted: Trials, how: AgreementConfig, seed: int) -> Averaged | None:
         """None where there is no rating to compare with."""
