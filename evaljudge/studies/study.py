@@ -145,7 +145,7 @@ def plan_study(
 
 
 def study_runs(config: Config) -> list[StudyRun]:
-    """Those of one writer follow each other; metrics, which know no model, are the first one's.
+    """One for each setting; metrics, which know no model, are the first one's.
 
     Tests are the study's own, not each report's.
     """
@@ -181,13 +181,10 @@ def study_runs(config: Config) -> list[StudyRun]:
 
 
 def _settings(config: Config, study: StudyConfig) -> list[Setting]:
-    models: Sequence[ModelConfig | None] = study.models or [config.model]
-    writers: Sequence[ModelConfig | None] = study.writers or [config.writer]
     return [
         Setting(model, writer if writer != model else None, prompts)
-        for writer in writers
         for prompts in study.prompts or [config.prompts]
-        for model in models
+        for model, writer in study.pairs_of(config.model, config.writer)
     ]
 
 
