@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from statistics import fmean, median, stdev
 
@@ -140,16 +140,15 @@ class Columns:
         """The methods at the levels that take all documents together: means over trials."""
         human = self._human(self.methods) if self._rated.rated else {}
         return [
-            self._pooled(method, axis, ratings, level, how)
-            for level in POOLED_LEVELS
+            value
             for method in self.methods
             for axis, ratings in human.items()
+            for value in self._pooled(method, axis, ratings, how)
         ]
 
     def _pooled(
-        self, method: str, axis: str, ratings: NDArray[np.float64], level: Level,
-        how: AgreementConfig,
-    ) -> PooledValue:  # fmt: skip
+        self, method: str, axis: str, ratings: NDArray[np.float64], how: AgreementConfig
+    ) -> Iterator[PooledValue]:
         rated, trials = self._rated.as_rated(), self.methods[method]
         agreed = [
             one
@@ -158,15 +157,16 @@ class Columns:
                 rated.documents, rated.systems, self._trial(trial, [axis])[axis], ratings,
                 coefficients=(how.coefficient,), resamples=0,
             )
-            if one.level == level
         ]  # fmt: skip
-        values = [one.value for one in agreed if one.value is not None]
-        whole = values if len(values) == len(trials) else []
-        return PooledValue(
-            method, axis, level, how.coefficient, len(trials), min(one.n for one in agreed),
-            value=fmean(whole) if whole else None,
-            spread=stdev(whole) if len(whole) > 1 else None,
-        )  # fmt: skip
+        for level in POOLED_LEVELS:
+            here = [one for one in agreed if one.level == level]
+            values = [one.value for one in here if one.value is not None]
+            whole = values if len(values) == len(trials) else []
+            yield PooledValue(
+                method, axis, level, how.coefficient, len(trials), min(one.n for one in here),
+                value=fmean(whole) if whole else None,
+                spread=stdev(whole) if len(whole) > 1 else None,
+            )  # fmt: skip
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})
