@@ -291,6 +291,11 @@ class CombineConfig(Settings):
         return names
 
 
+class StudyPair(Settings):
+    model: ModelConfig = Field(description="the model that judges")
+    writer: ModelConfig = Field(description="the model that writes the briefs")
+
+
 class StudyConfig(Settings):
     """A grid: every judge of it on every pair of a model and a writer, with each pack."""
 
@@ -299,8 +304,26 @@ class StudyConfig(Settings):
     )
     models: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
     writers: Annotated[list[ModelConfig], Field(min_length=1)] | None = None
+    pairs: Annotated[list[StudyPair], Field(min_length=1)] | None = None
+    """The pairs to run, in place of every model with every writer."""
     prompts: Annotated[list[PathName | None], Field(min_length=1)] | None = None
     """Packs of prompts, each a trial of every method; null: the task's own."""
+
+    @model_validator(mode="after")
+    def _pairs_stand_alone(self) -> StudyConfig:
+        if self.pairs and (self.models or self.writers):
+            raise ValueError("`pairs` name both: leave out `models` and `writers`")
+        return self
+
+    def pairs_of(
+        self, model: ModelConfig | None, writer: ModelConfig | None
+    ) -> list[tuple[ModelConfig | None, ModelConfig | None]]:
+        """All its pairs of a model and a writer, with the configuration's own where it has none."""
+        if self.pairs:
+            return [(pair.model, pair.writer) for pair in self.pairs]
+        models: Sequence[ModelConfig | None] = self.models or [model]
+        writers: Sequence[ModelConfig | None] = self.writers or [writer]
+        return [(m, w) for w in writers for m in models]
 
 
 class Config(Settings):
@@ -459,8 +482,8 @@ class Config(Settings):
             if any("model" in own for own in _settings_of(self.study.judges)):
                 raise ValueError("study.judges: judges of a study have no `model` of their own: "
                                  "name it under study.models")  # fmt: skip
-            if self.model is None and self.study.models is None:
-                raise ValueError("model: a study needs one, or study.models")
+            if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
+                raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(own.get("model") is None for own in self.judges.values()):
             raise ValueError("model: judges need one (a hub name, a path or a URI)")
         return self

@@ -101,9 +101,26 @@ def test_every_pair_of_a_model_and_a_writer_is_a_run_those_of_a_writer_together(
     ]
 
 
+def test_listed_pairs_of_a_model_and_a_writer_are_the_runs() -> None:
+    pairs = [{"model": "two", "writer": "hub/one"}, {"model": "two", "writer": "two"}]
+    study = {"judges": ["synthetic"], "pairs": pairs}
+    assert runs(study=study, model=None) == [
+        ("two--by--one", "s3://bucket/study/two--by--one", "two", "hub/one"),
+        ("two", "s3://bucket/study/two", "two", None),
+    ]
+
+
+PAIR = {"model": "two", "writer": "hub/one"}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"study": {"judges": ["direct"], "pairs": [PAIR], "models": ["two"]}},
+         "study: `pairs` name both: leave out `models` and `writers`"),
+        ({"study": {"judges": ["direct"], "pairs": [PAIR, PAIR]}}, "one folder, 'two--by--one'"),
+        ({"study": {"judges": ["direct"], "pairs": [{"model": "two"}]}},
+         "study.pairs.0.writer: is needed"),
         ({"study": {"judges": ["direct"], "models": ["a/x", "b/x"]}}, "one folder, 'x'"),
         ({"study": {"judges": []}}, "study.judges"),
         ({"study": {"judge": ["direct"]}}, "study: unknown key 'judge': did you mean 'judges'"),
@@ -111,7 +128,7 @@ def test_every_pair_of_a_model_and_a_writer_is_a_run_those_of_a_writer_together(
         ({"study": {"judges": ["direct"]}, "model": None}, "model: a study needs one"),
         ({}, "no `study` in this configuration"),
     ],
-)
+)  # fmt: skip
 def test_a_study_that_cannot_be_one_is_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UserError, match=said.replace("?", r"\?")):
         runs(**changes)

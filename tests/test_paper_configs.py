@@ -22,7 +22,6 @@ AXES = {
     "direct-scoring-hanna": ["coherence", "surprise", "complexity"],
     "direct-scoring-newsroom": ["coherence", "fluency", "informativeness", "relevance"],
     "role-players-summeval": ["coherence", "consistency", "fluency", "relevance"],
-    "role-players-cnn2022": ["coherence", "consistency", "fluency", "relevance"],
     "entities-summeval": ["coherence", "consistency", "fluency", "relevance"],
     "importance-summeval": ["relevance"],
     "importance-arxiv": ["relevance"],
@@ -35,8 +34,13 @@ def of_the_hub(_: VllmEngines, source: ModelSource) -> Identity:
     return Identity(source.source, "commit", {}, {})
 
 
-STUDIES = {"direct-scoring-ablations", "direct-scoring-models", "role-players-ablations",
-           "role-players-readers-cnn2022"}  # fmt: skip
+STUDIES = {
+    "direct-scoring-ablations": 1,
+    "direct-scoring-models": 7,  # table 3: four models that judge and four that write, one in both
+    "role-players-ablations": 1,
+    "role-players-choices": 1,
+}
+"""And how many runs each of them has."""
 
 
 def test_all_are_here() -> None:
@@ -53,9 +57,16 @@ def test_each_is_accepted(name: str, axes: list[str], monkeypatch: pytest.Monkey
     assert {axis.name for axis in job.task.axes} == set(axes)
 
 
-@pytest.mark.parametrize("name", sorted(STUDIES))
-def test_each_study_is_accepted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "count"), STUDIES.items())
+def test_each_study_is_accepted(name: str, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(VllmEngines, "identify", of_the_hub)
-    for one in study_runs(load_config(PAPERS / f"{name}.yaml")):
+    runs = study_runs(load_config(PAPERS / f"{name}.yaml"))
+    assert len(runs) == count
+    for one in runs:
         job = make_job(one.config, ScriptedEngines())
         assert job.corpus.format in FORMATS
+
+
+def test_the_entities_give_reasons_as_in_their_paper() -> None:
+    config = load_config(PAPERS / "entities-summeval.yaml")
+    assert config.judges["entities"] == {"reasoning": True}

@@ -147,8 +147,34 @@ def test_all_documents_together_as_in_the_runs_reports(done: Study) -> None:
         assert pooled["direct", level]["spread"] == pytest.approx(stdev(values))
     assert pooled["words", "summary"]["spread"] is None
     assert "Pearson, summary level" in done.text
+    assert "two rated texts" not in done.text
     one = pooled["direct", "system"]
     assert f"{one['value']:.3f} ± {one['spread']:.3f}" in done.text
+
+
+def test_two_texts_a_document_are_compared_pooled_without_packs(given: dict[str, Any]) -> None:
+    """At sample level a document of two texts has 1 or -1, whatever the scores are."""
+    cases = Path(given["corpus"])
+    documents = [json.loads(line) for line in cases.read_text().splitlines()]
+    for document in documents:
+        document["candidates"] = document["candidates"][:2]
+    cases.write_text("\n".join(map(json.dumps, documents)))
+    given["study"] = {"judges": [{"judge": "direct", "steps": False}]}
+    study = run_study(given, engines=ScriptedEngines(lambda: Scripted(rating)))
+    (value,) = [
+        one["value"]
+        for one in tables(study)["All documents together"]
+        if (one["method"], one["axis"], one["level"]) == ("direct", "fluency", "summary")
+    ]
+    (row,) = [
+        row
+        for row in agreement_of(Path(study.out, "m"))
+        if (row["scorer"], row["axis"], row["level"], row["coefficient"])
+        == ("direct", "fluency", "summary", "pearson")
+    ]
+    assert value == pytest.approx(row["value"])
+    assert 0 < abs(value) < 1
+    assert "have two rated texts or fewer" in study.text
 
 
 def test_how_pooled_values_are_shown() -> None:

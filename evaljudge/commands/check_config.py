@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from heapq import nlargest
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Literal
@@ -166,11 +166,11 @@ class _Check:
     def _models_alone(self) -> None:
         """The models of a configuration whose other settings have mistakes."""
         study, config = self._config.study, self._config
-        given = [config.model, config.writer, *((study.models or []) if study else [])]
-        given += (study.writers or []) if study else []
-        given += map(config.model_of, config.judges)
-        for model in given:
-            if isinstance(model, ModelConfig):
+        own = config.model, config.writer
+        pairs = study.pairs_of(*own) if study else [own]
+        given = [*chain(*pairs), *map(config.model_of, config.judges)]
+        for place, model in enumerate(given):
+            if isinstance(model, ModelConfig) and model not in given[:place]:
                 self._engines.identify(model.as_source())
 
     def _encoders(self, job: Job) -> None:

@@ -12,8 +12,9 @@ direct                   trials direct · brief, direct · wordy
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, stdev
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, median, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,12 @@ class Columns:
         """The methods with each pack of prompts alone."""
         return {name: trials for packs in self._packs.values() for name, trials in packs.items()}
 
+    @property
+    def has_mostly_two_texts(self) -> bool:
+        """Whether half of the documents have so few rated texts that they correlate by 1 or -1."""
+        texts = Counter(row.doc_id for row in self._rated.rows)
+        return bool(texts) and median(texts.values()) <= 2
+
     def compared(self, wanted: Trials, how: AgreementConfig) -> Averaged | None:
         """None where there is no rating to compare with."""
         if not self._rated.rated or not wanted:
@@ -128,16 +135,15 @@ class Columns:
         """The methods at the levels that take all documents together: means over trials."""
         human = self._human(self.methods) if self._rated.rated else {}
         return [
-            self._pooled(method, axis, ratings, level, how)
-            for level in POOLED_LEVELS
+            value
             for method in self.methods
             for axis, ratings in human.items()
+            for value in self._pooled(method, axis, ratings, how)
         ]
 
     def _pooled(
-        self, method: str, axis: str, ratings: NDArray[np.float64], level: Level,
-        how: AgreementConfig,
-    ) -> PooledValue:  # fmt: skip
+        self, method: str, axis: str, ratings: NDArray[np.float64], how: AgreementConfig
+    ) -> Iterator[PooledValue]:
         rated, trials = self._rated.as_rated(), self.methods[method]
         agreed = [
             one
@@ -146,15 +152,16 @@ class Columns:
                 rated.documents, rated.systems, self._trial(trial, [axis])[axis], ratings,
                 coefficients=(how.coefficient,),
             )
-            if one.level == level
         ]  # fmt: skip
-        values = [one.value for one in agreed if one.value is not None]
-        whole = values if len(values) == len(trials) else []
-        return PooledValue(
-            method, axis, level, how.coefficient, len(trials), min(one.n for one in agreed),
-            value=fmean(whole) if whole else None,
-            spread=stdev(whole) if len(whole) > 1 else None,
-        )  # fmt: skip
+        for level in POOLED_LEVELS:
+            here = [one for one in agreed if one.level == level]
+            values = [one.value for one in here if one.value is not None]
+            whole = values if len(values) == len(trials) else []
+            yield PooledValue(
+                method, axis, level, how.coefficient, len(trials), min(one.n for one in here),
+                value=fmean(whole) if whole else None,
+                spread=stdev(whole) if len(whole) > 1 else None,
+            )  # fmt: skip
 
     def _trial(self, trial: str, axes: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         columns = self._values.get(trial, {})

@@ -57,6 +57,10 @@ ABOUT_READINGS = (
 PACKS = "Each pack of prompts alone"
 ABOUT_PACKS = "The methods above with one pack of prompts each, without further questions."
 POOLED = "All documents together"
+ABOUT_TWO_TEXTS = (
+    "At least half of the documents have two rated texts or fewer. The correlation of two texts is "
+    f"1 or -1, so compare the methods by the summary level under “{POOLED}”."
+)
 OWN = "own"
 """How the task's own prompts are named beside others."""
 
@@ -141,7 +145,7 @@ def plan_study(
 
 
 def study_runs(config: Config) -> list[StudyRun]:
-    """Those of one writer follow each other; metrics, which know no model, are the first one's.
+    """One for each setting; metrics, which know no model, are the first one's.
 
     Tests are the study's own, not each report's.
     """
@@ -176,13 +180,10 @@ def study_runs(config: Config) -> list[StudyRun]:
 
 
 def _settings(config: Config, study: StudyConfig) -> list[Setting]:
-    models: Sequence[ModelConfig | None] = study.models or [config.model]
-    writers: Sequence[ModelConfig | None] = study.writers or [config.writer]
     return [
         Setting(model, writer if writer != model else None, prompts)
-        for writer in writers
         for prompts in study.prompts or [config.prompts]
-        for model in models
+        for model, writer in study.pairs_of(config.model, config.writer)
     ]
 
 
@@ -242,7 +243,7 @@ def _slug(path: str | None, otherwise: str) -> str:
 
 def _sections(columns: Columns, config: Config) -> tuple[list[Section], Found]:
     wanted = {
-        METHODS: (columns.methods, ()),
+        METHODS: (columns.methods, (ABOUT_TWO_TEXTS,) * columns.has_mostly_two_texts),
         READINGS: (columns.readings, (ABOUT_READINGS,)),
         PACKS: (columns.of_packs, (ABOUT_PACKS,)),
     }
@@ -251,7 +252,7 @@ def _sections(columns: Columns, config: Config) -> tuple[list[Section], Found]:
         if compared := columns.compared(names, config.agreement):
             found[title] = compared
             sections.append(methods_section(title, about, compared))
-    if columns.of_packs and (pooled := columns.pooled(config.agreement)):
+    if pooled := columns.pooled(config.agreement):
         found[POOLED] = pooled
         sections.append(pooled_section(POOLED, pooled))
     return sections, found
