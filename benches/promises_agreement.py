@@ -60,7 +60,12 @@ def drawn(
 
 
 def _worlds() -> Iterator[World]:
-    kinds = {"alike": (1.0, 1.0), "each good on its own half": (1.6, 0.5), "useless": (0.0, 1.0)}
+    kinds = {
+        "alike": (1.0, 1.0),
+        "very good": (2.5, 1.0),
+        "each good on its own half": (1.6, 0.5),
+        "useless": (0.0, 1.0),
+    }
     for documents in (8, 20, 100):
         for name, how in kinds.items():
             yield World(

@@ -281,7 +281,7 @@ def test_nothing_waits_for_a_pipe_in_the_place_of_a_file(whole: Bench, name: str
     pipe(bench.find(name))
     refusals = 0
     for look in (
-        lambda: compare_runs(str(bench.out), out, resamples=10),
+        lambda: compare_runs(str(bench.out), out),
         lambda: evaljudge.open_run(str(bench.out)).findings,
         lambda: made_site(ViewOptions(str(bench.out))),
         lambda: show_text(ShowOptions(str(bench.out), "d1")),

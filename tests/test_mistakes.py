@@ -166,7 +166,8 @@ KEYS = [
         "levels: 5",
         "unknown key 'levels': known: agreement, axes, bad_rows, briefs, calibrate, combine, "
         "corpus, coverage_floor, entity_labels, families, judges, layout, metrics, mixes, model, "
-        "out, outliers, prompts, ratings, seed, select, study, task, view, workers, writer",
+        "out, outliers, prompts, rated_by, ratings, seed, select, study, task, view, "
+        "workers, writer",
     ),
     ("resamples: 5", "unknown key 'resamples': did you mean 'agreement.resamples'?"),
     ("columns: {a: source}", "unknown key 'columns': did you mean 'corpus.columns'?"),
@@ -175,7 +176,8 @@ KEYS = [
         "bananas: 3",
         "unknown key 'bananas': known: agreement, axes, bad_rows, briefs, calibrate, combine, "
         "corpus, coverage_floor, entity_labels, families, judges, layout, metrics, mixes, model, "
-        "out, outliers, prompts, ratings, seed, select, study, task, view, workers, writer",
+        "out, outliers, prompts, rated_by, ratings, seed, select, study, task, view, "
+        "workers, writer",
     ),
     ("seed: x", "seed: should be a whole number (got 'x')"),
     ("seed: 1.5", "seed: should be a whole number (got 1.5)"),

@@ -179,7 +179,7 @@ def _agreement(
         estimates.level,
         coefficient,
         None if np.isnan(value) else value,
-        *interval(value, parts, least=0.0 if is_accuracy else -1.0),
+        *interval(value, parts, estimates.level, least=0.0 if is_accuracy else -1.0),
         n=int(estimates.units[place, index]),
         skipped=int(estimates.skipped[place, index]),
         sampled=estimates.sampled,
@@ -248,7 +248,7 @@ def _ceiling(estimates: Sequence[Estimates], coefficient: Correlation, skipped: 
     if defined.any():
         value = float(values[defined].mean())
         parts = np.stack([one.parts[0, index] for one in estimates])[defined]
-        low, high = interval(value, mean_parts(parts))
+        low, high = interval(value, mean_parts(parts), estimates[0].level)
     return Ceiling(
         estimates[0].level,
         coefficient,

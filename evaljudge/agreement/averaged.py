@@ -179,7 +179,7 @@ def _value(by_trial: Floats, parts: Floats, n: int, common: float) -> AveragedVa
     if np.isnan(value):
         return AveragedValue(None, None, None, n, None)
     spread = float(by_trial.std(ddof=1)) if by_trial.size > 1 else None
-    low, high = interval(value, parts)
+    low, high = interval(value, parts, "sample")
     return AveragedValue(value, low, high, n, spread, None if np.isnan(common) else common)
 
 

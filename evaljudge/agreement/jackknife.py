@@ -1,6 +1,6 @@
 """What each document adds to a statistic, and the interval that follows: Student's t.
 
-parts [.2 .6 .7 .5] -> value .5, standard error .108, 95% [.156, .844]
+parts [.2 .6 .7 .5] -> value .5, standard error .108, 95% [.091, .764]
 
 Texts of one document are not independent, so documents are what is counted. A statistic is written
 as the mean of one part for each document, or for each group of documents:
@@ -14,7 +14,7 @@ Two statistics of the same texts differ by the mean of the differences of their 
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import atanh, sqrt, tanh
 
 import numpy as np
 
@@ -85,16 +85,28 @@ def error(parts: Floats) -> tuple[float, int]:
 
 
 def interval(
-    value: float, parts: Floats, *, least: float = -1.0, choices: int = 1
+    value: float, parts: Floats, level: Level, *, least: float = -1.0, choices: int = 1
 ) -> tuple[float | None, float | None]:
-    """The 95% interval, within the values there can be; the best of K `choices` has 1 - .05 / K."""
+    """The 95% interval; the best of K `choices` has 1 - .05 / K.
+
+    On Fisher's scale, since correlations vary less the nearer they are to 1: reckoned on their own,
+    intervals of the best of ten held it in 86% of worlds with 8 documents. Few systems' means may
+    correlate by 1, which that scale does not have; there the interval is cut at 1.
+    """
     from scipy.special import stdtrit  # here, since it takes long to import
 
     spread, count = error(parts)
     if not np.isfinite(spread) or np.isnan(value):
         return None, None
     reach = float(stdtrit(count - 1, 1 - ALPHA / choices / 2)) * spread
-    return max(least, value - reach), min(1.0, value + reach)
+    half = (1 - least) / 2
+    middle = (value - least) / half - 1  # between -1 and 1
+    room = 1 - middle**2
+    if level == "system" or room < EQUAL:
+        return max(least, value - reach), min(1.0, value + reach)
+    ends = atanh(middle) - reach / half / room, atanh(middle) + reach / half / room
+    low, high = (least + half * (1 + tanh(end)) for end in ends)
+    return low, high
 
 
 def p_value(difference: float, parts: Floats) -> float | None:

@@ -136,7 +136,7 @@ def against_best(
         p_holm = adjusted.get(frozenset((name, best)))
         rivals.append(Rival(name, *values, found.p, p_holm, found.n, found.sampled))
     leader = whole[best]
-    low, high = interval(leader.value, leader.parts, choices=len(whole))
+    low, high = interval(leader.value, leader.parts, level, choices=len(whole))
     return Standing(
         level=level,
         coefficient=coefficient,

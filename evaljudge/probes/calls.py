@@ -43,7 +43,7 @@ Names = str | Sequence[str]
 def mixes(
     cases: Paths, *, scores: Paths = (), metrics: GivenMetrics = (), mix: Names = (),
     axis: str | None = None, level: Level = "system", coefficient: Correlation = "spearman",
-    resamples: int = 1000, seed: int = 0, format: str = "generic", sources: AnyPath | None = None,
+    seed: int = 0, format: str = "generic", sources: AnyPath | None = None,
     column: Mapping[str, str] | None = None,
 ) -> ProbeResult[mixing.MixRow]:  # fmt: skip
     """Sums of all pairs of scorers, and mixes of yours, against people."""

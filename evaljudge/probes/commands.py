@@ -113,7 +113,6 @@ def mixes(
     scores: Scores = None, metrics: Metrics = None,
     axis: Axis = None, level: Level = "system", coefficient: Coefficient = "spearman",
     mix: Mixed = None,
-    resamples: Resamples = 1000,
     seed: Seed = 0, out: Out = None,
 ) -> None:  # fmt: skip
     """Compare sums of scorers with people: all pairs, and the mixes that you name.
@@ -126,7 +125,7 @@ def mixes(
         cases, format=format, sources=sources, column=_named(column),
         scores=scores or (), metrics=metrics or (), axis=axis,
         level=cast("AnyLevel", level), coefficient=cast("Correlation", coefficient),
-        mix=mix or (), resamples=resamples, seed=seed,
+        mix=mix or (), seed=seed,
     )  # fmt: skip
     print_and_write(made, out)
 

@@ -242,7 +242,7 @@ def _mean(column: Floats, resamples: int, seed: int) -> Measured:
 
 def _verdict(means: tuple[Measured, ...], ps: tuple[float | None, ...], rows: int) -> str:
     """From the means and p of `moved` and `minus control`. `rows`: for how many p is adjusted; of
-    few documents, even the smallest p is large then."""
+    few documents that all move alike, even the smallest p is large then."""
     if not means[0].n:
         return NOTHING
     if rows * 2.0 ** (1 - means[0].n) >= ALPHA:

@@ -151,10 +151,11 @@ def findings_of(
     scale = with_people_scale(grid, job.config.select, aims)
     selected = select(output, shards, job.config.select, aims)
     warnings = [*notes, *without_scores(tables.coverage()), *scored.addressing.warnings]
-    warnings += [*of_ratings, *_of_the_corpus(output), *tables.copies.warnings]
+    warnings += [*of_ratings, *_of_the_corpus(output)]
     warnings += [*job.model_cautions, *accounts.warnings]
     warnings += [warning for one in by_judge for warning in one.warnings]
     warnings += [caution for caution in job.cautions if caution not in warnings]
+    warnings += tables.copies.warnings
     warnings += measuring_length(statistics["lengths"], statistics["agreement"])
     warnings += [
         *undecided(selected),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evaljudge.agreement.bootstrap import Level
 from evaljudge.agreement.jackknife import interval, jackknifed, mean_parts, means, p_value
 
 GAPS = np.array([0.3, -0.1, nan, 0.2, 0.05, 0.4])
@@ -35,16 +36,28 @@ def test_parts_of_a_mean_of_statistics_by_hand() -> None:
 
 
 @pytest.mark.parametrize("choices", [1, 7])
-def test_interval_is_students(choices: int) -> None:
+def test_interval_of_systems_is_students(choices: int) -> None:
     mean, error = KNOWN.mean(), stats.sem(KNOWN)
     expected = stats.t.interval(1 - 0.05 / choices, KNOWN.size - 1, mean, error)
-    found = interval(float(mean), GAPS, choices=choices)
+    found = interval(float(mean), GAPS, "system", choices=choices)
     assert found == pytest.approx((max(-1, expected[0]), min(1, expected[1])))
-    low, high = interval(0.9, GAPS, least=0.85)
+    low, high = interval(0.9, GAPS, "system", least=0.85)
     assert (low, high) == (0.85, 1.0)
     two = stats.t.interval(1 - 0.05 / choices, 1, 0.5, 0.001)
-    assert interval(0.5, np.array([0.499, 0.501]), choices=choices) == pytest.approx(two)
-    assert interval(0.5, np.array([0.5, nan])) == interval(nan, GAPS) == (None, None)
+    assert interval(0.5, np.array([0.499, 0.501]), "system", choices=choices) == pytest.approx(two)
+
+
+@pytest.mark.parametrize("level", ["sample", "summary"])
+def test_other_intervals_are_students_on_fishers_scale(level: Level) -> None:
+    """An accuracy p goes there by way of 2p - 1; at the ends, where there is no such scale, not."""
+    t = stats.t.ppf(0.975, KNOWN.size - 1)
+    reach = t * stats.sem(KNOWN) / (1 - 0.8**2)
+    expected = np.tanh([np.arctanh(0.8) - reach, np.arctanh(0.8) + reach])
+    assert interval(0.8, GAPS, level) == pytest.approx(tuple(expected))
+    accuracy = interval(0.9, GAPS / 2, level, least=0.0)
+    assert accuracy == pytest.approx(tuple((1 + expected) / 2))
+    assert interval(1.0, np.array([1.0, 1, 1]), level) == (1, 1)
+    assert interval(0.5, np.array([0.5, nan]), level) == interval(nan, GAPS, level) == (None, None)
 
 
 def test_p_is_students_and_of_signs_where_nothing_spreads() -> None:
