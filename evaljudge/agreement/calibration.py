@@ -142,7 +142,7 @@ def calibration(
     def spearman(values: Floats) -> Measured:
         found = _spearman(rows, values)
         mean, n = float(means_of(found)), int(np.isfinite(found).sum())
-        return Measured(mean if n else None, *interval(mean, found), n)
+        return Measured(mean if n else None, *interval(mean, found, "sample"), n)
 
     return Calibration(
         fitted=fitted,
