@@ -50,7 +50,7 @@ def other_judges_of_nano(folder: Path) -> str:
     cases.write_text(as_jsonl(make_cases(2, 0)), encoding="utf-8")
     config = demo_config(cases, folder / "nano") | {
         "axes": ["relevance"], "judges": OTHERS, "metrics": [], "calibrate": [], "select": [],
-        "workers": {"executor": "local"},
+        "workers": {"executor": "local"}, "model": {"source": "nano", "least_mass": 0},
     }  # fmt: skip
     return evaljudge.run(config, progress=False).out
 

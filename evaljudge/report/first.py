@@ -143,6 +143,12 @@ def _peoples_best(findings: Findings, axis: str) -> str:
     return f"{best_by(findings)}: {listed(best)}"
 
 
+def stand_in(findings: Findings) -> str:
+    """That it is not people who rated, for the places where agreement with people is spoken of."""
+    is_people = findings.rated_by == "people"
+    return "" if is_people else f"In place of people's ratings stand {findings.rated_by}."
+
+
 def best_by(findings: Findings) -> str:
     """What the systems with the highest mean rating are called."""
     is_people = findings.rated_by == "people"

@@ -81,6 +81,7 @@ def _page(findings: Findings, bodies: Sequence[Markup], data: Mapping[str, Any])
         findings=findings,
         missing=missing,
         answers=first.answers(findings),
+        stand_in=first.stand_in(findings),
         strips=list(pictures.all_strips(findings)),
         sampled=pictures.sampled_line(findings.spreads),
         people=list(pictures.people_pictures(findings)),

@@ -29,7 +29,7 @@ from evaljudge.agreement import Agreement
 from evaljudge.analysis.findings import Findings, Selected
 from evaljudge.reasons import grouped
 from evaljudge.records import ANY_AXIS, HUMAN
-from evaljudge.report.first import best_by, best_of
+from evaljudge.report.first import best_by, best_of, stand_in
 from evaljudge.report.headlines import leading
 from evaljudge.report.levels import COEFFICIENTS, LEVELS, nothing
 from evaljudge.report.lines import asked_line, certified_together, floor_line
@@ -187,7 +187,8 @@ def _agreement(findings: Findings, out: str) -> Iterator[_Part]:
     heads = ["axis", "scorer", "cannot be told from it", f"{names} [95%]"]
     yield _table(title, Table("", heads, rows, "lllr"), "axes")
     chosen = [row.chosen for row in findings.standings if row.level == level]
-    yield _part(list(_in_words([row for row, _ in best], max(chosen, default=1))), [], "")
+    said = [*_in_words([row for row, _ in best], max(chosen, default=1)), stand_in(findings)]
+    yield _part([*filter(None, said)], [], "")
 
 
 def _in_words(rows: Sequence[Agreement], chosen: int) -> Iterator[str]:

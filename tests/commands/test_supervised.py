@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -106,9 +106,8 @@ def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
         assert process.stdout.readline() == "begun\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 130
-    said = os.read(terminal, 4096).decode()
-    os.close(terminal)
     os.close(inner)
+    said = "".join(until_closed(terminal))
     before, _, last = said.rpartition("\r\x1b[2K")
     assert before.endswith("frame")
     assert last == "evaljudge: interrupted\r\n"
@@ -215,11 +214,11 @@ def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
         assert process.stdout
         orphan = int(process.stdout.readline())
         process.kill()
-        wait_until(lambda: not psutil.pid_exists(orphan))
-        wait_until(lambda: not any(map(is_alive, below)))
+        wait_until(lambda: has_ended(orphan))
+        wait_until(lambda: all(has_ended(process.pid) for process in below))
 
 
-LATE = """while kill -0 $OURS; do sleep 0.01; done
+LATE = """while grep -qs 'State:.[RSD]' /proc/$OURS/status; do sleep 0.01; done
 EVALJUDGE_COMMAND=$MARK sleep 600 &
 echo $!"""
 
@@ -233,11 +232,22 @@ def test_what_starts_while_all_are_killed_is_killed_too() -> None:
         process.kill()
         assert process.stdout
         late = int(process.stdout.readline())
-        wait_until(lambda: not psutil.pid_exists(late))
+        wait_until(lambda: has_ended(late))
 
 
-def is_alive(process: psutil.Process) -> bool:
-    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+def until_closed(terminal: int) -> Iterator[str]:
+    """What a terminal still holds whose other end is closed; then it gives an error."""
+    with suppress(OSError):
+        while read := os.read(terminal, 4096):
+            yield read.decode()
+    os.close(terminal)
+
+
+def has_ended(number: int) -> bool:
+    """A zombie has, though nobody has waited for it yet."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(number).status() == psutil.STATUS_ZOMBIE
+    return True
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

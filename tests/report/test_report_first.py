@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -133,6 +134,7 @@ def test_ratings_that_no_people_gave_are_not_said_to_be_theirs() -> None:
     for text in (page(findings), summary(findings, "out").text):
         assert "best by true levels" in text
         assert "people's best" not in text and "rated by people" not in text
+        assert "In place of people's ratings stand true levels." in unescape(text)
 
 
 def test_a_combination_stands_for_the_judges() -> None:
