@@ -106,7 +106,7 @@ def interval(
         return max(least, value - reach), min(1.0, value + reach)
     ends = atanh(middle) - reach / half / room, atanh(middle) + reach / half / room
     low, high = (least + half * (1 + tanh(end)) for end in ends)
-    return low, high
+    return min(low, value), max(value, high)
 
 
 def p_value(difference: float, parts: Floats) -> float | None:

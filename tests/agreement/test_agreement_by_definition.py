@@ -8,6 +8,7 @@ from math import isfinite, lcm, nan, sqrt
 
 import numpy as np
 import pytest
+from fishers import bounds
 from scipy import stats
 
 from evaljudge.agreement import COEFFICIENTS, LEVELS, Agreement, agreements, comparisons, jackknife
@@ -155,8 +156,8 @@ def interval(
         error = sqrt((len(own) - 1) * np.var(own)) if enough else nan
     if not isfinite(value) or not isfinite(error):
         return None, None
-    low, high = value + error * stats.t.ppf([0.025, 0.975], len(own) - 1)
-    return max(0.0 if coefficient == "accuracy" else -1.0, low), min(1.0, high)
+    least = 0.0 if coefficient == "accuracy" else -1.0
+    return bounds(level, value, error, len(own), least)
 
 
 def ragged_rows(seed: int) -> list[Row]:
@@ -188,8 +189,8 @@ def check(found: Agreement, rows: Sequence[Row]) -> None:
     value = nan if found.value is None else found.value
     expected = statistic(level, coefficient, rows, epsilon)
     assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), found
-    bounds = interval(level, coefficient, rows, epsilon)
-    assert (found.low, found.high) == pytest.approx(bounds, abs=1e-8), found
+    ends = interval(level, coefficient, rows, epsilon)
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-8), found
     if coefficient == "accuracy" and found.value is not None:
         assert found.epsilon == pytest.approx(epsilon / ONE, rel=1e-6)
     else:
@@ -210,10 +211,11 @@ def test_documents_of_a_group_are_left_out_together() -> None:
     for found in estimates(grouped)[1:]:
         for place, coefficient in enumerate(COEFFICIENTS):
             epsilon = best_epsilon(found.level, rows) if coefficient == "accuracy" else 0
-            bounds = interval(found.level, coefficient, rows, epsilon, most=4)
+            expected = interval(found.level, coefficient, rows, epsilon, most=4)
             least = 0.0 if coefficient == "accuracy" else -1.0
             value, parts = found.values[0, place], found.parts[0, place]
-            assert jackknife.interval(value, parts, least=least) == pytest.approx(bounds)
+            given = jackknife.interval(value, parts, found.level, least=least)
+            assert given == pytest.approx(expected)
 
 
 def test_above_200_documents_there_are_200_groups_and_ten_at_system_level() -> None:

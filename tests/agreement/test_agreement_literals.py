@@ -1,6 +1,6 @@
 """Six candidates of two documents, worked by hand."""
 
-from math import nan, sqrt
+from math import atanh, nan, sqrt, tanh
 
 import pytest
 
@@ -53,8 +53,9 @@ def test_interval_by_hand() -> None:
     documents, systems = [d for d in range(10) for _ in range(3)], [0, 1, 2] * 10
     found = agreements(documents, systems, [1, 3, 2] * 8 + [1, 2, 3] * 2, [1, 2, 3] * 10)[0]
     # .01 eight times and .16 twice, of nine degrees of freedom
-    reach = 2.262157 * sqrt(0.4 / 9 / 10)
-    assert (found.value, found.low, found.high) == pytest.approx((0.6, 0.6 - reach, 0.6 + reach))
+    reach = 2.262157 * sqrt(0.4 / 9 / 10) / (1 - 0.6**2)
+    low, high = tanh(atanh(0.6) - reach), tanh(atanh(0.6) + reach)
+    assert (found.value, found.low, found.high) == pytest.approx((0.6, low, high))
 
 
 def test_what_is_left_out_is_counted() -> None:

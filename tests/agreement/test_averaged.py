@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fishers import bounds
 from scipy import stats
 
 from evaljudge.agreement import Averaged, Correlation, averaged, holm
@@ -247,9 +248,8 @@ def test_against_loops_from_the_definitions(seed: int, coefficient: Correlation)
                 assert (column.value, column.low, column.high) == (None, None, None)
                 continue
             _, error, n = student([pooled[method.name][a] for a in axes])
-            low, high = value + error * stats.t.ppf([0.025, 0.975], n - 1)
-            bounds = max(-1.0, low), min(1.0, high)
-            assert (column.value, column.low, column.high) == pytest.approx((value, *bounds))
+            ends = bounds("sample", value, error, n)
+            assert (column.value, column.low, column.high) == pytest.approx((value, *ends))
             if len(trials) > 1:
                 assert column.spread == pytest.approx(np.std(by_trial, ddof=1))
     for index, column in enumerate(found.columns):

@@ -6,7 +6,7 @@ from math import isfinite, nan, sqrt
 
 import numpy as np
 import pytest
-from scipy import stats
+from fishers import bounds
 
 from evaljudge.agreement import LEVELS, agreements
 from evaljudge.agreement.agree import Ceiling, ceiling
@@ -96,8 +96,7 @@ def test_intervals_where_raters_saw_different_documents(seed: int) -> None:
                 pulling[places.index(d)] = True
         n = int(pulling.sum())
         error = sqrt(n / (n - 1) * float((pulls**2).sum()))
-        low, high = one.value + error * stats.t.ppf([0.025, 0.975], n - 1)
-        assert (one.low, one.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-9)
+        assert (one.low, one.high) == pytest.approx(bounds(key[0], one.value, error, n), abs=1e-9)
 
 
 def test_intervals_where_all_rated_all_are_of_the_whole_without_each_document() -> None:
@@ -108,8 +107,8 @@ def test_intervals_where_all_rated_all_are_of_the_whole_without_each_document() 
         if key[0] != "sample":
             without = [measured([row for row in rows if row[0] != d])[key].value for d in range(7)]
             error = sqrt(6 * np.var(without))
-            low, high = one.value + error * stats.t.ppf([0.025, 0.975], 6)
-            assert (one.low, one.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-9)
+            expected = bounds(key[0], one.value, error, 7)
+            assert (one.low, one.high) == pytest.approx(expected, abs=1e-9)
 
 
 def test_raters_that_agree_wholly() -> None:
@@ -127,7 +126,8 @@ def test_columns_may_be_other_people_in_every_document() -> None:
     assert (found.value, found.n, found.raters) == (0.75, 1, 4)
     found = ceiling([0] * 3 + [1] * 3, systems, first + second)[0]
     assert (found.value, found.n, found.raters) == (0.75, 2, 2)
-    assert (found.low, found.high) == (-1.0, 1.0)  # of two documents
+    expected = bounds("sample", 0.75, 0.25, 2)  # of two documents
+    assert (found.low, found.high) == pytest.approx(expected)
 
 
 def test_fewer_than_two_ratings_are_nothing() -> None:

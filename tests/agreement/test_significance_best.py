@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from math import nan
+from math import atanh, nan
 
 import numpy as np
 import pytest
@@ -124,7 +124,8 @@ def test_the_interval_of_the_best_is_widened_for_the_choice(level: Level) -> Non
     assert (found.chosen, found.value) == (4, own.value)
     assert found.low is not None and own.low is not None
     wider = stats.t.ppf(1 - 0.05 / 4 / 2, 19) / stats.t.ppf(1 - 0.05 / 2, 19)
-    assert found.value - found.low == pytest.approx(wider * (found.value - own.low))
+    middle = atanh(found.value)
+    assert middle - atanh(found.low) == pytest.approx(wider * (middle - atanh(own.low)))
 
 
 def test_alpha_is_the_line() -> None:
