@@ -112,7 +112,7 @@ def test_a_scorer_against_people_has_no_agreement_to_lose() -> None:
 @pytest.mark.parametrize("documents", [2, 5])
 def test_few_documents_show_nothing_of_length(documents: int) -> None:
     assert warned_of_lengths(rated(documents=documents)) == []
-    assert warned_of_lengths(rated(documents=6))
+    assert warned_of_lengths(rated(documents=8))
 
 
 def test_what_is_called_words_needs_no_warning() -> None:
