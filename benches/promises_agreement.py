@@ -4,10 +4,10 @@
      "nominal": 0.95, "kept": 931, "worlds": 1000}
 
 Ten scorers are equally good: their true agreement is one number, that of very many documents. They
-may be good on the same documents, or each on a half of its own. What is promised: that an interval
-of agreement holds the truth, that the best one's does although it was chosen, and that none of ten
-equal scorers, or of two, is told from the best. Rows of `bound` none are what the intervals would
-hold without being widened, and intervals of fewer than 20 documents.
+may be good on the same documents, or each on a half of its own; documents may have three texts.
+What is promised: that an interval of agreement holds the truth, that the best one's does although
+it was chosen, and that none of ten equal scorers, or of two, is told from the best. Rows of `bound`
+none are intervals of fewer than 20 documents, or of three texts each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 SYSTEMS, SCORERS, VERY_MANY = 8, 10, 20_000
 ENOUGH = 20
-"""Of fewer documents the report says that intervals hold the value somewhat less often."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,9 @@ class World:
     documents: int
     draw: Draw
     """Ratings (documents, systems) and scores (scorers, documents, systems)."""
-    is_useless: bool = False
+    is_small: bool
+    """Few documents, or few texts in each: the report says that intervals hold less often."""
+    is_useless: bool
 
     @cached_property
     def truths(self) -> dict[str, float | None]:
@@ -47,11 +48,11 @@ class World:
 
 
 def drawn(
-    skill: float, on: float, stream: np.random.Generator, documents: int
+    skill: float, on: float, systems: int, stream: np.random.Generator, documents: int
 ) -> tuple[Floats, Floats]:
     """`on`: the share of documents on which a scorer has any skill, its own draw of them."""
-    shape = documents, SYSTEMS
-    quality = np.linspace(-0.7, 0.7, SYSTEMS) + stream.normal(size=shape)
+    shape = documents, systems
+    quality = np.linspace(-0.7, 0.7, systems) + stream.normal(size=shape)
     quality += 0.7 * stream.normal(size=(documents, 1))
     human = np.clip(np.round(3 + 0.8 * quality), 1, 5)
     skilled = skill * (stream.random((SCORERS, documents, 1)) < on)
@@ -61,19 +62,17 @@ def drawn(
 
 def _worlds() -> Iterator[World]:
     kinds = {
-        "alike": (1.0, 1.0),
-        "very good": (2.5, 1.0),
-        "each good on its own half": (1.6, 0.5),
-        "useless": (0.0, 1.0),
+        "alike": (1.0, 1.0, SYSTEMS),
+        "very good": (2.5, 1.0, SYSTEMS),
+        "each good on its own half": (1.6, 0.5, SYSTEMS),
+        "useless": (0.0, 1.0, SYSTEMS),
+        "very good, three texts each": (2.5, 1.0, 3),
     }
     for documents in (8, 20, 100):
         for name, how in kinds.items():
-            yield World(
-                f"{documents} documents, scorers {name}",
-                documents,
-                partial(drawn, *how),
-                how[0] == 0,
-            )
+            few = documents < ENOUGH or how[-1] < SYSTEMS
+            draw = partial(drawn, *how)
+            yield World(f"{documents} documents, scorers {name}", documents, draw, few, not how[0])
 
 
 def rows(worlds: int, seed: int = 0) -> Iterator[dict[str, Any]]:
@@ -93,7 +92,7 @@ def _of_level(
     world: World, level: Level, ten: list[Standing], two: list[Standing], single: list[Agreement]
 ) -> Iterator[dict[str, Any]]:
     truth = world.truths[level] or 0.0
-    few = world.documents < ENOUGH
+    few = world.is_small
     of_any = [_holds(one.low, one.high, truth) for one in single]
     yield _row(f"interval of agreement, {level}", world, of_any, "none" if few else _bound(level))
     widened = [_holds(one.low, one.high, truth) for one in ten]

@@ -42,6 +42,8 @@ def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list
     """Each scale once; a name that is not known, or a mean that cannot be tested, is a mistake."""
     if not 0 <= tolerance < float("inf"):
         raise UserError(f"--tolerance {tolerance:g}: give a number of 0 or more")
+    if tolerance and not names:
+        raise UserError("--tolerance is that of --fail-if-lower: name a scorer with it")
     rows = list(dict.fromkeys(row for name in names for row in _scales(name, found)))
     ps = [_p(row, tolerance) for row in rows]
     return [
@@ -51,14 +53,17 @@ def lower(names: Sequence[str], tolerance: float, found: RunDifferences) -> list
 
 
 def _scales(name: str, found: RunDifferences) -> list[MeanChange]:
-    """One axis of a scorer, or all that it has."""
+    """One axis of a scorer, or all that it has, in both runs."""
+    for run, keys in zip("AB", found.scorers, strict=True):
+        for key in keys:
+            if name in (key[0], scale_name(*key)):
+                raise UserError(
+                    f"--fail-if-lower {name}: only {run} has scores of {scale_name(*key)}"
+                )
     shared = [row for row in found.means if row.system is None]
     wanted = [row for row in shared if name in (row.scorer, scale_name(row.scorer, row.axis))]
     if wanted:
         return wanted
-    for run, keys in zip("AB", found.scorers, strict=True):
-        if name in {one for key in keys for one in (key[0], scale_name(*key))}:
-            raise UserError(f"--fail-if-lower {name}: only {run} has scores of {name}")
     known = {one for row in shared for one in (row.scorer, scale_name(row.scorer, row.axis))}
     raise UserError(f"--fail-if-lower {name}: {unknown('scorer', name, known)}")
 

@@ -58,8 +58,8 @@ SAMPLED_SOFT = " It is that of a seeded sample of documents."
 SAMPLED_ACCURACY = " Pairwise accuracy is altogether that sample's."
 
 INTERVALS = (
-    "In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents they "
-    "hold the value somewhat less often."
+    "In brackets: 95% intervals, of Student's t over documents; of fewer than 20 documents, and "
+    "where documents have few texts, they hold the value less often."
 )
 _TITLES = {
     "sample": "Sample level: within documents",

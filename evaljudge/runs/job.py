@@ -516,10 +516,10 @@ def _check_condition(
     elif axis not in axes:
         raise UserError(f"{where}: {unknown('axis', axis, axes)}")
     elif axis == ANY_AXIS and condition.precision is not None:
-        raise UserError(
-            f"{where}: {scorer} has no axis, so `precision` is of no ratings: calibrate {scorer}, "
-            f"and name {calibrated_name(scorer)} on an axis"
-        )
+        advice = f"calibrate {scorer}, and name {calibrated_name(scorer)} on an axis"
+        if condition.confidence is not None:
+            advice = "use `evaljudge calibrate --confidence`"
+        raise UserError(f"{where}: {scorer} has no axis, so `precision` is of no ratings: {advice}")
 
 
 def _refuse_fitted(condition: Condition, fitted: Collection[str], where: str) -> None:

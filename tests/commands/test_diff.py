@@ -341,8 +341,14 @@ def test_mistakes_in_what_is_looked_at(
 
 def test_a_scorer_that_only_one_run_has_is_a_mistake(bench: Bench) -> None:
     bench.run("half", judges={"geval": {}, "direct": {}})  # nothing that direct can read
-    with pytest.raises(UserError, match=r"only B has scores of direct\.fluency"):
-        bench.diff("a", "half", "direct.fluency")
+    for name in ("direct.fluency", "direct"):
+        with pytest.raises(UserError, match=r"only B has scores of direct\.fluency"):
+            bench.diff("a", "half", name)
+
+
+def test_a_tolerance_of_nothing_is_a_mistake(bench: Bench) -> None:
+    with pytest.raises(UserError, match="name a scorer with it"):
+        bench.diff("a", "b", tolerance=0.1)
 
 
 def test_the_command(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
