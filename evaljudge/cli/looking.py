@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 import threading
 from contextlib import suppress
@@ -10,34 +10,22 @@ from typing import Annotated
 
 import typer
 
-from evaljudge.cli.options import AsJson, Briefs, Changes, RunFolder, ToFile
-from evaljudge.errors import UserError
+from evaljudge.cli.gone import refuse_gone
+from evaljudge.cli.options import AsJson, Briefs, RunFolder, ToFile
 
 
-def check(
-    what: Annotated[str, typer.Argument(
-        metavar="CONFIG|OUT", help="A YAML configuration, or a run's output folder or URI.")],
-    changes: Changes = None,
-    briefs: Briefs = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Check a configuration before an engine is loaded, or check the files of a run.
+def check(run: RunFolder, briefs: Briefs = None, as_json: AsJson = False) -> None:
+    """Check the files of a run. Nothing is changed, and the exit code is 2 if there is damage.
 
-    A name that ends in .yaml or .yml, and the name of any file, is a configuration. Any other name
-    is the folder of a run. Nothing is changed. The exit code is 2 if there is an error or damage.
+    The mistakes of a configuration are looked for by `evaljudge plan`.
 
     Example: evaljudge check runs/demo/run
     """
     from evaljudge.commands.check import check_run
-    from evaljudge.commands.check_config import check_config, is_configuration
 
-    if is_configuration(what) and briefs:
-        raise UserError("--briefs is for a run's folder: in a configuration, `briefs` says it")
-    if changes and not is_configuration(what):
-        raise UserError("--set is for a configuration, and a run's folder is checked as it is")
-    checked = (
-        check_config(what, changes or ()) if is_configuration(what) else check_run(what, briefs)
-    )
+    if run.endswith((".yaml", ".yml")) or os.path.isfile(run):
+        refuse_gone("check", "CONFIG")
+    checked = check_run(run, briefs)
     print(checked.json if as_json else checked.text, end="", flush=True)
     if checked.exit_code:
         raise typer.Exit(checked.exit_code)
@@ -112,7 +100,6 @@ def diff(
         )] = None,
     tolerance: Annotated[float, typer.Option(
         help="By how much a mean may fall before --fail-if-lower counts it as lower.")] = 0.0,
-    fail_if: Annotated[list[str] | None, typer.Option(hidden=True)] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show what changed from run A to run B: settings, scores, agreement, selections and cost.
@@ -121,11 +108,6 @@ def diff(
     """
     from evaljudge.commands.diff import compare_runs
 
-    if fail_if:
-        raise UserError(
-            "--fail-if is gone: `evaljudge diff A B --fail-if-lower SCORER.AXIS --tolerance 0.1` "
-            "fails where a mean is lower; all other differences are in --json"
-        )
     found = compare_runs(a, b, fail_if_lower or (), tolerance)
     print(found.json if as_json else found.text, end="", flush=True)
     for lower in found.failed:
@@ -134,30 +116,24 @@ def diff(
         raise typer.Exit(found.exit_code)
 
 
-def references(
+def export(
     run: RunFolder,
+    what: Annotated[str, typer.Argument(
+        metavar="WHAT", help="What is written: references, or what a kind of judge exports, such "
+        "as entities.")],
     to: ToFile,
+    judge: Annotated[str | None, typer.Option(
+        help="The judge of this kind, if the run has several. Not for references.")] = None,
     briefs: Briefs = None,
-) -> None:
-    """Write the synthetic references of a run to a file, so that another run can use them.
+) -> None:  # fmt: skip
+    """Write a part of a run to a file: its synthetic references, or the questions for people.
 
-    Synthetic references are texts of known quality that the judge `synthetic` has the model write
-    and compares texts with. Another run takes the file by the key judges.synthetic.references.
+    The `references` are texts of known quality that the judge `synthetic` has the model write;
+    another run takes the file by the key judges.synthetic.references. Questions are exported by the
+    judge that asked them, and answered by people.
 
-    Example: evaljudge references runs/demo/run --to references.jsonl
+    Example: evaljudge export runs/demo/run references --to references.jsonl
     """
-    from evaljudge.runs.references import export_references
+    from evaljudge.commands.export import exported
 
-    made = export_references(run, to, briefs)
-    missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
-    print(f"{made.references:,} references of {made.documents:,} documents: {to}{missing}")
-
-
-def sbom() -> None:
-    """List the installed Python packages as a bill of materials (CycloneDX, in JSON).
-
-    Example: evaljudge sbom > sbom.json
-    """
-    from evaljudge.commands.sbom import bill_of_materials
-
-    print(json.dumps(bill_of_materials(), indent=1))
+    print(exported(run, what, to, judge, briefs))

@@ -28,7 +28,7 @@ from evaljudge.text import counted, one_line
 T = TypeVar("T")
 Ask = Callable[[str, str], str]
 """Asks a question on a terminal; the second text is the answer of who only presses Enter."""
-NEXT = ("check", "plan", "run")
+NEXT = ("plan", "run")
 FIFTH = 0.2
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
