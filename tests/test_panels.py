@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import evaljudge
+from evaljudge.commands.options import ShowOptions
 from evaljudge.commands.plan import planned, planned_text
 from evaljudge.commands.prompts import PromptsOptions, prompts_text
-from evaljudge.commands.show import ShowOptions, show_text
+from evaljudge.commands.show import show_text
 from evaljudge.engines import Identity, ModelSource
 from evaljudge.engines.scripted import Scripted, ScriptedEngines, any_option, any_text
 from evaljudge.errors import EngineDead, UserError

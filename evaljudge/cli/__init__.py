@@ -17,7 +17,7 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
-from evaljudge.cli import judging, listing, looking, people, starting
+from evaljudge.cli import judging, looking, people
 from evaljudge.cli.gone import Commands, refuse_gone_options
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
@@ -27,12 +27,12 @@ from evaljudge.text import without_secrets
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Begin": [starting.init],
+    "Begin": [judging.init],
     "Judge a corpus": [judging.demo, judging.prompts, judging.plan, judging.run, judging.report,
                        judging.study],
     "Look at a run": [looking.view, looking.show, looking.check, looking.diff, looking.export],
     "Compare with people": [people.label, people.agree, people.calibrate],
-    "About the installation": [listing.list],
+    "About the installation": [looking.list_all],
 }  # fmt: skip
 """In the order of `evaljudge --help`."""
 

@@ -1,25 +1,43 @@
-"""The commands that judge a corpus, and what a run prints at its end."""
+"""The commands that write a configuration and judge a corpus, and what a run prints at its end."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import evaljudge
-from evaljudge.cli.options import Changes, ConfigFile, Extend, Full
+from evaljudge.commands.options import Changes, ConfigFile, Extend, Full, InitOptions, command
+from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
-    from evaljudge.config import Config
     from evaljudge.runs.outcome import Outcome
-    from evaljudge.runs.pipeline import Watcher
 
 RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
+
+
+def _init(options: InitOptions) -> None:
+    from evaljudge.commands.init import init as write_configuration
+
+    made = write_configuration(options, _ask if sys.stdin.isatty() else None)
+    for warning in made.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    print(made.text, end="")
+
+
+init = command(InitOptions, _init)
+
+
+def _ask(question: str, default: str) -> str:
+    try:
+        return str(typer.prompt(question, default=default or None, prompt_suffix=" "))
+    except typer.Abort:  # Ctrl-D
+        print()  # ends the line of the question
+        raise UserError("nothing was written") from None
 
 
 def run(
@@ -42,39 +60,22 @@ def run(
 
     Example: evaljudge run config.yaml --set out=runs/second
     """
-    from evaljudge.runs.progress import watcher
-
-    if limit:
-        _run_limited(config, changes or (), limit, extend, full, until)
-        return
-    _run(config, changes or (), extend, full, until, watcher())
-
-
-def _run(
-    given: str | Config, changes: Sequence[str], extend: bool, full: bool, until: str | None,
-    watcher: Watcher,
-) -> None:  # fmt: skip
-    if until == "prepare":
-        out = evaljudge.prepare(given, changes, extend=extend, watcher=watcher)
-        print(f"briefs are ready: {out}")
-    elif until == "judge":
-        out = evaljudge.judge(given, changes, extend=extend, watcher=watcher)
-        print(f"verdicts are in: {out}")
-    else:
-        _print_outcome(evaljudge.run(given, changes, extend=extend, watcher=watcher), full)
-
-
-def _run_limited(
-    config: str, changes: Sequence[str], limit: int, extend: bool, full: bool, until: str | None
-) -> None:
     from evaljudge.commands.limit import StepTimes, limited
+    from evaljudge.config import load_config
     from evaljudge.runs.progress import watcher
 
-    times = StepTimes(watcher())
+    times, changed = StepTimes(watcher()), changes or ()
     try:
-        _run(limited(config, changes, limit), (), extend, full, until, times)
+        given = limited(config, changed, limit) if limit else load_config(config, changed)
+        if until == "prepare":
+            print(f"briefs are ready: {evaljudge.prepare(given, extend=extend, watcher=times)}")
+        elif until == "judge":
+            print(f"verdicts are in: {evaljudge.judge(given, extend=extend, watcher=times)}")
+        else:
+            _print_outcome(evaljudge.run(given, extend=extend, watcher=times), full)
     finally:
-        print(times.text, end="", flush=True)
+        if limit:
+            print(times.text, end="", flush=True)
 
 
 def report(config: ConfigFile, changes: Changes = None, full: Full = False) -> None:

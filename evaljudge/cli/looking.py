@@ -11,7 +11,16 @@ from typing import Annotated
 import typer
 
 from evaljudge.cli.gone import refuse_gone
-from evaljudge.cli.options import AsJson, Briefs, RunFolder, ToFile
+from evaljudge.commands.options import (
+    AsJson,
+    Briefs,
+    ListOptions,
+    RunFolder,
+    ShowOptions,
+    ToFile,
+    ViewOptions,
+    command,
+)
 
 
 def check(run: RunFolder, briefs: Briefs = None, as_json: AsJson = False) -> None:
@@ -31,58 +40,30 @@ def check(run: RunFolder, briefs: Briefs = None, as_json: AsJson = False) -> Non
         raise typer.Exit(checked.exit_code)
 
 
-def show(
-    run: RunFolder,
-    doc: Annotated[str, typer.Option(help="The document's id, as in the corpus (`doc_id`).")],
-    system: Annotated[str | None, typer.Option(
-        help="The system whose text is shown. Without it, the document's systems are listed with "
-        "their scores.")] = None,
-    judge: Annotated[str | None, typer.Option(
-        help="Show the scores and the evidence of this judge only.")] = None,
-    axis: Annotated[str | None, typer.Option(help="Show this axis only.")] = None,
-    full: Annotated[bool, typer.Option(
-        "--full", help="Show long texts whole, and every scorer.")] = False,
-    briefs: Briefs = None,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Show one text of a run with its scores, human ratings and the evidence of each judge.
+def _show(options: ShowOptions) -> None:
+    from evaljudge.commands.show import show_text
 
-    Only finished parts of a run are shown. No model is asked.
-
-    Example: evaljudge show runs/demo/run --doc test-0-0000 --system steady
-    """
-    from evaljudge.commands.show import ShowOptions, show_text
-
-    found = show_text(ShowOptions(run, doc, system, judge, axis, full, briefs))
-    print(found.json if as_json else found.text, end="", flush=True)
+    found = show_text(options)
+    print(found.json if options.as_json else found.text, end="", flush=True)
 
 
-def view(
-    run: RunFolder,
-    beside: Annotated[str | None, typer.Option(
-        metavar="OTHER", help="Another run: its scores stand beside this one's, on the texts that "
-        "both have. Largest differences come first.")] = None,
-    label: Annotated[str | None, typer.Option(
-        metavar="SHEET", help="Rate the texts of this sheet (.jsonl, from `evaljudge label`) "
-        "without seeing systems and scores. The ratings are saved into the sheet.")] = None,
-    rater: Annotated[str, typer.Option(
-        help="The name of the person who rates, with --label.")] = "",
-    port: Annotated[int, typer.Option(
-        min=0, max=65535, help="The port on this machine; without it, one that is free.")] = 0,
-) -> None:  # fmt: skip
-    """Open all texts of a run in the browser: scores, evidence, thresholds, or a sheet to rate.
+def _view(options: ViewOptions) -> None:
+    from evaljudge.commands.view import viewing
 
-    The page is served on this machine only, until Ctrl-C. Open the whole link that is printed:
-    its token keeps other pages and other users out. No model is asked.
-
-    Example: evaljudge view runs/demo/run
-    """
-    from evaljudge.commands.view import ViewOptions, viewing
-
-    with viewing(ViewOptions(run, beside, label, rater, port)) as link:
+    with viewing(options) as link:
         print(f"page       {link}", flush=True)
         print("           Open the whole link in a browser. Ctrl-C ends it.", flush=True)
         until_interrupted()
+
+
+def _list(options: ListOptions) -> None:
+    from evaljudge.commands.listing import list_text
+
+    print(list_text(options.what, options.as_json), end="")
+
+
+show, view = command(ShowOptions, _show), command(ViewOptions, _view)
+list_all = command(ListOptions, _list)
 
 
 def until_interrupted() -> None:

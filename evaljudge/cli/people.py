@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from evaljudge.cli.options import (
+from evaljudge.commands.options import (
     Column,
     Format,
     HumanAxes,

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge.cli import main
-from evaljudge.commands.init import Ask, InitOptions, Started, init
+from evaljudge.commands.init import Ask, Started, init
+from evaljudge.commands.options import InitOptions
 from evaljudge.commands.plan import planned
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
