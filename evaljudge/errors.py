@@ -55,7 +55,7 @@ class UserError(Exception):
 
 
 class SeveralMistakes(UserError):
-    """Mistakes that one message reports together; `evaljudge check` lists them one by one."""
+    """Mistakes that one message reports together; `evaljudge plan` lists them one by one."""
 
     def __init__(self, place: str, mistakes: Sequence[str]) -> None:
         super().__init__(place, mistakes)  # all of it, so that a copy of it can be made

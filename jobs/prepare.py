@@ -1,8 +1,8 @@
-"""`evaljudge prepare` as a job: ray job submit -- python jobs/prepare.py CONFIG"""
+"""`evaljudge run --until prepare` as a job: ray job submit -- python jobs/prepare.py CONFIG"""
 
 import sys
 
 from evaljudge.__main__ import main
 
 if __name__ == "__main__":
-    main(["prepare", *sys.argv[1:]])
+    main(["run", "--until", "prepare", *sys.argv[1:]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import typer
 
 import evaljudge
 from evaljudge.cli import app, main
+from evaljudge.cli.gone import GONE
 
 CASE = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
 FLAT = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
@@ -115,11 +117,23 @@ def test_a_folder_without_a_run(
 ) -> None:
     config = {"corpus": "x.jsonl", "out": str(tmp_path / "o"), "model": str(tiny())}
     (tmp_path / "c.yaml").write_text(json.dumps(config))
-    for command in ("report", "judge"):
-        with pytest.raises(SystemExit) as left:
-            main([command, str(tmp_path / "c.yaml")])
-        assert left.value.code == 2
-        assert "no run lies here yet" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as left:
+        main(["report", str(tmp_path / "c.yaml")])
+    assert left.value.code == 2
+    assert "no run lies here yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_what_is_gone_ends_with_the_new_call(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "CONFIG").touch()
+    given = [str(tmp_path / word) if word == "CONFIG" else word for word in name.split()]
+    with pytest.raises(SystemExit, match="2"):
+        main([*given, "x"] if "CONFIG" not in name else given)
+    assert capsys.readouterr().err == f"evaljudge: `evaljudge {name}` is gone: {GONE[name]}\n"
+    *_, call = re.findall(r"`evaljudge (\w+)", GONE[name]) or ["list"]
+    assert call in HELPED
 
 
 def test_a_job_s_own_folder_is_no_place_for_a_run(

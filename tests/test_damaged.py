@@ -24,8 +24,9 @@ import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.check import Checked, check_run
 from evaljudge.commands.diff import compare_runs
-from evaljudge.commands.show import ShowOptions, show_text
-from evaljudge.commands.view import ViewOptions, made_site
+from evaljudge.commands.options import ShowOptions, ViewOptions
+from evaljudge.commands.show import show_text
+from evaljudge.commands.view import made_site
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.reasons import DAMAGED_FILE

@@ -237,7 +237,7 @@ def test_a_run_that_was_never_cut_cannot_be_gone_on_with(bench: Bench) -> None:
         evaljudge.judge(bench.config(), engines=bench.engines)
     shutil.rmtree(bench.out / "commits")
     with pytest.raises(UserError, match="no run lies here yet; begin one with `evaljudge run`"):
-        evaljudge.judge(bench.config(), engines=bench.engines)
+        evaljudge.make_report(bench.config(), engines=bench.engines)
 
 
 def test_a_changed_corpus_is_refused_and_points_to_extend(bench: Bench) -> None:
@@ -367,8 +367,6 @@ def test_one_step_at_a_time_is_the_same(bench: Bench) -> None:
     bench.asked()
     whole = bench.rows("scores"), bench.rows("verdicts")
     bench.out = bench.folder / "steps"
-    with pytest.raises(UserError, match="no run lies here yet"):
-        bench.asked(evaljudge.judge)
     assert bench.asked(evaljudge.prepare) == {"write m": WHOLE["write m"]}
     assert bench.asked(evaljudge.judge) == {"choose m": WHOLE["choose m"]}
     assert bench.asked(evaljudge.make_report) == {}
@@ -376,12 +374,10 @@ def test_one_step_at_a_time_is_the_same(bench: Bench) -> None:
     assert bench.run_json()["state"] == "done"
 
 
-def test_judging_without_briefs_is_refused(bench: Bench) -> None:
-    bench.asked()
-    for file in (bench.out / "briefs").rglob("*.parquet"):
-        file.unlink()
-    with pytest.raises(UserError, match="have no briefs: `prepare` first"):
-        bench.asked(evaljudge.judge)
+def test_judging_prepares_what_is_lacking(bench: Bench) -> None:
+    assert bench.asked(evaljudge.judge) == WHOLE
+    assert bench.asked(evaljudge.judge) == {}
+    assert not (bench.out / "report").exists()
 
 
 def test_a_writer_of_its_own(bench: Bench) -> None:

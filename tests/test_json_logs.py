@@ -175,7 +175,7 @@ def test_another_setting_is_a_mistake(
 ) -> None:  # fmt: skip
     monkeypatch.setenv(f"EVALJUDGE_{name}", given)
     with pytest.raises(SystemExit) as ended:
-        main(["sbom"])
+        main(["list"])
     assert ended.value.code == 2
     assert capsys.readouterr().err == f"evaljudge: EVALJUDGE_{name} is '{given}': {remedy}\n"
 

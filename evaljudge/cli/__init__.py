@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -17,22 +17,22 @@ from typer.core import TyperCommand
 from typer.exceptions import TyperException
 
 import evaljudge
-from evaljudge.cli import judging, listing, looking, people, starting
+from evaljudge.cli import judging, looking, people
+from evaljudge.cli.gone import Commands, refuse_gone_options
 from evaljudge.commands.supervised import FINISH_SECONDS
 from evaljudge.errors import GivenUp, UserError, plain_words, seconds_in
-from evaljudge.judges import plugins
 from evaljudge.probes.commands import studies_app
 from evaljudge.runs.json_lines import json_is_wanted, logging_json
 from evaljudge.text import without_secrets
 
 EXIT_GIVEN_UP, USER_MISTAKE = 1, 2
 COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Begin": [starting.init],
-    "Judge a corpus": [judging.demo, judging.prompts, judging.plan, judging.smoke, judging.run,
-                       judging.prepare, judging.judge, judging.report, judging.study],
-    "Look at a run": [looking.view, looking.show, looking.check, looking.diff, looking.references],
+    "Begin": [judging.init],
+    "Judge a corpus": [judging.demo, judging.prompts, judging.plan, judging.run, judging.report,
+                       judging.study],
+    "Look at a run": [looking.view, looking.show, looking.check, looking.diff, looking.export],
     "Compare with people": [people.label, people.agree, people.calibrate],
-    "About the installation": [listing.list, looking.sbom],
+    "About the installation": [looking.list_all],
 }  # fmt: skip
 """In the order of `evaljudge --help`."""
 
@@ -48,6 +48,7 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from pydantic import ValidationError
 
+        refuse_gone_options(str(ctx.info_name), args)
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:
@@ -57,6 +58,7 @@ class _Command(TyperCommand):
 
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -85,10 +87,6 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
-with suppress(UserError):  # two judges of one name: what needs judges says it
-    for one in plugins().values():
-        if one.commands:
-            one.commands(app)
 for info in (*app.registered_commands, *studies_app.registered_commands):
     info.help = _unwrapped(inspect.getdoc(info.callback) or "")
     info.cls = _Command

@@ -1,17 +1,17 @@
-"""The commands that judge a corpus, and what a run prints at its end."""
+"""The commands that write a configuration and judge a corpus, and what a run prints at its end."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 import evaljudge
-from evaljudge.cli.options import Changes, ConfigFile, Extend, Full
+from evaljudge.commands.options import Changes, ConfigFile, Extend, Full, InitOptions, command
+from evaljudge.errors import UserError
 
 if TYPE_CHECKING:
     from evaljudge.runs.outcome import Outcome
@@ -20,43 +20,62 @@ RARELY = 100_000
 """So many new values before garbage is looked for: a plan makes millions, and leaves no garbage."""
 
 
+def _init(options: InitOptions) -> None:
+    from evaljudge.commands.init import init as write_configuration
+
+    made = write_configuration(options, _ask if sys.stdin.isatty() else None)
+    for warning in made.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    print(made.text, end="")
+
+
+init = command(InitOptions, _init)
+
+
+def _ask(question: str, default: str) -> str:
+    try:
+        return str(typer.prompt(question, default=default or None, prompt_suffix=" "))
+    except typer.Abort:  # Ctrl-D
+        print()  # ends the line of the question
+        raise UserError("nothing was written") from None
+
+
 def run(
-    config: ConfigFile, changes: Changes = None, extend: Extend = False, full: Full = False
-) -> None:
+    config: ConfigFile,
+    changes: Changes = None,
+    extend: Extend = False,
+    full: Full = False,
+    until: Annotated[Literal["prepare", "judge"] | None, typer.Option(
+        help="Stop after this stage: `prepare` is what judges need of each document before they "
+        "see a text, `judge` the verdicts. Without --until, scores and the report follow.")] = None,
+    limit: Annotated[int | None, typer.Option(
+        min=1, help="Judge only so many documents, in the folder OUT-first-N beside `out`, and "
+        "print the seconds of each step.")] = None,
+) -> None:  # fmt: skip
     """Judge a corpus and write the report. Run it again to resume.
 
-    The judges first prepare what they need of each document, such as references to compare with
-    (see `prepare`), then judge every text (see `judge`). Scores, the agreement with people and the
-    report follow (see `report`). What is finished is not asked again.
+    The judges first prepare what they need of each document, such as references to compare with,
+    then judge every text. Scores, the agreement with people and the report follow (see `report`).
+    What is finished is not asked again.
 
     Example: evaljudge run config.yaml --set out=runs/second
     """
+    from evaljudge.commands.limit import StepTimes, limited
+    from evaljudge.config import load_config
     from evaljudge.runs.progress import watcher
 
-    _print_outcome(evaljudge.run(config, changes or (), extend=extend, watcher=watcher()), full)
-
-
-def prepare(config: ConfigFile, changes: Changes = None, extend: Extend = False) -> None:
-    """Do only the first stage of `run`: what judges need of each document before they see a text.
-
-    This is, for example, the synthetic references of the judge `synthetic`.
-
-    Example: evaljudge prepare config.yaml
-    """
-    from evaljudge.runs.progress import watcher
-
-    out = evaljudge.prepare(config, changes or (), extend=extend, watcher=watcher())
-    print(f"briefs are ready: {out}")
-
-
-def judge(config: ConfigFile, changes: Changes = None) -> None:
-    """Do only the second stage of `run`: every judge judges every text of the prepared documents.
-
-    Example: evaljudge judge config.yaml
-    """
-    from evaljudge.runs.progress import watcher
-
-    print(f"verdicts are in: {evaljudge.judge(config, changes or (), watcher=watcher())}")
+    times, changed = StepTimes(watcher()), changes or ()
+    try:
+        given = limited(config, changed, limit) if limit else load_config(config, changed)
+        if until == "prepare":
+            print(f"briefs are ready: {evaljudge.prepare(given, extend=extend, watcher=times)}")
+        elif until == "judge":
+            print(f"verdicts are in: {evaljudge.judge(given, extend=extend, watcher=times)}")
+        else:
+            _print_outcome(evaljudge.run(given, extend=extend, watcher=times), full)
+    finally:
+        if limit:
+            print(times.text, end="", flush=True)
 
 
 def report(config: ConfigFile, changes: Changes = None, full: Full = False) -> None:
@@ -91,19 +110,23 @@ def plan(
         typer.Option(metavar="CARD", help="A card, such as l4: compute whether the model fits."),
     ] = None,
 ) -> None:
-    """Count what a run or a study still has to ask the model: questions and tokens.
+    """List all mistakes of a configuration, and count what a run or a study still has to ask.
 
-    No model is loaded and nothing is written.
+    Counted are questions and tokens. No model is loaded and nothing is written. The exit code is 2
+    if there is an error.
 
     Example: evaljudge plan config.yaml --throughput 20000
     """
-    from evaljudge.commands.plan import planned_text
+    from evaljudge.commands.plan import planned
     from evaljudge.commands.plan import throughput_of as rate_of
 
     gc.freeze()  # what was imported stays, and need not be looked through
     gc.set_threshold(RARELY)
     rate = rate_of(throughput_of) if throughput_of else throughput
-    print(planned_text(config, changes or (), rate, gpu=gpu), end="")
+    made = planned(config, changes or (), rate, gpu=gpu)
+    print(made.text, end="")
+    if made.exit_code:
+        raise typer.Exit(made.exit_code)
 
 
 def prompts(
@@ -127,25 +150,6 @@ def prompts(
     from evaljudge.commands.prompts import PromptsOptions, prompts_text
 
     print(prompts_text(config, changes or (), PromptsOptions(doc, system, judge, axis)), end="")
-
-
-def smoke(
-    config: ConfigFile,
-    changes: Changes = None,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the files of this trial where they are.")
-    ] = False,
-) -> None:
-    """Try a configuration with one document, on its model and its workers, and time each step.
-
-    The trial works in a folder beside `out`, which is removed at the end.
-
-    Example: evaljudge smoke config.yaml
-    """
-    from evaljudge.commands.smoke import smoke as try_one
-
-    if code := try_one(config, changes or (), keep=keep, show=partial(print, flush=True)):
-        raise typer.Exit(code)
 
 
 def study(config: ConfigFile, changes: Changes = None) -> None:

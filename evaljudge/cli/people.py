@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from evaljudge.cli.options import (
+from evaljudge.commands.options import (
     Column,
     Format,
     HumanAxes,
@@ -147,8 +147,6 @@ def label(
         )] = None,
     scorer: Annotated[str | None, typer.Option(
         help="The scorer whose scores are used by `--by stratified`.")] = None,
-    threshold: Annotated[list[str] | None, typer.Option(
-        hidden=True, help="It went with `--by near-threshold`, which is gone.")] = None,
     seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Draw texts of a run and write a sheet for people to rate, without systems and scores.
@@ -161,7 +159,5 @@ def label(
     from evaljudge.commands.label import LabelOptions
     from evaljudge.commands.label import label as label_texts
 
-    if threshold:
-        by = "near-threshold"  # which the option went with, and which is refused
     wanted = LabelOptions(run, to, n, by, axis or (), scorer, seed)
     print(label_texts(wanted).text, end="", flush=True)

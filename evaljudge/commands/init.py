@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import yaml
 
+from evaljudge.commands.options import InitOptions
 from evaljudge.corpora import Corpus, CorpusSource, likely_columns, open_corpus
 from evaljudge.corpora.rows import DOTTED
 from evaljudge.errors import UserError
@@ -28,7 +29,7 @@ from evaljudge.text import counted, one_line
 T = TypeVar("T")
 Ask = Callable[[str, str], str]
 """Asks a question on a terminal; the second text is the answer of who only presses Enter."""
-NEXT = ("check", "plan", "run")
+NEXT = ("plan", "run")
 FIFTH = 0.2
 QUESTIONS = {
     "corpus": "Where are the texts to judge (a file, folder, glob or URI)?",
@@ -37,17 +38,6 @@ QUESTIONS = {
     "small one for trying things out)?",
     "judge": "By which judges ({}; several with commas)?",
 }
-
-
-@dataclass(frozen=True)
-class InitOptions:
-    corpus: str | None
-    task: str | None
-    model: str | None
-    judges: Sequence[str]
-    to: Path
-    out: str
-    force: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ def init(wanted: InitOptions, ask: Ask | None) -> Started:
     columns = {theirs: to for theirs, to in likely.items() if _is_wanted(to, task)}
     seen = _seen(path, columns)
     model = _answer("model", wanted.model, "", ask, _named)
-    given = ",".join(wanted.judges) or None
+    given = ",".join(wanted.judges or ()) or None
     judges = _answer("judge", given, "synthetic", ask, _judges)
     text = "\n".join(_lines(seen, name, task, model, judges, wanted.out))
     wanted.to.parent.mkdir(parents=True, exist_ok=True)

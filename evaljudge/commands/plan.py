@@ -1,4 +1,4 @@
-"""`evaljudge plan`: what is left to ask, as a table in words.
+"""`evaljudge plan`: what is wrong with a configuration, then what is left to ask, as a table.
 
 36 cases, 252 candidates
 rated by people: coherence 252, fluency 250
@@ -10,24 +10,27 @@ judge     synthetic          6,048       2,150,000           190,000      6,048
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
-from evaljudge.config import Config, load_config
-from evaljudge.engines import Engines, ModelSource
+from evaljudge.commands.problems import Problem, Problems, jobs_of, look_at_corpus
+from evaljudge.config import load_config
+from evaljudge.engines import Engines, ModelSource, VllmEngines
 from evaljudge.engines.memory import GIB, Card, card_named, footprint, gpus_needed, room_on
 from evaljudge.errors import UserError
-from evaljudge.prompts import NANO
 from evaljudge.reasons import grouped
-from evaljudge.runs.binding import as_begun
-from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.planning import COMPARED_CASES, Plan, make_plan, prefilled_by_layout
+from evaljudge.runs.binding import as_begun, refuse_other_run
+from evaljudge.runs.job import Job
+from evaljudge.runs.planning import Plan, known_briefs, make_plan
 from evaljudge.storage import Output
-from evaljudge.studies.study import plan_study, study_runs
-from evaljudge.text import LONG, one_line
+from evaljudge.studies.study import StudyRun, study_runs
+from evaljudge.text import one_line
 
+MISTAKEN = 2
+COUNTED_FROM = {"configuration", "study", "settings", "engine", "model", "out", "briefs", "corpus"}
+"""Topics: after an error in any of them there is nothing to count."""
 HEAD = ("asks", "prompt tokens", "prefill at least", "generate")
-LAYOUTS = ("paper", "shared")
 EXACT = "Asks and prompt tokens are exact: every brief is there."
 FURTHER = (
     "{:,} further requests are planned, for one answer of several tokens to each ask. More are\n"
@@ -43,10 +46,6 @@ NO_RATE = (
     "No cost in money is estimated, as no rate is known: give --throughput TOKENS, or "
     "--throughput-of OUT, the folder of an earlier run on such machines."
 )
-NO_CANDIDATE = (
-    "warning: corpus: no document has a candidate: `evaljudge run` refuses such a corpus, and\n"
-    "`evaljudge prepare` does the part of this plan that is called prepare"
-)
 CLUSTERED = (
     "{}: but which readers vote is known when their vectors are: their tokens are estimates, and\n"
     "settings that come to the same voters ask once."
@@ -57,37 +56,73 @@ ESTIMATED = (
 )
 
 
-def planned_text(
+@dataclass(frozen=True)
+class Planned:
+    problems: Sequence[Problem]
+    """What is wrong with the configuration."""
+    counts: Sequence[str]
+    """Lines; none where an error leaves nothing to be counted."""
+
+    @property
+    def exit_code(self) -> int:
+        return MISTAKEN if any(problem.level == "error" for problem in self.problems) else 0
+
+    @property
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in (*self.problems, *self.counts))
+
+
+def planned(
     given: str | Mapping[str, Any],
     changes: Sequence[str] = (),
     throughput: float | None = None,
     engines: Engines | None = None,
     gpu: str | None = None,
-) -> str:
+) -> Planned:
     """`gpu`: the name of a card, on which models are looked at for whether they fit."""
-    config = load_config(given, changes)
     card = card_named(gpu) if gpu else None
-    if config.study is None:
-        plans = [("", make_plan(as_begun(make_job(config, engines))))]
-        shown = config
-    else:
-        plans = plan_study(given, changes, engines=engines)
-        shown = study_runs(config)[0].config
-    return "\n".join(_lines(plans, shown, throughput, engines, card)) + "\n"
+    problems, counts, engines = Problems(), list[str](), engines or VllmEngines()
+    with problems.looking_at("configuration"):
+        config = load_config(given, changes)
+        runs = [StudyRun("", config)]
+        if config.study is not None:
+            with problems.looking_at("study"):
+                runs = study_runs(config)
+        jobs = jobs_of(config, [run.config for run in runs], engines, problems)
+        look_at_corpus(config, jobs, problems)
+        if len(jobs) == len(runs) and not problems.errors() & COUNTED_FROM:
+            with problems.looking_at("counts"):
+                jobs = [as_begun(job) for job in jobs]
+                plans = _plans(jobs, [run.label for run in runs])
+                counts = list(_lines(plans, jobs[0], throughput, card))
+                for job, (_, plan) in zip(jobs, plans, strict=True):
+                    with problems.looking_at("out"):
+                        output = Output(job.config.out, job.config.briefs)
+                        refuse_other_run(output, list(plan.refused))
+    return Planned(problems.found, counts)
+
+
+def planned_text(*given: Any, **named: Any) -> str:
+    return planned(*given, **named).text
+
+
+def _plans(jobs: Sequence[Job], labels: Sequence[str]) -> list[tuple[str, Plan]]:
+    """A study's later runs have the references of those before."""
+    with known_briefs() as written:
+        return [
+            (label, make_plan(job, written if label else None))
+            for label, job in zip(labels, jobs, strict=True)
+        ]
 
 
 def _lines(
-    plans: Sequence[tuple[str, Plan]], config: Config, throughput: float | None,
-    engines: Engines | None, card: Card | None,
-) -> Iterator[str]:  # fmt: skip
+    plans: Sequence[tuple[str, Plan]], job: Job, throughput: float | None, card: Card | None
+) -> Iterator[str]:
     first = plans[0][1]
     yield f"{first.cases:,} cases, {first.candidates:,} candidates"
     rated = ", ".join(f"{one_line(axis)} {n:,}" for axis, n in first.rated.items())
-    yield f"rated by {one_line(config.rated_by)}: {rated or 'none'}"
-    yield from (f"warning: corpus: {one_line(note, LONG)}" for note in first.unread)
-    if not first.candidates:
-        yield NO_CANDIDATE
-    if not config.judges:
+    yield f"rated by {one_line(job.config.rated_by)}: {rated or 'none'}"
+    if not job.judges:
         yield "The configuration names no judge: no model is asked, so there is no cost to plan."
         return
     for label, plan in plans:
@@ -98,7 +133,6 @@ def _lines(
             yield from (f"foreseen   {where}: {group}" for group in grouped(reasons))
     if len(plans) > 1:
         yield f"{'all runs':42}" + _numbers(*(plan for _, plan in plans))
-    job = make_job(config, engines)
     guessed = {judge.name: judge.estimated for judge in job.judges if judge.estimated}
     if len(guessed) < len(job.judges):
         yield ESTIMATED if any(not plan.is_exact for _, plan in plans) else EXACT
@@ -111,10 +145,6 @@ def _lines(
     totals = [plan.total for _, plan in plans]
     further = sum(total.requests - total.asks for total in totals)
     yield FURTHER.format(further) if further else NONE_FURTHER
-    yield from _by_layout(job, first, engines)
-    given = (model.caution for model in config.models)
-    said = dict.fromkeys([*given, *map(job.engines.caution, job.sources)])
-    yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if card:
         for name, source in {source.source: source for source in job.sources}.items():
             longest = max(plan.longest.get(name, 0) for _, plan in plans)
@@ -130,9 +160,6 @@ def _lines(
 def _table(label: str, plan: Plan) -> Iterator[str]:
     if label:
         yield f"\n{label}"
-    if plan.refused:
-        more = f" (and {len(plan.refused) - 1} more)" if len(plan.refused) > 1 else ""
-        yield f"`out` is bound to another run ({plan.refused[0]}{more}): this needs another `out`"
     if plan.done:
         yield f"{plan.done:,} cases are judged already"
     yield f"{'stage':10}{'judge':32}" + "".join(f"{head:>18}" for head in HEAD)
@@ -146,22 +173,6 @@ def _numbers(*plans: Plan) -> str:
     totals = [plan.total for plan in plans]
     sums = [[t.asks, t.prompt, t.floor, t.generated] for t in totals]
     return "".join(f"{sum(column):>18,}" for column in zip(*sums, strict=True))
-
-
-def _by_layout(job: Job, planned: Plan, engines: Engines | None) -> Iterator[str]:
-    if job.config.prompts == NANO:
-        return  # its prompts have one layout
-    others = [
-        make_job(job.config.model_copy(update={"layout": layout}), engines)
-        for layout in LAYOUTS
-        if layout != job.config.layout
-    ]
-    found = sorted(prefilled_by_layout(job, planned, others).items())
-    floors = "; ".join(f"{layout} {floor:,} of {prompt:,}" for layout, (prompt, floor) in found)
-    yield (
-        f"By layout, a fresh run of (at most {COMPARED_CASES}) cases would prefill at least, of "
-        f"its prompt tokens:\n{floors} (this configuration: {job.config.layout})"
-    )
 
 
 def _memory(source: ModelSource, context: int | None, longest: int, card: Card) -> str:

@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 from evaljudge.commands.given import unknown_document
+from evaljudge.commands.options import ShowOptions
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugin
 from evaljudge.judges.plugin import JudgedCandidate
@@ -36,19 +37,6 @@ LABEL = 11
 """The columns of the words that lines begin with."""
 PEOPLE = "people"
 NOT_SCORED = "No scores of this document yet: `evaljudge run CONFIG` computes them."
-
-
-@dataclass(frozen=True)
-class ShowOptions:
-    out: str
-    doc_id: str
-    system: str | None = None
-    """All systems of the document are listed where none is named."""
-    judge: str | None = None
-    axis: str | None = None
-    is_full: bool = False
-    briefs: str | None = None
-    """Where the run keeps its briefs now, if not where it says."""
 
 
 @dataclass(frozen=True)

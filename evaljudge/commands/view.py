@@ -10,9 +10,9 @@ The server listens on this machine alone; the link has the token that it asks fo
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from evaljudge.analysis.two_runs import scored_run
+from evaljudge.commands.options import ViewOptions
 from evaljudge.errors import UserError
 from evaljudge.runs.outcome import open_run
 from evaljudge.storage import to_write
@@ -20,18 +20,6 @@ from evaljudge.viewer.index import TwoRunsIndex
 from evaljudge.viewer.labels import LabelSheet
 from evaljudge.viewer.server import Site, served
 from evaljudge.viewer.site import LabelSite, RunSite
-
-
-@dataclass(frozen=True)
-class ViewOptions:
-    out: str
-    beside: str | None = None
-    """Another run, with which this one is compared."""
-    label: str | None = None
-    """A sheet of `evaljudge label` that is filled in; nothing else of the run is shown."""
-    rater: str = ""
-    port: int = 0
-    """0: any that is free."""
 
 
 def viewing(options: ViewOptions) -> AbstractContextManager[str]:

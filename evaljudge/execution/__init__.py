@@ -76,7 +76,7 @@ def executor_name(workers: WorkersConfig) -> Literal["local", "ray"]:
     """Which of the two is meant, `auto` decided by what is at hand."""
     if workers.executor != "auto":
         return workers.executor
-    return "ray" if workers.needs_ray or _is_on_a_cluster() else "local"
+    return "ray" if workers.needs_ray or is_on_a_cluster() else "local"
 
 
 def make_executor(workers: WorkersConfig, out: str) -> Executor:
@@ -90,7 +90,7 @@ def make_executor(workers: WorkersConfig, out: str) -> Executor:
     return RayExecutor(workers)
 
 
-def _is_on_a_cluster() -> bool:
+def is_on_a_cluster() -> bool:
     """An address is set, this is a submitted job, or this process is connected already."""
     named = any(os.environ.get(name) for name in ("RAY_ADDRESS", "RAY_JOB_CONFIG_JSON_ENV_VAR"))
     ray = sys.modules.get("ray")

@@ -28,8 +28,6 @@ from typing import TYPE_CHECKING, Any
 from evaljudge.errors import UserError, first_line, unknown
 
 if TYPE_CHECKING:
-    import typer
-
     from evaljudge.judges.protocol import Judge
     from evaljudge.prompts import Task
     from evaljudge.records import Brief, Candidate, Verdict
@@ -54,6 +52,8 @@ Show = Callable[[JudgedCandidate], "Section"]
 """The evidence behind a verdict that is scored, for people to read in a terminal."""
 Picture = Callable[[JudgedCandidate], "View"]
 """The same for the page."""
+Export = Callable[[str, str, str | None], str]
+"""Writes from a run's folder to a file, of the judge that is named; gives a line on it."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Plugin:
     """What it needs besides the texts; what it does is the first sentence of its module."""
     without_references: Settings = field(default_factory=dict)
     """The settings with which it needs no reference; `evaljudge init` writes them."""
-    commands: Callable[[typer.Typer], None] | None = None
-    """Adds its own commands to the command line."""
+    exports: Mapping[str, Export] = field(default_factory=dict)
+    """What `evaljudge export` writes of a run, by name."""
     show: Show | None = None
     """For `evaljudge show`; without it, that command prints the evidence as it is stored."""
     verdict_columns: str = ""

@@ -47,7 +47,6 @@ from evaljudge.runs.reporting import (
 from evaljudge.runs.stages import do_stages, lacking, measure, missing, unmeasured
 from evaljudge.settings import AnyPath
 from evaljudge.storage import Claim, Fault, Output, Shard, Stage, claimed
-from evaljudge.text import counted
 
 Given = AnyPath | Mapping[str, Any] | Config
 Todo = Mapping[Stage, tuple[int, int]]
@@ -103,23 +102,24 @@ def prepare(
     given: Given, changes: Sequence[str] = (), *, extend: bool = False,
     watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
-    """Stage one alone: the briefs, on the writer. Gives the output folder."""
+    """The briefs alone, on the writer. Gives the output folder."""
     job = make_job(_config(given, changes), engines)
-    with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
-        job = as_begun(job)
-        work = partial(_prepare, job, extend, watching, claim)
-        return until_whole(job, work, watching.warning)
+    return _do_until(("prepare",), job, extend, _watcher(watcher, progress=progress))
 
 
 def judge(
-    given: Given, changes: Sequence[str] = (), *,
+    given: Given, changes: Sequence[str] = (), *, extend: bool = False,
     watcher: Watcher | None = None, progress: bool = True, engines: Engines | None = None,
 ) -> str:  # fmt: skip
-    """Stage two alone: the verdicts, from briefs that `prepare` made."""
-    job = as_begun(make_job(_config(given, changes), engines))
-    open_bound(job)
-    with _watcher(watcher, progress=progress) as watching, _ready(job) as claim:
-        return until_whole(job, partial(_judge, job, watching, claim), watching.warning)
+    """The verdicts, after the briefs that are lacking; no scores and no report."""
+    job = make_job(_config(given, changes), engines)
+    return _do_until(BOTH, job, extend, _watcher(watcher, progress=progress))
+
+
+def _do_until(stages: Sequence[Stage], job: Job, extend: bool, watcher: Watcher) -> str:
+    with watcher as watching, _ready(job) as claim:
+        work = partial(_do_stages_alone, stages, as_begun(job), extend, watching, claim)
+        return until_whole(job, work, watching.warning)
 
 
 def make_report(
@@ -153,19 +153,13 @@ def _run(job: Job, extend: bool, watching: Watcher, claim: Claim) -> Outcome:
         return _report(job, output, watching, claim, begun)
 
 
-def _prepare(job: Job, extend: bool, watching: Watcher, claim: Claim) -> str:
-    output = _bind(job, extend, watching, claim, ("prepare",))
-    _ask(job, output, ("prepare",), watching, claim)
-    write_run(job, output, accounts_of(job, output))
-    return output.uri
-
-
-def _judge(job: Job, watching: Watcher, claim: Claim) -> str:
-    output = open_bound(job)
-    if unprepared := len(missing(job, output, ("prepare",))):
-        has = counted(unprepared, "shard has", "shards have")
-        raise UserError(f"{output.uri}: {has} no briefs: `prepare` first")
-    _ask(job, output, ("judge",), watching, claim)
+def _do_stages_alone(
+    stages: Sequence[Stage], job: Job, extend: bool, watching: Watcher, claim: Claim
+) -> str:
+    output = _bind(job, extend, watching, claim, stages)
+    if "judge" in stages:
+        _refuse_no_candidates(job, output)
+    _ask(job, output, stages, watching, claim)
     write_run(job, output, accounts_of(job, output))
     return output.uri
 
@@ -249,7 +243,7 @@ def _refuse_no_candidates(job: Job, output: Output) -> None:
     if not any(shard.candidates for shard in output.shards()):
         raise UserError(
             f"{job.config.corpus_name}: no document has a candidate, so there is nothing to judge "
-            "(`evaljudge prepare` needs none)"
+            "(`evaljudge run --until prepare` needs none)"
         )
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from heapq import nlargest
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -41,8 +41,6 @@ from evaljudge.runs.references import given_references
 from evaljudge.runs.stages import lacking, missing
 from evaljudge.storage import Index, Output, Stage, index_on_disk
 
-COMPARED_CASES = 50
-"""How many cases the layouts are compared on: their ratio needs no more."""
 LONGEST_CASES = 3
 """How many cases with the longest texts are made into prompts, before anything is asked."""
 WORTH_COUNTING = 1 << 30
@@ -69,8 +67,6 @@ class Plan:
     """All cases are to be asked: no run was begun, or only another one."""
     longest: dict[str, int] = field(default_factory=dict)
     """For each model: the tokens of the longest prompt that it holds, and of its longest reply."""
-    first_cases: Tokens | None = None
-    """What the first COMPARED_CASES ask; None where anything of what they ask is there already."""
 
     @property
     def total(self) -> Tokens:
@@ -104,25 +100,6 @@ async def _planned(job: Job, written: KnownBriefs | None) -> Plan:
                 for one in job.passes:
                     await planning.do(one, _remaining(one, output, corpus, plan))
         return plan
-
-
-def prefilled_by_layout(
-    job: Job, planned: Plan, others: Iterable[Job]
-) -> dict[str, tuple[int, int]]:
-    """For each layout: the prompt tokens of a fresh run's first cases, and the least prefilled.
-
-    `planned`: the plan of `job`, whose first cases are not planned twice.
-    """
-    known = {} if planned.first_cases is None else {job.config.layout: planned.first_cases}
-    jobs = [one for one in (job, *others) if one.config.layout not in known]
-    asked = known | {one.config.layout: first_cases_afresh(one) for one in jobs}
-    return {layout: (tokens.prompt, tokens.floor) for layout, tokens in asked.items()}
-
-
-def first_cases_afresh(job: Job) -> Tokens:
-    """What a fresh run's first COMPARED_CASES would ask."""
-    with open_corpus(job.corpus, job.config.bad_rows) as corpus:
-        return plan_afresh(job, list(islice(corpus, COMPARED_CASES))).total
 
 
 def plan_afresh(job: Job, cases: Sequence[Case]) -> Plan:
@@ -212,11 +189,6 @@ class KnownBriefs:
         """What was written once for all documents."""
         self._index = index
 
-    @property
-    def is_empty(self) -> bool:
-        written = self._index.execute("SELECT EXISTS (SELECT * FROM briefs)").fetchone()[0]
-        return not written and not self.common
-
     def add(self, briefs: Iterable[Brief]) -> None:
         rows = ((brief.key, pickle.dumps(brief)) for brief in briefs)
         self._index.executemany("INSERT OR REPLACE INTO briefs VALUES (?, ?)", rows)
@@ -235,9 +207,7 @@ class _Planning:
 
     def __init__(self, job: Job, known: KnownBriefs, output: Output | None, plan: Plan) -> None:
         self._known, self._plan, self._metrics = known, plan, job.metrics
-        self._output, self._is_fresh = output, known.is_empty
-        self._first_cases = Tokens()
-        """Of the passes that are done."""
+        self._output = output
 
     async def do(self, one: Pass, work: Iterable[Work]) -> None:
         self._source, self._longest = one.source.source, self._plan.longest
@@ -248,15 +218,10 @@ class _Planning:
         asked: dict[Stage, dict[str, Asked]] = {
             stage: {judge.name: Asked() for judge in self._job.judges} for stage in BOTH
         }
-        for number, (case, stages) in enumerate(work):
+        for case, stages in work:
             briefs = await self._prepare(case, asked["prepare"], "prepare" in stages)
             if "judge" in stages:
                 await self._judge(case, briefs, asked["judge"])
-            if number < COMPARED_CASES:
-                so_far = [of.tokens for by_judge in asked.values() for of in by_judge.values()]
-                is_fresh = self._plan.is_whole and self._is_fresh
-                self._plan.first_cases = sum(so_far, self._first_cases) if is_fresh else None
-        self._first_cases = self._plan.first_cases or Tokens()
         for stage in one.stages:
             self._plan.asked |= {(stage, name): of.tokens for name, of in asked[stage].items()}
         if "judge" in one.stages:
@@ -264,9 +229,7 @@ class _Planning:
 
     def _common_reply(self, name: str) -> Mapping[str, Any] | None:
         """What an earlier run wrote once for all documents, which a fresh run would ask for."""
-        kept = self._output.common_reply(name) if self._output else None
-        self._is_fresh &= kept is None
-        return kept
+        return self._output.common_reply(name) if self._output else None
 
     async def _prepare(
         self, case: Case, asked: Mapping[str, Asked], wanted: bool

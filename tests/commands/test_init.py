@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge.cli import main
-from evaljudge.commands.check_config import check_config
-from evaljudge.commands.init import Ask, InitOptions, Started, init
+from evaljudge.commands.init import Ask, Started, init
+from evaljudge.commands.options import InitOptions
+from evaljudge.commands.plan import planned
 from evaljudge.config import load_config
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -67,8 +68,7 @@ def made(corpus: str, ask: Ask | None = None, **given: Any) -> Started:
 
 
 def passes() -> None:
-    found = check_config("config.yaml", engines=ScriptedEngines())
-    assert [line for line in found.lines if line.level == "error"] == []
+    assert planned("config.yaml", engines=ScriptedEngines()).exit_code == 0
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -143,7 +143,7 @@ def test_ratings_with_decimal_commas_are_refused_instead_of_left_out() -> None:
 
 def test_the_next_commands_can_be_copied_to_a_shell() -> None:
     started = made(write("csv", as_rows(THEIRS)), to=Path("my config.yaml"))
-    assert "  evaljudge check 'my config.yaml'\n" in started.text
+    assert "  evaljudge plan 'my config.yaml'\n" in started.text
 
 
 def test_ids_of_texts_in_place_of_documents_are_warned_of() -> None:
@@ -245,8 +245,8 @@ def test_the_command_ends_with_the_next_commands(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as left:
         main(["init", *flags, "--to", "new/c.yaml"])
     assert left.value.code == 0
-    assert capsys.readouterr().out.splitlines()[-3:] == [
-        f"  evaljudge {name} new/c.yaml" for name in ("check", "plan", "run")
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"  evaljudge {name} new/c.yaml" for name in ("plan", "run")
     ]
 
 

@@ -113,7 +113,7 @@ def test_references_that_are_given_are_not_asked_for(config: dict[str, Any]) -> 
     evaljudge.run(config | {"judges": ["synthetic"]}, engines=ScriptedEngines())
     file = str(Path(config["out"]).parent / "references.jsonl")
     with pytest.raises(SystemExit):
-        main(["references", config["out"], "--to", file])
+        main(["export", config["out"], "references", "--to", file])
     given = config | {"judges": {"synthetic": {"references": file}}}
     shown = blocks_of(prompts_text(given, (), PromptsOptions()))
     assert list(shown) == ["synthetic 1 of 1: prompt synthetic.compare"]

@@ -15,7 +15,8 @@ import pytest
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands import show
-from evaljudge.commands.show import ShowOptions, show_text
+from evaljudge.commands.options import ShowOptions
+from evaljudge.commands.show import show_text
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges import plugin

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.service
 SCRIPT = """
 import ctypes, os, subprocess, sys, time
 from evaljudge.commands import supervised
-supervised.GRACE, supervised.LAST, supervised.LEAVING = {grace}, 0.2, 0.1
-
+supervised.GRACE, supervised.LAST, supervised.EXITING = {grace}, 0.2, 0.1
+{before}
 def work():
     {work}
 
@@ -55,9 +55,9 @@ DETACHED = "subprocess.run('setsid sleep 600 & echo $!', shell=True)"
 
 
 @contextmanager
-def started(work: str, grace: float = 1.0) -> Iterator[subprocess.Popen[str]]:
+def started(work: str, grace: float = 1.0, before: str = "") -> Iterator[subprocess.Popen[str]]:
     """A command whose work has begun."""
-    script = SCRIPT.format(work=work, grace=grace)
+    script = SCRIPT.format(work=work, grace=grace, before=before)
     command = [sys.executable, "-c", script]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
@@ -83,24 +83,20 @@ def test_a_signal_ends_any_work(work: str, number: signal.Signals, code: int, sa
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
-@pytest.mark.parametrize(("work", "code"), [("pass", 0), ("sys.exit(3)", 3)])
-def test_a_guard_that_dies_changes_no_exit_code(work: str, code: int) -> None:
-    """It is the first that the watching process has started."""
-    dying = (
-        "import psutil; siblings = psutil.Process(os.getppid()).children(); "
-        "min(siblings, key=lambda one: one.pid).kill(); time.sleep(0.5); "
-    )
-    with started(dying + work) as process:
-        found, said = ended(process)
-    assert found == code
-    assert said.startswith("evaljudge: warning: the process that ends the others") and (
-        said.count("\n") == 1
-    )
+def test_where_the_process_between_is_killed_the_first_ends_the_others() -> None:
+    with started(f"begun(); {DETACHED}; {DEAF}") as process:
+        between, *below = psutil.Process(process.pid).children(recursive=True)
+        assert process.stdout
+        orphan = int(process.stdout.readline())
+        between.kill()
+        assert ended(process) == (137, "evaljudge: killed by SIGKILL\n")
+        assert not psutil.pid_exists(orphan)
+        assert not any(map(is_alive, below))
 
 
 def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
     terminal, inner = os.openpty()
-    command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=1.0)]
+    command = [sys.executable, "-c", SCRIPT.format(work=DRAWING, grace=1.0, before="")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inner, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "begun\n"
@@ -108,8 +104,8 @@ def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:
         assert process.wait(20) == 130
     os.close(inner)
     said = "".join(until_closed(terminal))
-    before, _, last = said.rpartition("\r\x1b[2K")
-    assert before.endswith("frame")
+    before, _, last = said.rpartition("\x1b[?25h\r\x1b[2K")
+    assert before.endswith("evaljudge: interruptedframe")
     assert last == "evaljudge: interrupted\r\n"
 
 
@@ -203,14 +199,14 @@ def test_a_signal_to_the_work_alone_is_said_too(
     number: signal.Signals, code: int, said: str
 ) -> None:
     with started(WAITING) as process:
-        _, work = psutil.Process(process.pid).children()  # the guard is the first
+        _, work = psutil.Process(process.pid).children(recursive=True)  # one stands between
         work.send_signal(number)
         assert ended(process) == (code, f"evaljudge: {said}\n")
 
 
 def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
     with started(f"begun(); {DETACHED}; {DEAF}") as process:
-        below = psutil.Process(process.pid).children()
+        below = psutil.Process(process.pid).children(recursive=True)
         assert process.stdout
         orphan = int(process.stdout.readline())
         process.kill()
@@ -218,17 +214,21 @@ def test_nothing_outlives_the_process_that_watches_when_it_is_killed() -> None:
         wait_until(lambda: all(has_ended(process.pid) for process in below))
 
 
-LATE = """while grep -qs 'State:.[RSD]' /proc/$OURS/status; do sleep 0.01; done
-EVALJUDGE_COMMAND=$MARK sleep 600 &
-echo $!"""
+LATE = """
+kill = supervised._kill_all_below
+
+def kill_and_start():
+    kill()
+    supervised._kill_all_below = kill
+    print(subprocess.Popen(["sleep", "600"]).pid, flush=True)
+
+supervised._kill_all_below = kill_and_start
+"""
 
 
 def test_what_starts_while_all_are_killed_is_killed_too() -> None:
-    """As Ray starts a killed agent anew; here a process does that is not known as ours."""
-    ours = "ours = subprocess.Popen(['sleep', '600'])"
-    unknown = "{'OURS': str(ours.pid), 'MARK': os.environ[supervised.MARK]}"
-    again = f"subprocess.Popen(['setsid', 'sh', '-c', {LATE!r}], env={unknown})"
-    with started(f"{ours}; {again}; {WAITING}") as process:
+    """As Ray starts a killed agent anew."""
+    with started(WAITING, before=LATE) as process:
         process.kill()
         assert process.stdout
         late = int(process.stdout.readline())

@@ -25,7 +25,8 @@ from scipy.stats import spearmanr
 import evaljudge
 from evaljudge.bundled.world import AXES
 from evaljudge.bundled.world.corpus import SYSTEMS
-from evaljudge.commands.view import ViewOptions, viewing
+from evaljudge.commands.options import ViewOptions
+from evaljudge.commands.view import viewing
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
 from evaljudge.records import Verdict

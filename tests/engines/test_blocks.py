@@ -152,8 +152,8 @@ def test_a_plan_says_that_a_hybrid_model_may_share_less(
         {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": str(folder),
          "axes": ["fluency"], "judges": ["synthetic"]}
     )  # fmt: skip
-    lines = [line for line in said.splitlines() if line.startswith("warning: model ")]
-    assert lines == [f"warning: {VllmEngines().caution(ModelSource(str(folder)))}"]
+    lines = [line for line in said.splitlines() if line.startswith("warning: model: ")]
+    assert lines == [f"warning: model: {VllmEngines().caution(ModelSource(str(folder)))}"]
 
 
 @pytest.mark.engine

@@ -202,8 +202,8 @@ def test_where_both_speak_the_reply_wins_and_the_plan_says_so(
     (tmp_path / "c.jsonl").write_text(json.dumps(case))
     config = {"corpus": str(tmp_path / "c.jsonl"), "out": str(tmp_path / "o"), "model": model}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    said = f"warning: model {folder}: `reply` is given, so `chat.enable_thinking` is not used"
-    assert said in planned_text(str(tmp_path / "config.yaml"))
+    said = f"model {folder}: `reply` is given, so `chat.enable_thinking` is not used"
+    assert f"warning: settings: {said}\n" in planned_text(str(tmp_path / "config.yaml"))
 
 
 def test_least_mass_does_not_bind_a_run() -> None:

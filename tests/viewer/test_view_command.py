@@ -13,7 +13,8 @@ import pytest
 
 import evaljudge
 from evaljudge.analysis.two_runs import scored_run
-from evaljudge.commands.view import ViewOptions, made_site, viewing
+from evaljudge.commands.options import ViewOptions
+from evaljudge.commands.view import made_site, viewing
 from evaljudge.errors import UserError
 from evaljudge.viewer.index import RunIndex, TwoRunsIndex
 from tests.viewer.pages import make_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaljudge.judges.entities.commands import add_commands
+from evaljudge.judges.entities.export import export_entities
 from evaljudge.judges.plugin import Plugin, made_by, pictured_by, shown_by
 
 LABELS = "entity_labels"
@@ -30,7 +30,7 @@ PLUGIN = Plugin(
     keys={LABELS: files_of_labels},
     files=["entities", "entity_agreement"],
     needs="a model; references are used where there are some, else the source",
-    commands=add_commands,
+    exports={"entities": export_entities},
     show=shown_by("evaljudge.judges.entities.view:shown_evidence"),
     verdict_columns="evaljudge.judges.entities.columns:verdict_columns",
     brief_columns="evaljudge.judges.entities.columns:brief_columns",

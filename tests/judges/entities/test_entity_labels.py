@@ -17,8 +17,8 @@ from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import JudgeFindings
 from evaljudge.judges.entities import LABELS
-from evaljudge.judges.entities.commands import export_entities
 from evaljudge.judges.entities.equations import KINDS, OPTIONS, Answer, Aspect
+from evaljudge.judges.entities.export import export_entities
 from evaljudge.judges.entities.labels import (
     EntityAgreementRow,
     Labels,
@@ -134,7 +134,9 @@ def label(doc_id: str, aspect: str, entity: str, given: Any, system: str = "A") 
 
 def test_an_export_by_hand(tmp_path: Path) -> None:
     a_run(tmp_path / "run")
-    assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")) == (20, 4)
+    assert export_entities(str(tmp_path / "run"), str(tmp_path / "e.jsonl")).startswith(
+        "20 questions about 4 candidates: "
+    )
     found = read(tmp_path / "e.jsonl")
     named = [("d0", "A"), ("d0", "B"), ("d1", "A"), ("d1", "B")]
     assert found == [
@@ -150,13 +152,13 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     a_run(tmp_path / "run", judges=["facts", "finer"])
     to = str(tmp_path / "e.jsonl")
     with pytest.raises(SystemExit) as ended:
-        main(["entities", str(tmp_path / "run"), "--to", to, "--judge", "finer"])
+        main(["export", str(tmp_path / "run"), "entities", "--to", to, "--judge", "finer"])
     assert not ended.value.code
     assert capsys.readouterr().out == f"20 questions about 4 candidates: {to}\n"
     for judge, said in ((None, "name one with --judge: facts, finer"), ("fact", "mean 'facts'")):
         more = ["--judge", judge] if judge else []
         with pytest.raises(SystemExit) as ended:
-            main(["entities", str(tmp_path / "run"), "--to", to, *more])
+            main(["export", str(tmp_path / "run"), "entities", "--to", to, *more])
         assert ended.value.code == 2
         assert said in capsys.readouterr().err
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaljudge
-from evaljudge.commands.check_config import check_config
+from evaljudge.commands.plan import planned_text
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.judges.collector import Found, JudgeFindings, SeenShard
@@ -451,7 +451,7 @@ def test_a_corpus_of_one_text_per_document_is_refused(tmp_path: Path) -> None:
             ask(config(tmp_path, "A"), engines=engines)
     file = tmp_path / "config.json"
     file.write_text(json.dumps(config(tmp_path, "A")))
-    assert "has two: give each" in check_config(file, engines=engines).text
+    assert "has two: give each" in planned_text(str(file), engines=engines)
 
 
 def test_two_pairs_of_one_document_never_share_a_question() -> None:

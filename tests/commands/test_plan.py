@@ -1,4 +1,4 @@
-"""`evaljudge check CONFIG`: what can be known before an engine is loaded, a line for each thing."""
+"""`evaljudge plan`: what is wrong with a configuration, before it is counted what a run asks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 import evaljudge
 from evaljudge.cli import main
-from evaljudge.commands.check_config import Checklist, check_config, is_configuration
+from evaljudge.commands.plan import Planned, planned
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
@@ -44,34 +44,36 @@ def config(**changes: Any) -> dict[str, Any]:
     return {key: value for key, value in (usual | changes).items() if value is not None}
 
 
-def checked(engines: Any = None, **changes: Any) -> Checklist:
+def checked(engines: Any = None, **changes: Any) -> Planned:
     Path("c.yaml").write_text(yaml.safe_dump(config(**changes)))
-    return check_config("c.yaml", engines=engines or ScriptedEngines())
+    return planned("c.yaml", engines=engines or ScriptedEngines())
 
 
-def said(found: Checklist, level: str) -> Lines:
-    return [(line.topic, line.said) for line in found.lines if line.level == level]
+def said(made: Planned, level: str) -> Lines:
+    return [(line.topic, line.said) for line in made.problems if line.level == level]
 
 
-def test_a_sound_configuration_is_ok_in_all_topics_and_leaves_nothing() -> None:
+def test_a_sound_configuration_has_no_problem_and_leaves_nothing() -> None:
     found = checked(select=[{"name": "x", "all": [
         {"scorer": "direct", "axis": "fluency", "at_least": 4}]}])  # fmt: skip
-    assert said(found, "error") == []
-    assert said(found, "warning") == []
+    assert found.problems == []
     assert found.exit_code == 0
-    assert [line.topic for line in found.lines] == [
-        "configuration", "model", "task", "scorers", "select", "workers", "out", "corpus",
-        "prompts",
-    ]  # fmt: skip
-    assert dict(said(found, "ok"))["corpus"].endswith("6 documents, 12 texts; people rated "
-                                                      "fluency 12")  # fmt: skip
-    assert found.text.endswith("0 errors, 0 warnings\n")
+    assert found.text.startswith("6 cases, 12 candidates\nrated by people: fluency 12\n")
     assert sorted(os.listdir()) == ["c.yaml", "cases.jsonl"]
 
 
-def test_one_document_is_not_called_documents() -> None:
-    write_rows(ROWS[:1])
-    assert "all rows read: 1 document, 2 texts" in dict(said(checked(), "ok"))["corpus"]
+@pytest.mark.parametrize(
+    ("changes", "is_counted"),
+    [({"ratings": "none.csv"}, True), ({"out": "cases.jsonl"}, False), ({"axes": ["x"]}, False),
+     ({"model": "./none"}, False)],
+)  # fmt: skip
+def test_errors_come_first_and_what_does_not_depend_on_them_is_counted(
+    changes: dict[str, Any], is_counted: bool
+) -> None:
+    found = checked(VllmEngines() if "model" in changes else None, **changes)
+    first, *rest = found.text.splitlines()
+    assert first.startswith("error: ")
+    assert (found.exit_code, any("6 cases" in line for line in rest)) == (2, is_counted)
 
 
 RULE = {"scorer": "direct", "axis": "fluency", "at_least": 4}
@@ -133,14 +135,7 @@ def test_all_errors_are_shown_at_once() -> None:
     errors = said(found, "error")
     assert errors[3][1].startswith("cases.jsonl:7: not valid JSON")
     assert errors[4][1].startswith("cases.jsonl:8: ")
-    assert errors[5][1] == "2 bad rows: correct them, or set `bad_rows: skip`"
-    assert dict(said(found, "ok"))["model"].startswith("m is m@scripted")
-
-
-def test_one_bad_row_is_to_be_corrected_in_the_singular() -> None:
-    write_rows([*ROWS, "{"])
-    (_, said_of_all) = said(checked(), "error")
-    assert said_of_all[1] == "1 bad row: correct it, or set `bad_rows: skip`"
+    assert errors[5][1] == "correct these rows, or set `bad_rows: skip`"
 
 
 def test_bad_rows_that_are_skipped_are_warnings_with_their_lines() -> None:
@@ -157,41 +152,22 @@ def test_a_column_with_another_name_is_a_warning() -> None:
     assert "fluencey_score" in said(checked(), "warning")[0][1]
 
 
-class Small(ScriptedEngines):
-    def context(self, source: ModelSource) -> int | None:
-        return 60
-
-
-def test_prompts_that_do_not_fit_the_context_are_warned_of() -> None:
-    write_rows([*ROWS, ROWS[0] | {"doc_id": "long", "source": "word " * 200}])
-    found = checked(Small(), judges={"direct": {"steps": False}})
-    ((topic, words),) = said(found, "warning")
-    assert topic == "prompts"
-    assert words.startswith("direct: prompt too long × 6: longest 289 of 60 tokens")
-
-
 class Away(ScriptedEngines):
     def lacking(self, source: ModelSource) -> str:
         return "all its files"
 
-    def gauge(self, source: ModelSource) -> Any:
-        raise AssertionError("a tokenizer that is not here would be downloaded")
 
-
-def test_a_model_that_is_not_here_is_not_fetched_for_its_tokenizer() -> None:
-    found = checked(Away())
-    assert said(found, "warning") == [
+def test_a_model_that_is_not_here_is_warned_of() -> None:
+    assert said(checked(Away()), "warning") == [
         ("model", "m: not on this machine: all its files; a run fetches them first")
     ]
-    assert "tokens" not in dict(said(found, "ok"))["prompts"]
 
 
 def test_an_encoder_that_is_not_here_is_warned_of() -> None:
     found = checked(Away(), judges={"roles": {}})
     words = dict(said(found, "warning"))["encoders"]
     assert words.endswith("not on this machine: all its files; a run fetches them first")
-    found = checked(judges={"roles": {}})
-    assert dict(said(found, "ok"))["encoders"].endswith("is on this machine")
+    assert checked(judges={"roles": {}}).problems == []
 
 
 @pytest.mark.parametrize(
@@ -227,7 +203,7 @@ def test_trust_that_is_not_needed_is_warned_of(tmp_path: Path) -> None:
 def test_a_run_that_lies_there_is_told_from_another() -> None:
     checked()
     evaljudge.run("c.yaml", engines=ScriptedEngines())
-    assert ("out", "out: this run was begun; 6 of 6 shards are judged") in said(checked(), "ok")
+    assert "6 cases are judged already" in checked().text
     ((topic, words),) = said(checked(seed=7), "error")
     assert topic == "out"
     assert "out is bound to another run: seed" in words
@@ -243,47 +219,24 @@ def test_a_job_that_works_there_is_warned_of() -> None:
 def test_a_study_s_runs_are_checked_and_what_they_share_is_said_once() -> None:
     study = {"judges": ["direct"], "models": ["m", "n"]}
     found = checked(judges=None, model=None, study=study)
-    assert found.exit_code == 0
-    topics = [line.topic for line in found.lines]
-    assert (topics.count("model"), topics.count("corpus"), topics.count("out")) == (2, 1, 2)
-    assert ("study", "2 runs") in said(found, "ok")
-
-
-def test_what_is_a_configuration(tmp_path: Path) -> None:
-    Path("noending").touch()
-    assert [is_configuration(name) for name in ("x.yaml", "x.yml", "noending", "runs/a", ".")] == [
-        True, True, True, False, False,
-    ]  # fmt: skip
+    assert found.problems == []
+    assert "\nm\n" in found.text and "\nn\n" in found.text and "all runs" in found.text
+    found = checked(judges=None, model=None, study=study, ratings="none.csv")
+    assert len(said(found, "error")) == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "words"),
     [
-        (["c.yaml", "--set", "model=none/such"], 2, "error    model"),
-        (["none.yaml"], 2, "error    configuration  none.yaml: no such configuration"),
-        (["c.yaml", "--briefs", "x"], 2, "--briefs is for a run's folder"),
-        (["out", "--set", "seed=1"], 2, "--set is for a configuration"),
+        (["c.yaml", "--set", "model=none/such"], "error: model: "),
+        (["none.yaml"], "error: configuration: none.yaml: no such configuration"),
     ],
 )
-def test_the_command(
-    arguments: list[str], code: int, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("c.yaml").write_text(yaml.safe_dump(config(model="nano")))
-    with pytest.raises(SystemExit) as left:
-        main(["check", *arguments])
-    assert left.value.code == code
-    printed = capsys.readouterr()
-    assert words in printed.out + printed.err
-
-
-def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("c.yaml").write_text(yaml.safe_dump(config(judges={}, model=None, metrics=["words"])))
-    with pytest.raises(SystemExit) as left:
-        main(["check", "c.yaml", "--json"])
-    assert left.value.code == 0
-    first = json.loads(capsys.readouterr().out)[0]
-    assert first["level"] == "ok"
-    assert first["topic"] == "configuration"
+    with pytest.raises(SystemExit, match="2"):
+        main(["plan", *arguments])
+    assert words in capsys.readouterr().out
 
 
 @pytest.mark.ray
@@ -296,7 +249,7 @@ def test_a_ray_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.service
 def test_an_out_on_s3_is_tried_and_left_as_it_was(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ("out", f"{s3.uri}/out: can be written to") in said(checked(out=f"{s3.uri}/out"), "ok")
+    assert said(checked(out=f"{s3.uri}/out"), "error") == []
     assert s3.keys("out") == set()
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "")
     (topic, words), *_ = said(checked(out=f"{s3.uri}/out"), "error")

@@ -1,13 +1,11 @@
-"""`evaljudge entities`: every question of a run's judge as a row that people can answer."""
+"""`evaljudge export RUN entities`: every question of a run's judge as a row for people."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from evaljudge.errors import UserError, unknown
 
@@ -16,36 +14,8 @@ if TYPE_CHECKING:
     from evaljudge.storage import Output, Shard
 
 
-def add_commands(app: typer.Typer) -> None:
-    @app.command(rich_help_panel="Look at a run")
-    def entities(
-        run: Annotated[
-            str, typer.Argument(metavar="OUT", help="The output folder or URI of a run.")
-        ],
-        to: Annotated[str, typer.Option(help="The JSONL file to write (a path or URI).")],
-        judge: Annotated[
-            str | None,
-            typer.Option(
-                help="The judge whose questions are written, if the run has several of this kind."
-            ),
-        ] = None,
-    ) -> None:
-        """Write every question that the judge `entities` asked to a file, for people to answer.
-
-        An entity is a single fact or statement of a text. The configuration takes the answered
-        file by the key `entity_labels`; the report then says how well the judge agrees with people.
-
-        Example: evaljudge entities runs/first --to questions.jsonl
-        """
-        rows, candidates = export_entities(run, to, judge)
-        print(f"{rows:,} questions about {candidates:,} candidates: {to}")
-
-
-def export_entities(out: str, to: str, judge: str | None = None) -> tuple[int, int]:
-    """Write every question of a run's judged shards to a file, for people to answer.
-
-    Returns the numbers of questions and of candidates.
-    """
+def export_entities(out: str, to: str, judge: str | None = None) -> str:
+    """Write every question of a run's judged shards to a file; gives a line on it."""
     from evaljudge.judges.entities.labels import question_rows
     from evaljudge.storage import Output, ahead, to_write
 
@@ -65,7 +35,7 @@ def export_entities(out: str, to: str, judge: str | None = None) -> tuple[int, i
                 rows += 1
         if not rows:  # raised before the file is complete, so that none appears
             raise UserError(f"{out}: judge {name!r} recorded no entity questions in this run")
-    return rows, candidates
+    return f"{rows:,} questions about {candidates:,} candidates: {to}"
 
 
 def _texts(output: Output, judge: str, shard: Shard) -> list[JudgedText]:

@@ -1,0 +1,27 @@
+"""`evaljudge export`: a part of a run as a file, for another run or for people."""
+
+from __future__ import annotations
+
+from evaljudge.errors import UserError, unknown
+from evaljudge.judges import plugins
+from evaljudge.runs.references import export_references
+
+REFERENCES = "references"
+
+
+def exported(
+    run: str, what: str, to: str, judge: str | None = None, briefs: str | None = None
+) -> str:
+    """What was written, in a line."""
+    if what == REFERENCES:
+        if judge:
+            raise UserError("--judge: the references of all judges are written, so leave it out")
+        made = export_references(run, to, briefs)
+        missing = f"; {made.unscored:,} could not be written by that run" if made.unscored else ""
+        return f"{made.references:,} references of {made.documents:,} documents: {to}{missing}"
+    exports = {name: write for one in plugins().values() for name, write in one.exports.items()}
+    if what not in exports:
+        raise UserError(unknown("export", what, [REFERENCES, *exports]))
+    if briefs:
+        raise UserError("--briefs: only references are read from briefs, so leave it out")
+    return exports[what](run, to, judge)

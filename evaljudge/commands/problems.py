@@ -1,0 +1,195 @@
+"""What is wrong with a configuration, as far as it can be known before an engine is loaded.
+
+    error: corpus: cases.jsonl:4: no `doc_id`
+    warning: model: Qwen/Qwen3-8B: not on this machine: all its files; a run fetches them first
+
+It calls what a run calls: a run refuses what is an error here, in the same words. It loads no
+weights, downloads none, and leaves nothing in `out`. After an error it goes on with what it can.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Literal, cast
+
+from evaljudge.agreement.rated import nearly_met
+from evaljudge.config import Config, ModelConfig
+from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty
+from evaljudge.engines import Engines, Identity, ModelSource
+from evaljudge.engines.opening import encoder_source
+from evaljudge.errors import GivenUp, SeveralMistakes, UserError
+from evaljudge.execution import is_on_a_cluster
+from evaljudge.runs.binding import refuse_lone_texts
+from evaljudge.runs.job import Job, assemble_job, corpus_of, encoders_of
+from evaljudge.runs.pipeline import files_of_report
+from evaljudge.runs.references import check_references
+from evaljudge.storage import Place, holder
+from evaljudge.text import LONG, one_line
+
+Level = Literal["warning", "error"]
+NO_CANDIDATE = (
+    "no document has a candidate: `evaljudge run` refuses such a corpus, and with `--until "
+    "prepare` it does the part of this plan that is called prepare"
+)
+NOT_HERE = "{}: not on this machine: {}; a run fetches them first"
+
+
+@dataclass(frozen=True)
+class Problem:
+    level: Level
+    topic: str
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.topic}: {one_line(self.said, LONG)}"
+
+
+@dataclass
+class Problems:
+    """In the order in which they were found."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, level: Level, topic: str, said: str) -> None:
+        if said not in [problem.said for problem in self.found]:  # a study's runs share much
+            self.found.append(Problem(level, topic, said))
+
+    @contextmanager
+    def looking_at(self, topic: str) -> Iterator[None]:
+        """What is refused in this block is an error; the code after the block runs all the same."""
+        try:
+            yield
+        except SeveralMistakes as error:
+            for mistake in error.mistakes:
+                self.add("error", topic, f"{error.place}{mistake}")
+        except (UserError, GivenUp, OSError) as error:
+            self.add("error", topic, str(error))
+
+    def errors(self) -> set[str]:
+        """The topics in which there are any."""
+        return {problem.topic for problem in self.found if problem.level == "error"}
+
+
+def jobs_of(
+    config: Config, runs: Sequence[Config], engines: Engines, problems: Problems
+) -> list[Job]:
+    """The jobs of the runs that `config` names, those with mistakes left out.
+
+    All but the corpus is looked at, whose problems `problems_of_corpus` finds.
+    """
+    seen = cast("Engines", _EnginesLookedAt(engines, problems))
+    jobs = [job for run in runs for job in _assembled(run, seen, problems)]
+    if not jobs:
+        _models_alone(config, seen)
+    for job in jobs:
+        for look in encoders_of(job):
+            with problems.looking_at("encoders"):
+                look()
+        for name, read in files_of_report(job).items():
+            with problems.looking_at(name):
+                read()
+        if is_on_a_cluster():  # without one, Ray would be started here, which says little of it
+            sizes = [source.gpus_per_engine for source in job.sources]
+            with problems.looking_at("workers"), job.executor.check(sizes):
+                pass
+    if config.briefs is not None:
+        with problems.looking_at("briefs"):
+            Place(config.briefs).refuse_unwritable()
+    for out in dict.fromkeys(run.out for run in runs):
+        with problems.looking_at("out"):
+            if at_work := holder(out):
+                problems.add("warning", "out", f"{out}: another job works there now: {at_work}")
+            else:
+                Place(out).refuse_unwritable()
+    return jobs
+
+
+def _assembled(config: Config, engines: Engines, problems: Problems) -> Iterator[Job]:
+    if config.study is not None:  # one that is wrong has no runs
+        return
+    with problems.looking_at("settings"):
+        job = assemble_job(config, engines)
+        given = (model.caution for model in config.models)
+        for caution in (*filter(None, given), *job.cautions):
+            problems.add("warning", "settings", caution)
+        yield job
+
+
+def _models_alone(config: Config, engines: Engines) -> None:
+    """The models of a configuration whose other settings have mistakes."""
+    own = config.model, config.writer
+    pairs = config.study.pairs_of(*own) if config.study else [own]
+    for model in (*chain(*pairs), *map(config.model_of, config.judges)):
+        if isinstance(model, ModelConfig):
+            engines.identify(model.as_source())
+
+
+def look_at_corpus(config: Config, jobs: Sequence[Job], problems: Problems) -> None:
+    with problems.looking_at("corpus"), open_corpus(corpus_of(config), "skip") as corpus:
+        is_refused = config.bad_rows == "fail"
+        for problem in corpus.skipped:
+            problems.add("error" if is_refused else "warning", "corpus", problem)
+        if corpus.skipped and is_refused:
+            problems.add("error", "corpus", "correct these rows, or set `bad_rows: skip`")
+        refuse_empty(corpus, config.corpus_name, "judge")
+        for note in _notes(corpus, jobs, 0 if is_refused else corpus.skipped_rows):
+            problems.add("warning", "corpus", note)
+        if not corpus.candidates:
+            problems.add("warning", "corpus", NO_CANDIDATE)
+        for job in jobs:
+            refuse_lone_texts(corpus, job)
+            if job.references:
+                check_references(job.references, job.judges, (case.document for case in corpus))
+
+
+def _notes(corpus: Corpus, jobs: Sequence[Job], skipped: int) -> list[str]:
+    judged = [axis.name for job in jobs[:1] for axis in job.task.axes if job.judges]
+    near = nearly_met(judged, corpus.rated_on())
+    return [*notes_on(skipped, corpus.absent_ratings), *corpus.unread, *near]
+
+
+class _EnginesLookedAt:
+    """A run's engines. A model that cannot be had is noted, and the rest is looked at without."""
+
+    def __init__(self, engines: Engines, problems: Problems) -> None:
+        self._engines, self._problems = engines, problems
+        self._identities: dict[str, Identity] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engines, name)
+
+    @property
+    def version(self) -> str:
+        with self._problems.looking_at("engine"):
+            return self._engines.version
+        return ""
+
+    def identify(self, source: ModelSource) -> Identity:
+        if (key := repr(source)) not in self._identities:
+            self._identities[key] = self._identify(source)
+        return self._identities[key]
+
+    def _identify(self, source: ModelSource) -> Identity:
+        with self._problems.looking_at("model"):
+            identity = self._engines.identify(source)
+            lacking = self._engines.lacking(source)
+            if lacking and os.path.isdir(source.path):
+                raise UserError(f"model {source.source}: the folder lacks {lacking}: get it whole")
+            if lacking:
+                self._problems.add("warning", "model", NOT_HERE.format(source.source, lacking))
+            if unneeded := sorted(set(source.allow) - set(identity.allow)):
+                said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
+                self._problems.add("warning", "model", said)
+            if caution := self._engines.caution(source):
+                self._problems.add("warning", "model", caution)
+            return identity
+        return Identity(source.source, "unknown", source.chat, source.engine)
+
+    def find_encoder(self, encoder: str) -> None:
+        self._engines.find_encoder(encoder)
+        if lacking := self._engines.lacking(encoder_source(encoder)):
+            self._problems.add("warning", "encoders", NOT_HERE.format(encoder, lacking))
