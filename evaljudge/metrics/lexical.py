@@ -39,7 +39,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreBleu
 
 NO_WORDS = Unscored("no words")
+REMEMBERED = 100_000
+"""Words whose stems are kept."""
 Kind = Literal["rouge1", "rouge2", "rougeL"]
 LIKE = "rouge-score 0.1.2"
 Words = list[str]
@@ -208,5 +210,4 @@ def porter() -> Callable[[str], str]:
         PorterStemmer,  # seconds to import
     )
 
-    stem: Callable[[str], str] = PorterStemmer().stem
-    return stem
+    return lru_cache(REMEMBERED)(PorterStemmer().stem)
