@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import Field
 
-from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
 from evaljudge.metrics.references import Comparison, ReferenceSettings, measured
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
@@ -211,3 +211,12 @@ def porter() -> Callable[[str], str]:
     )
 
     return lru_cache(REMEMBERED)(PorterStemmer().stem)
+
+
+METRICS = {
+    "rouge1": KnownMetric(rouge1, "F1 of the words that a text shares."),
+    "rouge2": KnownMetric(rouge2, "F1 of the pairs of words that a text shares."),
+    "rougeL": KnownMetric(rouge_l, "F1 of the longest sequence of words in common."),
+    "bleu": KnownMetric(bleu, "sacrebleu's BLEU of one text, from 0 to 1."),
+    "chrf": KnownMetric(chrf, "sacrebleu's chrF: the sequences of letters in common, from 0 to 1."),
+}

@@ -36,7 +36,7 @@ from pydantic import Field
 
 from evaljudge.errors import UserError
 from evaljudge.metrics.lexical import NO_WORDS, Lexical, library, porter, words
-from evaljudge.metrics.protocol import Value
+from evaljudge.metrics.protocol import KnownMetric, Value
 from evaljudge.metrics.references import Comparison, ReferenceSettings
 from evaljudge.settings import read_settings
 
@@ -112,3 +112,12 @@ def _wordnet(folder: str) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The multilingual functions are not available")
         return Reader(folder, None)
+
+
+METRICS = {
+    "meteor": KnownMetric(
+        meteor,
+        "The words that a text shares, also by stem and synonym, in how many chunks.",
+        "a reference, or `against: source`; for synonyms, a folder with WordNet (`synonyms`)",
+    ),
+}

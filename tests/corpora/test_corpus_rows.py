@@ -156,13 +156,3 @@ def test_iterations_may_run_beside_each_other(lines):
     with open_corpus(CorpusSource(str(path))) as corpus:
         pairs = [(a.document.doc_id, b.document.doc_id) for a in corpus for b in corpus]
     assert pairs == [(str(a), str(b)) for a in range(3) for b in range(3)]
-
-
-def test_a_format_is_a_line_in_the_table(monkeypatch, read):
-    from evaljudge import corpora
-    from evaljudge.corpora.rows import Row
-
-    mine = corpora.KnownFormat(lambda paths: [Row(p, ROW) for p in paths], "Mine.", "mine")
-    monkeypatch.setitem(corpora.FORMATS, "mine", mine)
-    with corpora.open_corpus(corpora.CorpusSource(("x",), "mine")) as corpus:
-        assert [case.document.doc_id for case in corpus] == ["d1"]
