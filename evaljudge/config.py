@@ -60,8 +60,6 @@ CORPUS = "the file, folder, glob or URI of the texts to judge"
 
 
 class CorpusConfig(Settings):
-    short_form = "a path, a list of paths"
-
     path: PathName | list[PathName] = Field(description=CORPUS)
     format: str = "generic"
     sources: PathName | None = None
@@ -82,8 +80,6 @@ class CorpusConfig(Settings):
 
 
 class ModelConfig(Settings):
-    short_form = "a hub name, a path or a URI"
-
     source: PathName | None = None
     revision: str | None = None
     chat: dict[str, Any] | Literal["none"] = {}
@@ -270,8 +266,6 @@ Rule = Literal["mean", "median", "majority", "agreement"]
 
 class CombineConfig(Settings):
     """A scorer made of several: see analysis/combining.py."""
-
-    short_form = "a list of scorers"
 
     of: list[str] = Field(description="the scorers to combine")
     by: Rule = "mean"
