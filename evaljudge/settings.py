@@ -12,7 +12,6 @@ in YAML is read as the text that it is written as.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -35,23 +34,6 @@ DEEPEST, MOST_VALUES = 30, 10_000
 """Of levels and values in one configuration: one whose YAML repeats a part of itself can have
 endlessly many."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
-_INDENTED = "its indentation does not fit the lines above"
-_YAML_MISTAKES = {
-    r"character '\\t'": "a tab: indent with spaces only",
-    r"character (?P<c>.+) that cannot": "a value cannot begin with {c}: put it in quotes",
-    "mapping values are not": f"a second `: ` in one value (put it in quotes), or {_INDENTED} "
-    "(indent keys that belong together alike)",
-    "expected ',' or '(?P<c>.)'": "the list or mapping that begins in line {first} is not closed: "
-    "a `{c}` or a comma is missing",
-    "unexpected end of stream": "the quote that opens in line {first} is never closed",
-    "undefined alias (?P<c>.+)": "a value that begins with `*` refers to an anchor, and there is "
-    "no anchor {c}: put the value in quotes",
-    "could not find expected ':'": "a line without `: ` where a key with its value is expected",
-    "expected <block end>": f"{_INDENTED}: indent keys that belong together alike",
-    "sequence entries are not": "a `- ` where no list can begin: put the list's items on lines of "
-    "their own",
-}
-"""What PyYAML says, by a part of it, and what we say; `first`: the line where the part begins."""
 
 
 class Settings(BaseModel):
@@ -86,22 +68,14 @@ def read_yaml(text: str, where: str | Path) -> Any:
         _refuse_repeated_keys(yaml.compose(text, _Loader), where, set())
         value = yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
-        raise UserError(_yaml_mistake(error, where)) from None
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        said = one_line(": ".join(filter(None, [error.context, error.problem])))
+        hint = "indent with spaces, keys of one mapping alike; put texts with signs in quotes"
+        raise UserError(f"{where}:{line}: not YAML: {said}: {hint}") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a number of very many digits
         raise UserError(f"{where}: not YAML: {one_line(str(error))}") from None
     refuse_unplain(value, where)
     return value
-
-
-def _yaml_mistake(error: yaml.MarkedYAMLError, where: str | Path) -> str:
-    problem, at = error.problem or "", error.problem_mark
-    line, first = ((mark.line + 1 if mark else 1) for mark in (at, error.context_mark or at))
-    said = one_line(problem)
-    for pattern, words in _YAML_MISTAKES.items():
-        if found := re.search(pattern, problem):
-            said = words.format(first=first, **found.groupdict())
-            break
-    return f"{where}:{line}: not YAML: {said}"
 
 
 def _refuse_odd_events(text: str, where: str | Path) -> None:
