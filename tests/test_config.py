@@ -81,8 +81,6 @@ def test_changes_are_laid_over() -> None:
     ("change", "said"),
     [
         ({"model": {"endpoint": "x", "name": "y"}}, "endpoints are not built yet"),
-        ({"model": {"revision": "x"}}, "needs a `source`"),
-        ({"model": None}, "model: judges need one"),
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a"}]}]}, "needs `at_least`"),
         ({"select": [{"name": "x", "all": []}]}, "select.0.all"),
         ({"select": [{"name": "x", "all": [{"scorer": "s", "axis": "a", "precision": 0.9}]}]},

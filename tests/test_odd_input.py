@@ -301,6 +301,8 @@ HEAD, ROW = "doc_id,source,system,text,ratings.ease\n", "d,The river rose.,A,A f
         ((HEAD + ROW).encode("utf-16"), "(it looks like UTF-16): save it as UTF-8"),
         ((HEAD + ROW).encode("utf-16-le"), "(it looks like UTF-16): save it as UTF-8"),
         (HEAD.replace("ease", "qualité").encode("latin-1"), "its header is not UTF-8"),
+        (b"PAR1\x15\x00\x04", "this is a Parquet file: let its name end in .parquet"),
+        (b"\x1f\x8b\x08\x00", "this is a gzip file: let its name end in .gz"),
         (b"PK\x03\x04\x14\0", "this is a zip file or a spreadsheet: save it as CSV"),
         (HEAD.upper() + ROW, "columns: {DOC_ID: doc_id, SOURCE: source, SYSTEM: system, TEXT:"),
         (HEAD.replace("ratings.ease", "text") + ROW, "two columns are called 'text': rename one"),
