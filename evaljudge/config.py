@@ -60,8 +60,6 @@ CORPUS = "the file, folder, glob or URI of the texts to judge"
 
 
 class CorpusConfig(Settings):
-    short_form = "a path, a list of paths"
-
     path: PathName | list[PathName] = Field(description=CORPUS)
     format: str = "generic"
     sources: PathName | None = None
@@ -82,8 +80,6 @@ class CorpusConfig(Settings):
 
 
 class ModelConfig(Settings):
-    short_form = "a hub name, a path or a URI"
-
     source: PathName | None = None
     revision: str | None = None
     chat: dict[str, Any] | Literal["none"] = {}
@@ -235,19 +231,24 @@ class Condition(Settings):
     @model_validator(mode="after")
     def _asks_something(self) -> Condition:
         if self.precision is not None and self.good is None:
-            raise ValueError("`precision` needs `good`: from which rating on a candidate is good, "
-                             "and what share of the selected shall be")  # fmt: skip
+            raise ValueError(
+                "`precision` needs `good`: from which rating on a candidate is good, "
+                "and what share of the selected shall be"
+            )
         if self.good is not None and (self.precision, self.at_least) == (None, None):
-            raise ValueError("`good` needs `precision` or `at_least`: the threshold that good "
-                             "candidates pass")  # fmt: skip
+            raise ValueError(
+                "`good` needs `precision` or `at_least`: the threshold that good candidates pass"
+            )
         if self.confidence is not None and self.precision in (None, 1):
             raise ValueError("`confidence` needs a `precision` below 1: no sample certifies 1")
         asked_for = (self.at_least, self.at_most, self.top_fraction, self.precision)
         if all(one is None for one in asked_for):
             raise ValueError("needs `at_least`, `at_most`, `top_fraction` or `precision`")
         if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
-            raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no "
-                             "score can be between them")  # fmt: skip
+            raise ValueError(
+                f"at_least {self.at_least:g} is above at_most {self.at_most:g}, so no "
+                "score can be between them"
+            )
         return self
 
 
@@ -270,8 +271,6 @@ Rule = Literal["mean", "median", "majority", "agreement"]
 
 class CombineConfig(Settings):
     """A scorer made of several: see analysis/combining.py."""
-
-    short_form = "a list of scorers"
 
     of: list[str] = Field(description="the scorers to combine")
     by: Rule = "mean"
@@ -429,15 +428,18 @@ class Config(Settings):
     def _no_settings_are_defaults(cls, given: Any) -> Any:
         if isinstance(given, list):
             if any(not isinstance(name, str) for name in given):
-                raise ValueError("a list has the judges' names only: for settings write a mapping, "
-                                 "{synthetic: {levels: 5}}")  # fmt: skip
+                raise ValueError(
+                    "a list has the judges' names only: for settings write a mapping, "
+                    "{synthetic: {levels: 5}}"
+                )
             if twice := _repeated(given):
                 raise ValueError(f"{twice!r} is named twice")
             return {name: {} for name in given}
         if isinstance(given, dict):
             return {name: {} if own is None else own for name, own in given.items()}
-        raise ValueError("should be a list of judges, [synthetic], or a mapping of names to "
-                         "settings")  # fmt: skip
+        raise ValueError(
+            "should be a list of judges, [synthetic], or a mapping of names to settings"
+        )
 
     @field_validator("layout", mode="before")
     @classmethod
@@ -477,11 +479,14 @@ class Config(Settings):
                 raise ValueError("judges: a study names its own, under study.judges")
             for key in ("mixes", "combine", "families"):
                 if getattr(self, key):
-                    raise ValueError(f"{key}: a study has none; name them in the configuration of "
-                                     "a run")  # fmt: skip
+                    raise ValueError(
+                        f"{key}: a study has none; name them in the configuration of a run"
+                    )
             if any("model" in own for own in _settings_of(self.study.judges)):
-                raise ValueError("study.judges: judges of a study have no `model` of their own: "
-                                 "name it under study.models")  # fmt: skip
+                raise ValueError(
+                    "study.judges: judges of a study have no `model` of their own: "
+                    "name it under study.models"
+                )
             if any(model is None for model, _ in self.study.pairs_of(self.model, self.writer)):
                 raise ValueError("model: a study needs one, study.models or study.pairs")
         elif self.model is None and any(own.get("model") is None for own in self.judges.values()):
@@ -550,8 +555,9 @@ def _corpus_as_file(spec: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusFile
 
 def _read_file(file: Path) -> dict[str, Any]:
     if file.name.endswith(CORPUS_ENDINGS) and file.is_file():
-        raise UserError(f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` "
-                        "writes one")  # fmt: skip
+        raise UserError(
+            f"{file}: a corpus, not a configuration: `evaljudge init --corpus {file}` writes one"
+        )
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -564,8 +570,10 @@ def _read_file(file: Path) -> dict[str, Any]:
         raise UserError(f"{file}: cannot be read: {error}") from None
     spec = read_yaml(text, file)
     if spec is None:
-        raise UserError(f"{file}: is empty: write at least `corpus`, `out` and `model`, or let "
-                        "`evaljudge init` write it")  # fmt: skip
+        raise UserError(
+            f"{file}: is empty: write at least `corpus`, `out` and `model`, or let "
+            "`evaljudge init` write it"
+        )
     if not isinstance(spec, dict):
         raise UserError(f"{file}: a configuration is a mapping of keys to values: `out: runs/a`")
     return spec

@@ -1,35 +1,76 @@
-"""Judges found by looking: a folder here, a folder named by the environment, an entry point.
+"""What can be added, found by looking: in a folder here, in folders that the environment names, in
+installed packages.
 
 kinds()                 ->  {"direct": "evaljudge.judges.direct:PLUGIN", …}
 folder_of("direct")     ->  Path(".../evaljudge/judges/direct")
+tables("metrics", "METRICS", KnownMetric)  ->  {"words": KnownMetric(…), …}
 
 A kind of judge is a folder in evaljudge/judges whose `__init__.py` has a `PLUGIN`, a folder of the
 same form in one of the folders that the environment variable EVALJUDGE_JUDGES names, or an entry
 point in the group `evaljudge.judges` of an installed package. Nothing is imported to find it.
+
+Metrics and formats of corpora are entries of a table in a file: `METRICS` in evaljudge/metrics, in
+a folder that EVALJUDGE_METRICS names, or at an entry point of the group `evaljudge.metrics`;
+likewise `FORMATS` with `corpora`. To find them, their files are imported.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import TypeVar
 
-from evaljudge.errors import UserError
+from evaljudge.errors import UserError, first_line
 
 GROUP = "evaljudge.judges"
 FOLDERS = "EVALJUDGE_JUDGES"
 NO_JUDGE = "shared"
 """The one folder among those of the judges that is no judge."""
+T = TypeVar("T")
 
 
-def folders() -> list[str]:
-    """Where judges' folders lie, beside those of installed packages."""
-    own = [folder for folder in os.environ.get(FOLDERS, "").split(os.pathsep) if folder]
-    return [str(Path(__file__).parent / "judges"), *own]
+def folders(what: str = "judges") -> list[str]:
+    """Where judges, metrics or formats of corpora lie, beside those of installed packages."""
+    named = os.environ.get(f"EVALJUDGE_{what.upper()}", "").split(os.pathsep)
+    return [str(Path(__file__).parent / what), *filter(None, named)]
+
+
+def tables(what: str, table: str, kind: type[T]) -> dict[str, T]:
+    """The entries of all tables of this name. A file that is broken is left out, with a line on
+    stderr."""
+    found, homes = dict[str, T](), dict[str, str]()
+    for place, module, attribute in _modules(what, table):
+        try:
+            entries: Mapping[str, T] = getattr(import_module(module), attribute, {})
+            if odd := [name for name, entry in entries.items() if not isinstance(entry, kind)]:
+                raise TypeError(f"{odd[0]!r} is not a {kind.__name__}")
+        except Exception as error:  # a module's own code may raise anything
+            said = f"{type(error).__name__}: {first_line(error)}"
+            print(f"evaljudge: {place}: {said}; it is left out", file=sys.stderr)
+            continue
+        for name, entry in entries.items():
+            _add(f"entries of {what}", name, place, homes)
+            found[name] = entry
+    return dict(sorted(found.items()))
+
+
+def _modules(what: str, table: str) -> Iterator[tuple[str, str, str]]:
+    """Where each file or entry point is, its module, and the name of its table."""
+    places = dict[str, str]()
+    for folder in folders(what):
+        for module in iter_modules([folder]):
+            place = str(Path(folder, f"{module.name}.py"))
+            _add(f"files of {what}", module.name, place, places)
+            yield place, f"evaljudge.{what}.{module.name}", table
+    for point in entry_points(group=f"evaljudge.{what}"):
+        yield point.value, point.module, point.attr or table
 
 
 def is_built_in(kind: str) -> bool:
@@ -55,19 +96,19 @@ def kinds() -> Mapping[str, str]:
     for folder in folders():
         for one in iter_modules([folder]):
             if one.ispkg and one.name != NO_JUDGE:
-                _add(one.name, str(Path(folder, one.name)), places)
+                _add("judges", one.name, str(Path(folder, one.name)), places)
                 found[one.name] = f"{GROUP}.{one.name}:PLUGIN"
     for point in entry_points(group=GROUP):
         if found.get(point.name) != point.value:
-            _add(point.name, point.value, places)
+            _add("judges", point.name, point.value, places)
             found[point.name] = point.value
     return found
 
 
-def _add(name: str, place: str, places: dict[str, str]) -> None:
+def _add(what: str, name: str, place: str, places: dict[str, str]) -> None:
     if places.setdefault(name, place) != place:
         raise UserError(
-            f"two judges are called {name!r}: {places[name]} and {place}; rename or remove one"
+            f"two {what} are called {name!r}: {places[name]} and {place}; rename or remove one"
         )
 
 

@@ -11,12 +11,11 @@ in YAML is read as the text that it is written as.
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
@@ -35,29 +34,10 @@ DEEPEST, MOST_VALUES = 30, 10_000
 """Of levels and values in one configuration: one whose YAML repeats a part of itself can have
 endlessly many."""
 TIMESTAMP = "tag:yaml.org,2002:timestamp"
-_INDENTED = "its indentation does not fit the lines above"
-_YAML_MISTAKES = {
-    r"character '\\t'": "a tab: indent with spaces only",
-    r"character (?P<c>.+) that cannot": "a value cannot begin with {c}: put it in quotes",
-    "mapping values are not": f"a second `: ` in one value (put it in quotes), or {_INDENTED} "
-    "(indent keys that belong together alike)",
-    "expected ',' or '(?P<c>.)'": "the list or mapping that begins in line {first} is not closed: "
-    "a `{c}` or a comma is missing",
-    "unexpected end of stream": "the quote that opens in line {first} is never closed",
-    "undefined alias (?P<c>.+)": "a value that begins with `*` refers to an anchor, and there is "
-    "no anchor {c}: put the value in quotes",
-    "could not find expected ':'": "a line without `: ` where a key with its value is expected",
-    "expected <block end>": f"{_INDENTED}: indent keys that belong together alike",
-    "sequence entries are not": "a `- ` where no list can begin: put the list's items on lines of "
-    "their own",
-}
-"""What PyYAML says, by a part of it, and what we say; `first`: the line where the part begins."""
 
 
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
-    short_form: ClassVar[str] = ""
-    """What may be written in place of the mapping: `a path`."""
 
     @classmethod
     def known_keys(cls) -> list[str]:
@@ -88,22 +68,14 @@ def read_yaml(text: str, where: str | Path) -> Any:
         _refuse_repeated_keys(yaml.compose(text, _Loader), where, set())
         value = yaml.load(text, _Loader)
     except yaml.MarkedYAMLError as error:
-        raise UserError(_yaml_mistake(error, where)) from None
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        said = one_line(": ".join(filter(None, [error.context, error.problem])))
+        hint = "indent with spaces, keys of one mapping alike; put texts with signs in quotes"
+        raise UserError(f"{where}:{line}: not YAML: {said}: {hint}") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a number of very many digits
         raise UserError(f"{where}: not YAML: {one_line(str(error))}") from None
     refuse_unplain(value, where)
     return value
-
-
-def _yaml_mistake(error: yaml.MarkedYAMLError, where: str | Path) -> str:
-    problem, at = error.problem or "", error.problem_mark
-    line, first = ((mark.line + 1 if mark else 1) for mark in (at, error.context_mark or at))
-    said = one_line(problem)
-    for pattern, words in _YAML_MISTAKES.items():
-        if found := re.search(pattern, problem):
-            said = words.format(first=first, **found.groupdict())
-            break
-    return f"{where}:{line}: not YAML: {said}"
 
 
 def _refuse_odd_events(text: str, where: str | Path) -> None:
@@ -202,13 +174,9 @@ def _all_mistakes(
 ) -> list[str]:
     """One mistake for each key. Where a value may have several forms, pydantic says of each why it
     does not fit: the form that fits furthest is taken to be meant."""
-    mistakes = error.errors()
-    unknowns = [mistake for mistake in mistakes if mistake["type"] == "extra_forbidden"]
-    meant = {(*path, _meant(kind, path, key)) for *path, key in (m["loc"] for m in unknowns)}
     of_key: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
-    for mistake in mistakes:
-        if mistake["type"] != "missing" or mistake["loc"] not in meant:
-            of_key.setdefault(_key_in(kind, given, mistake), []).append(mistake)
+    for mistake in error.errors():
+        of_key.setdefault(_key_in(given, mistake), []).append(mistake)
     around = {key[:length] for key in of_key for length in range(len(key))}
     return [
         _one_mistake(kind, several, [where, *map(str, key)])
@@ -217,66 +185,40 @@ def _all_mistakes(
     ]
 
 
-def _meant(kind: type[Settings], path: Sequence[int | str], key: int | str) -> str:
-    """The known key nearest to a misspelt one, which is not reported as missing, too."""
-    return next(iter(get_close_matches(str(key), _known(kind, path), n=1)), "")
-
-
-def _key_in(kind: type[Settings], given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
+def _key_in(given: Any, mistake: ErrorDetails) -> tuple[int | str, ...]:
     """Where in the given settings the mistake is, without pydantic's names of forms."""
     path = list[int | str]()
     for step in mistake["loc"]:
         if step in given if isinstance(given, Mapping) else isinstance(step, int):
             path.append(step)
             given = given[step]
-        elif step in _known(kind, path):  # left out: the default is wrong, or the short form
-            path.append(step)
-            given = {} if isinstance(given, Mapping) else given
-    return tuple(path)
+    return (*path, mistake["loc"][-1]) if mistake["type"] == "missing" else tuple(path)
 
 
 def _one_mistake(
     kind: type[Settings], mistakes: Sequence[ErrorDetails], path: Sequence[str]
 ) -> str:
     """What is wrong with one key: with its value in each of the forms that it may have."""
-    at, mistake = ".".join(filter(None, path)), mistakes[0]
+    at, mistake, value = ".".join(filter(None, path)), mistakes[0], mistakes[0]["input"]
+    forms = list(dict.fromkeys(map(plain_words, mistakes)))
+    said = " or ".join([forms[0], *(form.removeprefix(SHOULD_BE) for form in forms[1:])])
+    models = _models_at(kind, mistake["loc"][:-1])
     if mistake["type"] == "extra_forbidden":
-        home, _, key = at.rpartition(".")
-        said = unknown("key", key, _known(kind, mistake["loc"][:-1]))
+        at, _, key = at.rpartition(".")
+        said = unknown("key", key, next((model.known_keys() for model in models), []))
         if inner := _inside(kind, key) if len(mistake["loc"]) == 1 else "":
             said = f"unknown key {key!r}: did you mean {inner!r}?"
-        return f"{home}: {said}" if home else said
-    forms = list(dict.fromkeys(_expected(kind, one) for one in mistakes))
-    is_choice = all(form.startswith(SHOULD_BE) for form in forms)
-    others = [form.removeprefix(SHOULD_BE) for form in forms[1:]] if is_choice else []
-    said = " or ".join([forms[0], *others])
-    is_plain = isinstance(mistake["input"], str | int | float | None)
-    is_told = mistake["type"] != "missing" and (is_plain or mistake["type"].endswith("_type"))
-    got = f" (got {_shown(mistake['input'])})" if is_told else ""
-    return f"{at}: {said}{got}" if at else said
-
-
-def _expected(kind: type[Settings], mistake: ErrorDetails) -> str:
-    """What the value should be, with how to write it where that is easily told."""
-    value, said = mistake["input"], plain_words(mistake)
-    if mistake["type"] == "missing":
-        return said + _purpose(kind, mistake["loc"])
-    if mistake["type"] == "list_type" and isinstance(value, str):
-        return f"{said}: [{one_line(value, QUOTED)}]"
-    if mistake["type"] == "string_type" and isinstance(value, int | float):
-        return f"{said} in quotes"
-    if mistake["type"] in ("model_type", "model_attributes_type"):
-        short = next((m.short_form for m in _models_at(kind, mistake["loc"]) if m.short_form), "")
-        return f"{SHOULD_BE}{short}, or a mapping of keys to values" if short else said
-    return said
-
-
-def _purpose(kind: type[Settings], path: Sequence[int | str]) -> str:
-    """What a key is for that has no default, as its field describes it."""
-    for model in _models_at(kind, path[:-1]):
-        if (field := model.model_fields.get(str(path[-1]))) and field.description:
-            return f": {field.description}"
-    return ""
+    elif mistake["type"] == "missing":
+        fields = (model.model_fields[str(mistake["loc"][-1])] for model in models)
+        said += next((f": {field.description}" for field in fields if field.description), "")
+    elif mistake["type"].endswith("_type") or not isinstance(value, Mapping | list):
+        if mistake["type"] == "list_type" and isinstance(value, str):
+            said += f": [{one_line(value, QUOTED)}]"
+        if mistake["type"] == "string_type" and isinstance(value, int | float):
+            said += ": write it in quotes"
+        got = json.dumps(value, ensure_ascii=False, default=str)
+        said += f" (got {one_line(without_secrets(got), QUOTED)})"
+    return f"{at}: {said}" if at else said
 
 
 def _inside(kind: type[Settings], key: str) -> str:
@@ -285,24 +227,6 @@ def _inside(kind: type[Settings], key: str) -> str:
         if any(key in part.known_keys() for part in _models_in(field.annotation)):
             return f"{name}.{key}"
     return ""
-
-
-def _shown(value: Any) -> str:
-    """As YAML has it."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping | list):
-        return "a list" if isinstance(value, list) else "a mapping"
-    if isinstance(value, str):
-        return shown(without_secrets(value))
-    return one_line(repr(value), QUOTED)
-
-
-def _known(kind: type[Settings], path: Sequence[int | str]) -> list[str]:
-    """The keys that the model at this path of the configuration has."""
-    return next((model.known_keys() for model in _models_at(kind, path)), [])
 
 
 def _models_at(kind: Any, path: Sequence[int | str]) -> list[type[Settings]]:

@@ -137,9 +137,12 @@ def test_a_run_s_log_is_json(
         (["run", "gone.yaml", "--fast"], "No such option: --fast"),
         (["jog"], "No such command 'jog'"),
         ([], "name a command"),
-        (["calibrate", "--good", "gut"], "Invalid value for '--good': should be a number"),
-        (["calibrate", "--folds", "gut"], "'--folds': should be a whole number"),
-        (["agree", "--coverage-floor", "2"], "'--coverage-floor': should be at most 1"),
+        (["calibrate", "--good", "gut"], "Invalid value for '--good': should be a valid number"),
+        (["calibrate", "--folds", "gut"], "'--folds': should be a valid integer"),
+        (
+            ["agree", "--coverage-floor", "2"],
+            "'--coverage-floor': should be less than or equal to 1",
+        ),
     ],
 )
 def test_mistakes_are_objects(

@@ -62,6 +62,11 @@ def written(folder: Path, *rows: Any) -> str:
     return str(file)
 
 
+def outlier(doc_id: str, system: str | None = None, axis: str | None = None) -> Outlier:
+    named = {"doc_id": doc_id, "system": system, "axis": axis}
+    return Outlier(**{key: name for key, name in named.items() if name is not None})
+
+
 def spearman(rows: Sequence[Any], axis: str = "fluency") -> dict[str, float | None]:
     found = [row for row in rows if (row.axis, row.coefficient) == (axis, "spearman")]
     return {row.level: row.value for row in found}
@@ -74,18 +79,18 @@ def test_rows_are_in_the_order_of_the_ratings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outlier", "fluency", "tone"),
+    ("which", "fluency", "tone"),
     [
-        (Outlier("d0"), [nan, nan, nan, 1, 2, 3], [nan] * 6),
-        (Outlier("d0", "B"), [1, nan, 3, 1, 2, 3], [3, nan, 1, nan, nan, nan]),
-        (Outlier("d0", None, "tone"), [1, 2, 3, 1, 2, 3], [nan] * 6),
-        (Outlier("d1", "C", "fluency"), [1, 2, 3, 1, 2, nan], [3, 2, 1, nan, nan, nan]),
+        (outlier("d0"), [nan, nan, nan, 1, 2, 3], [nan] * 6),
+        (outlier("d0", "B"), [1, nan, 3, 1, 2, 3], [3, nan, 1, nan, nan, nan]),
+        (outlier("d0", None, "tone"), [1, 2, 3, 1, 2, 3], [nan] * 6),
+        (outlier("d1", "C", "fluency"), [1, 2, 3, 1, 2, nan], [3, 2, 1, nan, nan, nan]),
     ],
 )
-def test_what_a_row_sets_aside(outlier: Outlier, fluency: list[float], tone: list[float]) -> None:
+def test_what_a_row_sets_aside(which: Outlier, fluency: list[float], tone: list[float]) -> None:
     rated = a_run().as_rated()
     before = {axis: column.copy() for axis, column in rated.human.items()}
-    left, met = set_aside(rated, NAMES, [outlier])
+    left, met = set_aside(rated, NAMES, [which])
     assert met == {0}
     np.testing.assert_array_equal(left.human["fluency"], fluency)
     np.testing.assert_array_equal(left.human["tone"], tone)
@@ -94,17 +99,17 @@ def test_what_a_row_sets_aside(outlier: Outlier, fluency: list[float], tone: lis
 
 
 @pytest.mark.parametrize(
-    "outlier",
+    "which",
     [
-        Outlier("d2"),
-        Outlier("d0", "unrated"),
-        Outlier("d0", "A", "warmth"),
-        Outlier("d1", "A", "tone"),
+        outlier("d2"),
+        outlier("d0", "unrated"),
+        outlier("d0", "A", "warmth"),
+        outlier("d1", "A", "tone"),
     ],
 )
-def test_a_row_that_names_no_rating_meets_none(outlier: Outlier) -> None:
+def test_a_row_that_names_no_rating_meets_none(which: Outlier) -> None:
     rated = a_run().as_rated()
-    left, met = set_aside(rated, NAMES, [outlier])
+    left, met = set_aside(rated, NAMES, [which])
     assert met == set()
     np.testing.assert_equal(dict(left.human), dict(rated.human))
 
@@ -146,10 +151,10 @@ def test_nothing_without_a_file_and_no_tables_where_it_names_nothing(tmp_path: P
     ("row", "said"),
     [
         ("{", "not valid JSON"),
-        ({"system": "A"}, "needs `doc_id`"),
-        ({"doc_id": 7}, "`doc_id` must be a text"),
-        ({"doc_id": "d", "axis": ["a"]}, "`axis` must be a text"),
-        ({"doc_id": "d", "system": None}, "`system` must be a text; leave it out to mean all"),
+        ({"system": "A"}, "doc_id: is needed: the document whose ratings are left out"),
+        ({"doc_id": 7}, "doc_id: should be a valid string: write it in quotes (got 7)"),
+        ({"doc_id": "d", "axis": ["a"]}, "axis: should be a valid string"),
+        ({"doc_id": "d", "system": None}, "system: should be a valid string (got null)"),
         ({"doc_id": "d", "sytem": "A"}, "did you mean 'system'"),
     ],
 )
@@ -164,7 +169,7 @@ def test_a_bad_row_is_named(tmp_path: Path, row: Any, said: str) -> None:
 def test_a_file_of_no_rows(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no row"):
         read_outliers(written(tmp_path))
-    assert read_outliers(written(tmp_path, {"doc_id": "d"})) == [Outlier("d", None, None)]
+    assert read_outliers(written(tmp_path, {"doc_id": "d"})) == [outlier("d")]
 
 
 def made(one: WithoutOutliers) -> Findings:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaljudge.config import load_config
-from evaljudge.corpora import FORMATS
+from evaljudge.corpora import known_formats
 from evaljudge.engines import Identity, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.metrics import embeddings
@@ -53,7 +53,7 @@ def test_each_is_accepted(name: str, axes: list[str], monkeypatch: pytest.Monkey
     monkeypatch.setattr(VllmEngines, "identify", of_the_hub)
     monkeypatch.setattr(embeddings, "local_folder", lambda source: Path("commit"))
     job = make_job(load_config(PAPERS / f"{name}.yaml"), ScriptedEngines())
-    assert job.corpus.format in FORMATS
+    assert job.corpus.format in known_formats()
     assert {axis.name for axis in job.task.axes} == set(axes)
 
 
@@ -64,7 +64,7 @@ def test_each_study_is_accepted(name: str, count: int, monkeypatch: pytest.Monke
     assert len(runs) == count
     for one in runs:
         job = make_job(one.config, ScriptedEngines())
-        assert job.corpus.format in FORMATS
+        assert job.corpus.format in known_formats()
 
 
 def test_the_entities_give_reasons_as_in_their_paper() -> None:

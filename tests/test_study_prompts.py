@@ -93,7 +93,7 @@ def test_packs_stand_beside_models(given: dict[str, Any]) -> None:
             "packs of prompts would lie in one folder, 'm--with--brief'",
         ),
         (["breif"], "prompts: breif: no such folder"),
-        ([], "study.prompts: should not be empty"),
+        ([], "study.prompts: should have at least 1 item"),
     ],
 )
 def test_packs_that_cannot_be_are_refused(

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
 
-from evaljudge.corpora import FORMATS
+from evaljudge.corpora import known_formats
 from evaljudge.errors import UserError, unknown
 from evaljudge.judges import plugins
-from evaljudge.metrics import METRICS
+from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN, load_task
 from evaljudge.text import one_line
@@ -62,11 +62,11 @@ def _judges() -> Iterator[Entry]:
 
 
 def _metrics() -> Iterator[Entry]:
-    return (Entry(name, one.about, one.needs) for name, one in METRICS.items())
+    return (Entry(name, one.about, one.needs) for name, one in known_metrics().items())
 
 
 def _formats() -> Iterator[Entry]:
-    return (Entry(name, one.about, one.needs) for name, one in FORMATS.items())
+    return (Entry(name, one.about, one.needs) for name, one in known_formats().items())
 
 
 def _tasks() -> Iterator[Entry]:

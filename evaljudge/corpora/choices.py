@@ -27,7 +27,7 @@ from typing import Any
 from evaljudge.corpora.files import Readers, read_files
 from evaljudge.corpora.published import Fields, given, objects, turned
 from evaljudge.corpora.readers import read_json_object, read_jsonl
-from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
+from evaljudge.corpora.rows import BadRow, KnownFormat, RefusedError, Row, Rows
 from evaljudge.text import shown
 
 OVERALL, BEST = "overall", "best"
@@ -93,3 +93,14 @@ def _chosen(annotator: Fields, which: str, texts: Mapping[str, str]) -> Sequence
         if system not in texts:
             raise RefusedError(f"`{which}`{where} has {shown(str(system))}, which has no text here")
     return chosen
+
+
+NEEDS = "cnn_human.json or bbc_human.json of Goyal et al., or JSON lines of that form"
+FORMATS = {
+    "choices": KnownFormat(
+        read_choices, "Texts that annotators chose as the best or the worst.", NEEDS
+    ),
+    "choices-extremes": KnownFormat(
+        read_extremes, "The texts that most annotators chose as the best or the worst.", NEEDS
+    ),
+}

@@ -18,7 +18,7 @@ from typing import IO
 
 from evaljudge.corpora.columns import AS_THEY_ARE, ColumnNames
 from evaljudge.corpora.readers import PARQUET, read_csv, read_jsonl, read_parquet
-from evaljudge.corpora.rows import Reader, Row, Rows, accepted
+from evaljudge.corpora.rows import KnownFormat, Reader, Row, Rows, accepted
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import expand, open_to_read
 
@@ -99,3 +99,12 @@ def _unpacked(stream: IO[bytes], file: str) -> IO[bytes]:
 
 def _base(file: str) -> str:
     return file.rpartition("/")[2]
+
+
+FORMATS = {
+    "generic": KnownFormat(
+        read_generic,
+        "A row for each document with its candidates, or a row for each candidate.",
+        "JSON lines, CSV or Parquet with doc_id, source, system and text (`columns` renames)",
+    )
+}

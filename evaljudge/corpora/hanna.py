@@ -14,7 +14,7 @@ from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import CSV, Fields, given, number, rater_by_rater, turned
-from evaljudge.corpora.rows import RefusedError, Rows
+from evaljudge.corpora.rows import KnownFormat, RefusedError, Rows
 from evaljudge.text import shown
 
 AXES = ("Relevance", "Coherence", "Empathy", "Surprise", "Engagement", "Complexity")
@@ -40,3 +40,10 @@ def _prompt(story: str) -> int:
     if not story.isdecimal():
         raise RefusedError(f"`Story ID` must be a whole number, not {shown(story)}")
     return int(story) % PROMPTS
+
+
+FORMATS = {
+    "hanna": KnownFormat(
+        read_hanna, "Stories from an idea, rated on six axes.", "hanna_stories_annotations.csv"
+    )
+}

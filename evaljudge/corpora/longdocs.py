@@ -17,15 +17,16 @@ documents: `sources` names generic rows {"doc_id", "source", "references"} of th
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from evaljudge.corpora.files import read_files, read_generic
 from evaljudge.corpora.published import CSV, JSON, Fields, given, number, turned
-from evaljudge.corpora.rows import BadRow, RefusedError, Row, Rows
+from evaljudge.corpora.rows import BadRow, KnownFormat, RefusedError, Row, Rows
 from evaljudge.errors import UserError
 from evaljudge.text import shown
 
-DATASETS = ("arXiv", "GovReport")
+DATASETS = {"arXiv": "papers", "GovReport": "reports"}
 FIRST_RATER = "a1"
 PREFIX = "ID_"
 
@@ -101,3 +102,12 @@ def _documents(sources: str, annotated: Collection[str]) -> Rows:
         raise UserError(
             f"{sources}: no row's `doc_id` is one of the annotated documents', as {one}"
         )
+
+
+NEEDS = "the annotations' file, and `sources`: rows with the documents"
+FORMATS = {
+    dataset.lower(): KnownFormat(
+        partial(read_longdocs, dataset), f"Summaries of {texts}, rated by people.", NEEDS, True
+    )
+    for dataset, texts in DATASETS.items()
+}

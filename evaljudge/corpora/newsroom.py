@@ -17,7 +17,7 @@ from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import CSV, Fields, given, number, rater_by_rater, turned
-from evaljudge.corpora.rows import Rows
+from evaljudge.corpora.rows import KnownFormat, Rows
 
 AXES = ("coherence", "fluency", "informativeness", "relevance")
 PARAGRAPH = re.compile(r"\s*(?:</?p\s*/?>\s*)+", re.IGNORECASE)
@@ -41,3 +41,10 @@ def _rated(fields: Fields) -> dict[str, Any]:
 def _text(encoded: str) -> str:
     lines = LINE_BREAK.sub("\n", html.unescape(encoded))
     return PARAGRAPH.sub("\n\n", lines).strip()
+
+
+FORMATS = {
+    "newsroom": KnownFormat(
+        read_newsroom, "Summaries of news, rated on four axes.", "newsroom-human-eval.csv"
+    )
+}

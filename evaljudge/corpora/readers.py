@@ -63,8 +63,6 @@ LONGEST_CELL = 1 << 28
 ABSENT_WHEN_EMPTY = ("source", "references", "context", "candidates", "ratings")
 
 PARQUET = ".parquet"
-AS_EXCEL_SAYS = ["sep=", ""]
-"""The cells of its line `sep=,` before the header."""
 GENERIC = frozenset(KNOWN_FIELDS + SCORE_FIELDS)
 ROWS_AT_A_TIME = 256
 """Few, because a row may hold an article with all its candidates."""
@@ -142,24 +140,52 @@ def _json(content: bytes, form: str) -> Any:
 
 
 def read_csv(stream: IO[bytes], name: str, columns: ColumnNames = AS_THEY_ARE) -> Rows:
-    csv.field_size_limit(LONGEST_CELL)
     lines = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
-    first = list[str]()
-    while not (first and first[-1].strip()) and (line := lines.readline()):
-        first.append(line)
-    separator = separator_of("".join(first[-1:]))
+    separator, records = csv_records(lines, name)
     header: list[str] = []
-    for place, cells in _csv_records(chain(first, lines), name, separator):
+    for place, cells in records:
         if isinstance(cells, str) and not header:
             raise UserError(f"{place}: its header is {cells}: save the table as CSV again")
         if isinstance(cells, str):
             yield BadRow(place, cells)
         elif header:
-            if any(cell and not cell.isspace() for cell in cells):
-                yield row_of(place, _csv_fields, header, cells, separator)
-        elif cells not in ([], AS_EXCEL_SAYS):  # a blank line has none
+            yield row_of(place, _csv_fields, header, cells, separator)
+        else:
             _refuse_odd_header(name, cells)
             header = columns.header([column.strip() for column in cells], name)
+
+
+def csv_records(
+    lines: Iterable[str], name: str
+) -> tuple[str, Iterator[tuple[str, list[str] | str]]]:
+    """What separates the columns; and each record that is not blank, at the line it begins on: its
+    cells, or what is wrong with it. The first is the header."""
+    csv.field_size_limit(LONGEST_CELL)
+    lines, first = iter(lines), list[str]()
+    while not (first and first[-1].strip()) or first[-1].startswith("sep="):
+        if not (line := next(lines, "")):
+            break
+        first.append(line)
+    separator = separator_of("".join(first[-1:]))
+    return separator, _records(chain(first, lines), name, separator)
+
+
+def _records(
+    lines: Iterable[str], name: str, separator: str
+) -> Iterator[tuple[str, list[str] | str]]:
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    while True:
+        place = f"{name}:{reader.line_num + 1}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield place, f"not valid CSV ({error})"
+        else:
+            says_separator = reader.line_num <= 2 and "".join(cells).startswith("sep=")
+            if not says_separator and any(cell and not cell.isspace() for cell in cells):
+                yield place, cells
 
 
 def separator_of(line: str) -> str:
@@ -177,23 +203,6 @@ def _refuse_odd_header(name: str, header: list[str]) -> None:
     refuse_other_forms(name, line.encode("utf-8", "surrogateescape"))
     if not is_encodable(line):
         raise UserError(f"{name}: its header is not UTF-8: save the file as UTF-8")
-
-
-def _csv_records(
-    lines: Iterable[str], name: str, separator: str
-) -> Iterator[tuple[str, list[str] | str]]:
-    """Each record's cells, or what is wrong with it, at the line it begins on."""
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    while True:
-        place = f"{name}:{reader.line_num + 1}"
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield place, f"not valid CSV ({error})"
-        else:
-            yield place, cells
 
 
 def _csv_fields(header: list[str], cells: list[str], separator: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any
 from evaljudge.corpora.files import Readers, read_files
 from evaljudge.corpora.published import JSON, Fields, given, number, turned
 from evaljudge.corpora.readers import PARQUET, read_parquet
-from evaljudge.corpora.rows import RefusedError, Rows
+from evaljudge.corpora.rows import KnownFormat, RefusedError, Rows
 from evaljudge.text import shown
 
 AXES = ("prior", "ref_based", "ref_free", "acu", "normalized_acu")
@@ -61,3 +61,10 @@ def _ratings(system: str, annotated: Fields | None) -> dict[str, Any]:
     if not axes:
         raise RefusedError(f"`annotations`{where} has none of {', '.join(AXES)}")
     return {axis: number(annotated, axis, where) for axis in axes}
+
+
+FORMATS = {
+    "rose": KnownFormat(
+        read_rose, "Summaries with RoSE's atomic content units.", "RoSE's JSON or Parquet files"
+    )
+}

@@ -13,6 +13,7 @@ import json
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import IO, Any, NamedTuple, TypeGuard
 
@@ -51,6 +52,17 @@ Reader = Callable[[IO[bytes], str], Rows]
 Format = Callable[..., Rows]
 """Reads all files that a corpus' paths name, as rows of the generic form (nested or flat). A format
 that takes `sources` finds the documents there."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFormat:
+    read: Format
+    about: str
+    """What it reads, in a sentence."""
+    needs: str
+    """Which files it needs, for a reader who has them."""
+    takes_sources: bool = False
+    """Whether its files may lack the documents, which are then at `sources`."""
 
 
 def row_of(place: str, read: Callable[..., Mapping[str, Any]], *given: Any) -> Row | BadRow:

@@ -22,7 +22,7 @@ from math import isfinite
 from typing import Any
 
 from evaljudge.corpora.files import rows_of
-from evaljudge.corpora.readers import LONGEST_CELL, read_jsonl, separator_of
+from evaljudge.corpora.readers import csv_records, read_jsonl
 from evaljudge.corpora.rows import DOTTED, Row, accepted, is_number, kind, refuse_other_forms
 from evaljudge.errors import UserError, first_line
 from evaljudge.storage import open_to_read
@@ -33,8 +33,6 @@ CSV, JSONL = ".csv", ".jsonl"
 FORMULAS = tuple("=+-@\t\r\n＝＋－＠'")
 """Beginnings of cells, some of them full-width, that an apostrophe is put before."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*|,\d{1,2})?", re.ASCII)
-_BEFORE = re.compile(r"[\r\n]*(?:sep=[,;\t][\r\n]+)?")
-"""Blank lines, and Excel's line that names the separator."""
 Fields = Mapping[str, Any]
 
 
@@ -112,18 +110,26 @@ def _csv_rows(file: str) -> Iterator[Row]:
     except OSError as error:
         raise UserError(f"{file}: cannot be read ({first_line(error)})") from None
     refuse_other_forms(file, content)
-    csv.field_size_limit(LONGEST_CELL)
-    whole = _decoded(content)
-    text = whole[_BEFORE.match(whole).end() :]  # type: ignore[union-attr]  # it may be empty
-    first = whole.count("\n", 0, len(whole) - len(text))
-    separator = _separator(text, file)
     header: list[str] = []
-    for line, cells in _records(text, separator, file):
+    for place, cells in csv_records(io.StringIO(_decoded(content), newline=""), file)[1]:
+        if isinstance(cells, str):
+            raise UserError(f"{place}: {cells}")
         if header:
-            yield _row(f"{file}:{first + line}", header, cells)
+            yield _row(place, header, cells)
         else:
-            header = [cell.strip() for cell in cells]
-            _refuse_odd_header(header, file)
+            header = _header(cells, file)
+    if not header:
+        _header([], file)
+
+
+def _header(cells: Sequence[str], file: str) -> list[str]:
+    header = [cell.strip() for cell in cells]
+    if not {LABEL, "doc_id"} & set(header):
+        raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
+    for name in filter(None, header):
+        if header.count(name) > 1:
+            raise UserError(f"{file}: two columns are called {shown(name)}")
+    return header
 
 
 def _decoded(content: bytes) -> str:
@@ -132,36 +138,6 @@ def _decoded(content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return content.decode("cp1252", "replace")
-
-
-def _separator(text: str, file: str) -> str:
-    first = text.splitlines()[:1]
-    separator = separator_of("".join(first))
-    header = next(csv.reader(first, delimiter=separator), [])
-    if not {LABEL, "doc_id"} & {cell.strip() for cell in header}:
-        raise UserError(f"{file}: its header names neither `{LABEL}` nor `doc_id`")
-    return separator
-
-
-def _records(text: str, separator: str, file: str) -> Iterator[tuple[int, list[str]]]:
-    """Each record that is not empty, and the line that it begins on."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise UserError(f"{file}:{line}: not valid CSV ({error})") from None
-        if any(cell and not cell.isspace() for cell in cells):
-            yield line, cells
-
-
-def _refuse_odd_header(header: Sequence[str], file: str) -> None:
-    for name in filter(None, header):
-        if header.count(name) > 1:
-            raise UserError(f"{file}: two columns are called {shown(name)}")
 
 
 def _row(place: str, header: Sequence[str], cells: Sequence[str]) -> Row:

@@ -32,7 +32,7 @@ from typing import Any
 from evaljudge.corpora.files import Readers, read_files
 from evaljudge.corpora.published import Fields, given, number, objects, turned
 from evaljudge.corpora.readers import read_jsonl
-from evaljudge.corpora.rows import NOT_UTF8, BadRow, RefusedError, Row, Rows
+from evaljudge.corpora.rows import NOT_UTF8, BadRow, Format, KnownFormat, RefusedError, Row, Rows
 from evaljudge.errors import UserError
 from evaljudge.storage import open_to_read
 
@@ -129,3 +129,26 @@ def _story(folder: str, filepath: str) -> str:
         except UnicodeDecodeError:
             raise UserError(f"{file}: {NOT_UTF8}") from None
     return " ".join(line.strip() for line in article.split("\n") if line.strip())
+
+
+NEEDS = "SummEval's model_annotations.aligned file, and `sources` if it is not the paired one"
+_FORMATS: dict[str, tuple[Format, str]] = {
+    "summeval": (read_summeval, "rated by three experts"),
+    "summeval-turkers": (partial(read_summeval, raters=TURKERS), "rated by five crowd workers"),
+    "summeval-extremes": (
+        partial(read_kept, extremes),
+        "the two best and the two worst of each document",
+    ),
+    "summeval-consistent": (
+        partial(read_kept, consistent),
+        "the one of each document on which the experts differ least",
+    ),
+    **{
+        f"summeval-expert-{n}": (partial(read_summeval, rater=n), f"rated by expert {n} alone")
+        for n in range(1, NUMBER_OF_EXPERTS + 1)
+    },
+}
+FORMATS = {
+    name: KnownFormat(read, f"Summaries of news, {about} (SummEval).", NEEDS, takes_sources=True)
+    for name, (read, about) in _FORMATS.items()
+}

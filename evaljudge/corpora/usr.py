@@ -22,7 +22,7 @@ from typing import Any
 
 from evaljudge.corpora.files import read_files
 from evaljudge.corpora.published import JSON, Fields, given, objects, turned
-from evaljudge.corpora.rows import RefusedError, Rows
+from evaljudge.corpora.rows import KnownFormat, RefusedError, Rows
 from evaljudge.text import shown
 
 GROUND_TRUTH = "Original Ground Truth"
@@ -64,3 +64,14 @@ def _response(fields: Fields) -> dict[str, Any]:
         "text": given(fields, "response", str, where).strip(),
         "ratings": {axis: given(fields, name, list, where) for name, axis in AXES.items()},
     }
+
+
+NEEDS = "USR's JSON file"
+FORMATS = {}
+for dataset, prefix in {"TopicalChat": "tc", "PersonaChat": "pc"}.items():
+    about = f"Responses in {dataset}'s conversations, rated by people (USR)"
+    read = partial(read_usr, prefix)
+    FORMATS[dataset.lower()] = KnownFormat(read, f"{about}.", NEEDS)
+    FORMATS[f"{dataset.lower()}-references"] = KnownFormat(
+        partial(read, with_reference=True), f"{about}; the person's is the reference.", NEEDS
+    )

@@ -1,4 +1,4 @@
-"""Metrics: scorers that ask no model. The registry; a new metric is one line here.
+"""Metrics: scorers that ask no model. Each file with a `METRICS` is found by looking.
 
     metrics: [importance, rouge1, chrf]                         the metrics' own settings
     metrics: {importance: {n: 2}, rouge1: {against: source}}    yours
@@ -11,86 +11,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
 from typing import Any
 
 from evaljudge.errors import UserError, unknown
-from evaljudge.metrics.protocol import CorpusMetric, Make, Metric, Unscored, Value
+from evaljudge.metrics.protocol import CorpusMetric, KnownMetric, Metric, Unscored, Value
+from evaljudge.plugins import folders, tables
 from evaljudge.records import HUMAN
 from evaljudge.settings import read_yaml
 from evaljudge.text import one_line
 
 __all__ = [
-    "METRICS", "CorpusMetric", "GivenMetrics", "Metric", "MetricsSpec", "Unscored", "Value",
-    "cautions_of", "check_name", "make_metrics", "metrics_spec", "read_metrics",
-]  # fmt: skip
+    "CorpusMetric",
+    "GivenMetrics",
+    "KnownMetric",
+    "Metric",
+    "MetricsSpec",
+    "Unscored",
+    "Value",
+    "cautions_of",
+    "check_name",
+    "known_metrics",
+    "make_metrics",
+    "metrics_spec",
+    "read_metrics",
+]
+__path__ = folders("metrics")  # one that the environment names is a part of this package
 
 MetricsSpec = Mapping[str, Mapping[str, Any]]
 """Settings by scorer name."""
 GivenMetrics = str | Sequence[str] | MetricsSpec
 
 
-@dataclass(frozen=True, slots=True)
-class KnownMetric:
-    place: str
-    """`module:function` in this folder: what makes it."""
-    about: str
-    """What it measures, in a sentence."""
-    needs: str = "a reference, or `against: source`"
-    """What it needs besides the texts, for a reader who chooses."""
-
-
-_ENCODER = "a reference, or `against: source`; an encoder (`model`) and the extra `embeddings`"
-METRICS = {
-    "importance": KnownMetric(
-        "importance:importance",
-        "The share of the source's n-grams that a text has, weighted by their importance there.",
-        "the source, and a corpus of several documents",
-    ),
-    "rouge1": KnownMetric("lexical:rouge1", "F1 of the words that a text shares."),
-    "rouge2": KnownMetric("lexical:rouge2", "F1 of the pairs of words that a text shares."),
-    "rougeL": KnownMetric("lexical:rouge_l", "F1 of the longest sequence of words in common."),
-    "bleu": KnownMetric("lexical:bleu", "sacrebleu's BLEU of one text, from 0 to 1."),
-    "chrf": KnownMetric(
-        "lexical:chrf", "sacrebleu's chrF: the sequences of letters in common, from 0 to 1."
-    ),
-    "meteor": KnownMetric(
-        "meteor:meteor",
-        "The words that a text shares, also by stem and synonym, in how many chunks.",
-        "a reference, or `against: source`; for synonyms, a folder with WordNet (`synonyms`)",
-    ),
-    "bertscore": KnownMetric(
-        "bertscore:bertscore", "The cosine of every token to its nearest one.", _ENCODER
-    ),
-    "mover": KnownMetric(
-        "mover:mover",
-        "How far a text's tokens must move to become the other's.",
-        f"{_ENCODER}, with POT in it",
-    ),
-    "bartscore": KnownMetric(
-        "bartscore:bartscore",
-        "How probable an encoder–decoder finds the text after the other, and the other after it.",
-        "a reference, or `against: source`; an encoder–decoder (`model`) on this machine, and the "
-        "extra `embeddings`",
-    ),
-    "estime": KnownMetric(
-        "estime:estime",
-        "How many words stand where the source would have others: fewer are better.",
-        "the source; a masked language model (`model`) on this machine, and the extra `embeddings`",
-    ),
-    "gruen2of4": KnownMetric(
-        "gruen:gruen",
-        "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
-        "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
-        "this machine, and the extra `embeddings`",
-    ),
-    "words": KnownMetric("length:words", "The number of words: a baseline.", "nothing else"),
-    "compression": KnownMetric(
-        "length:compression", "The source's words per word of the text: a baseline.", "the source"
-    ),
-}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,99}")
+
+
+@cache
+def known_metrics() -> Mapping[str, KnownMetric]:
+    return tables("metrics", "METRICS", KnownMetric)
 
 
 def metrics_spec(given: Any) -> dict[str, dict[str, Any]]:
@@ -137,9 +95,8 @@ def cautions_of(metrics: Sequence[Metric]) -> list[str]:
 
 def _make(name: str, settings: Mapping[str, Any]) -> Metric:
     kind = settings.get("metric", name)
-    if not isinstance(kind, str) or kind not in METRICS:
-        raise UserError(f"metrics: {unknown('metric', str(kind), METRICS)}")
+    if not isinstance(kind, str) or kind not in known_metrics():
+        raise UserError(f"metrics: {unknown('metric', str(kind), known_metrics())}")
     check_name(name, f"metrics.{name}:")
-    module, _, function = METRICS[kind].place.partition(":")
-    make: Make = getattr(import_module(f"evaljudge.metrics.{module}"), function)
-    return make(name, {key: value for key, value in settings.items() if key != "metric"})
+    own = {key: value for key, value in settings.items() if key != "metric"}
+    return known_metrics()[kind].make(name, own)

@@ -44,7 +44,7 @@ from evaljudge.metrics.embeddings import (
     naming_the_model,
 )
 from evaljudge.metrics.encoder import marks_around, padded
-from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
 from evaljudge.metrics.references import (
     Comparison,
     ReferenceSettings,
@@ -191,3 +191,13 @@ class EncoderDecoder:
             means = (chosen * mask).sum(dim=1) / mask.sum(dim=1)
         found: list[float] = means.tolist()
         return found
+
+
+METRICS = {
+    "bartscore": KnownMetric(
+        bartscore,
+        "How probable an encoder–decoder finds the text after the other, and the other after it.",
+        "a reference, or `against: source`; an encoder–decoder (`model`) on this "
+        "machine, and the extra `embeddings`",
+    ),
+}

@@ -29,8 +29,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from evaljudge.metrics.embeddings import LAST, Embeddings, EncoderSettings, libraries
+from evaljudge.metrics.embeddings import LAST, NEEDS_ENCODER, Embeddings, EncoderSettings, libraries
 from evaljudge.metrics.encoder import Embedded
+from evaljudge.metrics.protocol import KnownMetric
 from evaljudge.settings import read_settings
 
 Statistic = Literal["f1", "precision", "recall"]
@@ -105,3 +106,10 @@ def _f1(precision: float, recall: float) -> float:
     if precision <= 0 or recall <= 0:
         return 0.0
     return 2 * precision * recall / (precision + recall)
+
+
+METRICS = {
+    "bertscore": KnownMetric(
+        bertscore, "The cosine of every token to its nearest one.", NEEDS_ENCODER
+    ),
+}

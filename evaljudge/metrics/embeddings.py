@@ -36,6 +36,7 @@ from evaljudge.metrics.references import (
 from evaljudge.records import Case
 from evaljudge.settings import Settings
 
+NEEDS_ENCODER = "a reference, or `against: source`; an encoder (`model`) and the extra `embeddings`"
 NO_TOKENS = Unscored("no tokens")
 """The encoder's vocabulary reads nothing in the text, as in control characters alone."""
 NOTHING_TO_COMPARE = Unscored("no tokens to compare with")

@@ -53,7 +53,7 @@ from evaljudge.metrics.embeddings import (
 )
 from evaljudge.metrics.encoder import TokenEncoder, Vectors
 from evaljudge.metrics.lexical import spaced
-from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
 from evaljudge.metrics.references import Comparison, measured
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
@@ -208,3 +208,12 @@ def masked(words: Sequence[Ids], mask: int, room: int) -> Iterator[Masked]:
             ids = tuple(mask if place in hidden else tokens[place] for place in window)
             yield Masked(ids, {word: starts[word] - begin for word in chosen})
             todo = todo[len(chosen) :]
+
+
+METRICS = {
+    "estime": KnownMetric(
+        estime,
+        "How many words stand where the source would have others: fewer are better.",
+        "the source; a masked language model (`model`) on this machine, and the extra `embeddings`",
+    ),
+}

@@ -55,7 +55,7 @@ from evaljudge.metrics.embeddings import (
     naming_the_model,
 )
 from evaljudge.metrics.encoder import Windows, padded, positions
-from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
 from evaljudge.metrics.references import EMPTY_TEXT, is_empty
 from evaljudge.metrics.sentences import sentences
 from evaljudge.records import Case
@@ -272,3 +272,13 @@ def opened(key: str, folder: str, unpickles: bool) -> Reader:
     if is_classifier:
         return Reader(hf, model, READ_FOR_ACCEPTABILITY, _acceptabilities)
     return Reader(hf, model, READ_FOR_PERPLEXITY, _perplexities)
+
+
+METRICS = {
+    "gruen2of4": KnownMetric(
+        gruen,
+        "GRUEN without focus, structure and coherence: grammar, and no sentence twice.",
+        "a masked language model (`model`) and a classifier trained on CoLA (`acceptability`) on "
+        "this machine, and the extra `embeddings`",
+    ),
+}

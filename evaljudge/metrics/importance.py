@@ -42,7 +42,7 @@ from scipy.special import expit
 from evaljudge.engines import Identity, ModelSource, identity_of
 from evaljudge.errors import UserError
 from evaljudge.metrics.grams import Floats, Frequencies, Grams, grams, novel, salient
-from evaljudge.metrics.protocol import Part, Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value
 from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
 from evaljudge.metrics.tokens import (
     Characters,
@@ -273,3 +273,12 @@ def _stop_words() -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)
+
+
+METRICS = {
+    "importance": KnownMetric(
+        importance,
+        "The share of the source's n-grams that a text has, weighted by their importance there.",
+        "the source, and a corpus of several documents",
+    ),
+}

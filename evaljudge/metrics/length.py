@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evaljudge.metrics.protocol import Value
+from evaljudge.metrics.protocol import KnownMetric, Value
 from evaljudge.metrics.references import EMPTY_SOURCE, EMPTY_TEXT
 from evaljudge.records import Case
 from evaljudge.settings import Settings, read_settings
@@ -48,3 +48,11 @@ def compression(name: str, given: Mapping[str, Any]) -> Length:
 def _length(name: str, given: Mapping[str, Any], *, is_of_source: bool) -> Length:
     read_settings(Settings, given, f"metrics.{name}")  # refuses all settings
     return Length(name, is_of_source)
+
+
+METRICS = {
+    "words": KnownMetric(words, "The number of words: a baseline.", "nothing else"),
+    "compression": KnownMetric(
+        compression, "The source's words per word of the text: a baseline.", "the source"
+    ),
+}

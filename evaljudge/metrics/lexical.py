@@ -39,14 +39,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import regex  # type: ignore[import-untyped, unused-ignore]
 from pydantic import Field
 
-from evaljudge.metrics.protocol import Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Unscored, Value
 from evaljudge.metrics.references import Comparison, ReferenceSettings, measured
 from evaljudge.records import Case
 from evaljudge.settings import read_settings
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric as SacreBleu
 
 NO_WORDS = Unscored("no words")
+REMEMBERED = 100_000
+"""Words whose stems are kept."""
 Kind = Literal["rouge1", "rouge2", "rougeL"]
 LIKE = "rouge-score 0.1.2"
 Words = list[str]
@@ -208,5 +210,13 @@ def porter() -> Callable[[str], str]:
         PorterStemmer,  # seconds to import
     )
 
-    stem: Callable[[str], str] = PorterStemmer().stem
-    return stem
+    return lru_cache(REMEMBERED)(PorterStemmer().stem)
+
+
+METRICS = {
+    "rouge1": KnownMetric(rouge1, "F1 of the words that a text shares."),
+    "rouge2": KnownMetric(rouge2, "F1 of the pairs of words that a text shares."),
+    "rougeL": KnownMetric(rouge_l, "F1 of the longest sequence of words in common."),
+    "bleu": KnownMetric(bleu, "sacrebleu's BLEU of one text, from 0 to 1."),
+    "chrf": KnownMetric(chrf, "sacrebleu's chrF: the sequences of letters in common, from 0 to 1."),
+}

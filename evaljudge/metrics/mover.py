@@ -44,6 +44,7 @@ from pydantic import Field, model_validator
 from evaljudge.engines.tokens import Ids
 from evaljudge.metrics.embeddings import (
     LAST,
+    NEEDS_ENCODER,
     NO_TOKENS,
     NOTHING_TO_COMPARE,
     Embeddings,
@@ -52,7 +53,7 @@ from evaljudge.metrics.embeddings import (
 )
 from evaljudge.metrics.encoder import Embedded
 from evaljudge.metrics.grams import Floats, Frequencies, grams
-from evaljudge.metrics.protocol import Part, Unscored, Value
+from evaljudge.metrics.protocol import KnownMetric, Part, Unscored, Value
 from evaljudge.metrics.references import compared_with
 from evaljudge.metrics.tokens import UNKNOWN, TokenIds
 from evaljudge.records import Document
@@ -166,3 +167,12 @@ def idf(corpus: Frequencies | None, ids: NDArray[np.int64]) -> Floats:
     known = np.isin(keys, corpus.keys)
     df[known] = corpus(keys[known])
     return np.asarray(np.log((corpus.documents + 1) / (df + 1)))
+
+
+METRICS = {
+    "mover": KnownMetric(
+        mover,
+        "How far a text's tokens must move to become the other's.",
+        f"{NEEDS_ENCODER}, with POT in it",
+    ),
+}

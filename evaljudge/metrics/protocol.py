@@ -68,3 +68,14 @@ class CorpusMetric(Metric, Protocol):
 
 Make = Callable[[str, Mapping[str, Any]], Metric]
 """Makes a metric from the scorer's name and the settings given (`metrics.NAME` in messages)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMetric:
+    """An entry of a file's `METRICS`, by the metric's name."""
+
+    make: Make
+    about: str
+    """What it measures, in a sentence."""
+    needs: str = "a reference, or `against: source`"
+    """What it needs besides the texts, for a reader who chooses."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from evaljudge.corpora import FORMATS
+from evaljudge.corpora import known_formats
 from evaljudge.probes.results import print_and_write
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ Cases = Annotated[
 ]  # fmt: skip
 Format = Annotated[
     str,
-    typer.Option("--format", help=f"The format of the cases. One of: {', '.join(FORMATS)}. "
+    typer.Option("--format", help=f"The format of the cases. One of: {', '.join(known_formats())}. "
                  "`evaljudge list formats` says more."),
 ]  # fmt: skip
 Sources = Annotated[

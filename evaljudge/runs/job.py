@@ -22,7 +22,7 @@ from evaljudge.identity import Fingerprint, fingerprint, metric_signature, score
 from evaljudge.judges import make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions
 from evaljudge.judges.protocol import Judge
-from evaljudge.metrics import METRICS, Metric, cautions_of, make_metrics
+from evaljudge.metrics import Metric, cautions_of, known_metrics, make_metrics
 from evaljudge.prompts import NANO, Task, load_task
 from evaljudge.records import ANY_AXIS
 from evaljudge.runs.references import take_references
@@ -239,7 +239,7 @@ class Job:
         found = {judge.name + suffix: one for judge in self.judges
                  for suffix, one in judge.meanings.items()}  # fmt: skip
         kinds = {name: own.get("metric", name) for name, own in self.config.metrics.items()}
-        found |= {name: METRICS[kind].about for name, kind in kinds.items() if kind in METRICS}
+        found |= {name: known_metrics()[kind].about for name, kind in kinds.items()}
         found |= {name: mix.meaning for name, mix in self.mixes.items()}
         return found | {
             calibrated_name(of): f"{of} on the scale of people's ratings, learnt from rated texts."

@@ -8,12 +8,17 @@ import pytest
 
 from evaljudge.cli import main
 from evaljudge.commands.listing import WHAT, list_text
-from evaljudge.corpora import FORMATS
-from evaljudge.metrics import METRICS
+from evaljudge.corpora import known_formats
+from evaljudge.metrics import known_metrics
 from evaljudge.plugins import kinds
 from evaljudge.prompts import BUILT_IN
 
-NAMES = {"judges": kinds(), "metrics": METRICS, "formats": FORMATS, "tasks": BUILT_IN}
+NAMES = {
+    "judges": kinds(),
+    "metrics": known_metrics(),
+    "formats": known_formats(),
+    "tasks": BUILT_IN,
+}
 
 
 @pytest.mark.parametrize("what", WHAT)
@@ -36,7 +41,7 @@ def test_the_task_says_its_axes_and_what_a_context_is_for() -> None:
 def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     main_ends(["list", "metrics", "--json"], 0)
     listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
-    assert listed.keys() == METRICS.keys()
+    assert listed.keys() == known_metrics().keys()
     assert "an encoder (`model`)" in listed["mover"]["needs"]
 
 
@@ -50,7 +55,7 @@ def test_a_misspelt_word_is_answered_with_the_nearest(capsys: pytest.CaptureFixt
 def test_formats_are_in_the_help_of_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     main_ends(["agree", "--help"], 0)
     shown = capsys.readouterr().out
-    assert [name for name in FORMATS if name not in shown] == []
+    assert [name for name in known_formats() if name not in shown] == []
 
 
 def main_ends(arguments: list[str], code: int) -> None:

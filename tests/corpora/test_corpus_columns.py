@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +88,6 @@ def test_an_object_of_ratings(tmp_path: Path, name: str, inside: bool) -> None:
     assert not ratings
     assert note.startswith(f"`{name}` looks like a rating and is not read: name it `ratings`, or")
     assert opened(path, {name: "ratings"}) == ((), {"tone": 4.5})
-
-
-def test_ratings_beside_candidates_are_nobody_s(tmp_path: Path) -> None:
-    row = {"doc_id": "d", "source": "s", "candidates": [{"system": "A", "text": "t"}]}
-    path = written(tmp_path, "jsonl", [row | {"ratings": {"tone": 4}}])
-    (note,), _ = opened(path)
-    assert "`ratings`" in note
 
 
 @pytest.mark.parametrize(
@@ -182,13 +175,6 @@ def test_two_raters_with_a_column_each(tmp_path: Path, form: str) -> None:
     said = r"are read as 'ratings\.tone': write the ratings of several people as one list"
     with pytest.raises(UserError, match=said):
         opened(path, dict.fromkeys(["Anna", "Ben"], "ratings.tone"))
-
-
-def test_two_columns_of_one_name(table: Callable[..., Path], tmp_path: Path) -> None:
-    file = tmp_path / "twice.csv"
-    file.write_text("doc_id,source,system,text,text\nd,s,A,t,u\n")
-    with pytest.raises(UserError, match=r"twice\.csv: two columns are called 'text': rename one"):
-        opened(str(file))
 
 
 def test_a_published_form_takes_no_mapping(tmp_path: Path) -> None:

@@ -1,18 +1,26 @@
-"""Ratings given rater by rater: each is kept, their mean is the rating."""
+"""Ratings rater by rater: each is kept, in its rater's place; their mean is the rating."""
 
 import json
 import sys
+import tempfile
 from fractions import Fraction
+from hashlib import blake2b
+from itertools import product
 from math import isfinite, nan
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from evaljudge.agreement.agree import ceiling
+from evaljudge.analysis.tables import Tables
 from evaljudge.corpora.fragment import Ratings, ratings_of
-from evaljudge.records import Candidate
+from evaljudge.records import Candidate, Case
+from evaljudge.storage.tables import from_table, to_table
 
 ROW = {"doc_id": "d", "source": "s", "system": "A", "text": "t"}
 RATED = {"coherence": [4, 5, 4.5], "fluency": 3, "relevance": [2]}
@@ -102,14 +110,6 @@ def test_parquet_holds_lists_as_struct_map_or_json(read, tmp_path, ratings):
         assert (got.cases[0].candidates, got.absent_ratings) == ((expected,), 2)
 
 
-def test_parquet_columns_of_lists(read, tmp_path):
-    columns = {name: [value] for name, value in ROW.items()}
-    ratings = {"ratings.x": pa.array([[4, 5]], LIST), "ratings.y": [1.5]}
-    pq.write_table(pa.table(columns | ratings), tmp_path / "c.parquet")
-    got = read(tmp_path / "c.parquet").cases[0].candidates[0]
-    assert (got.ratings, got.raters) == ({"x": 4.5, "y": 1.5}, {"x": (4.0, 5.0)})
-
-
 def digests_of(read, lines, ratings):
     got = read(lines({**ROW, "ratings": ratings}))
     return got.digest, got.ratings_digest
@@ -162,3 +162,112 @@ def test_every_rating_of_a_list_is_kept_or_counted(numbers):
 
 def test_no_ratings():
     assert ratings_of(None) == ratings_of({}) == Ratings({}, {}, 0)
+
+
+def written(folder, form, ratings):
+    path = Path(folder) / f"c.{form}"
+    if form == "jsonl":
+        path.write_text(json.dumps({**ROW, "ratings": {"x": ratings}}))
+    elif form == "csv":
+        path.write_text(f'doc_id,source,system,text,ratings.x\nd,s,A,t,"{json.dumps(ratings)}"\n')
+    else:
+        columns = {name: [value] for name, value in ROW.items()}
+        columns["ratings.x"] = pa.array([ratings], pa.list_(pa.float64()))
+        pq.write_table(pa.table(columns), path)
+    return path
+
+
+absent = st.none() | st.just(float("nan"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(absent | st.integers(1, 5).map(float), max_size=5))
+@example([None, 4.0, float("nan"), 5.0, None])
+@example([None])
+def test_every_form_says_the_same_and_survives_storage(read, ratings):
+    with tempfile.TemporaryDirectory() as folder:
+        found = [read(written(folder, form, ratings)) for form in ("jsonl", "csv", "parquet")]
+    for one in found:
+        assert one.cases == found[0].cases
+        assert one.absent_ratings == found[0].absent_ratings
+        assert one.ratings_digest == found[0].ratings_digest
+        # As a run compares its shards with the corpus: nothing is to be refreshed.
+        assert list(from_table(Case, to_table(Case, one.cases))) == one.cases
+
+
+def digest_of(read, lines, ratings):
+    return read(lines({**ROW, "ratings": ratings})).ratings_digest
+
+
+def test_the_digest_is_of_null_where_a_rating_is_absent(read, lines):
+    said = '["d", [["A", [["x", 3.0]], [["x", [null, 4.0, 2.0]]]]]]'
+    expected = blake2b(said.encode(), digest_size=32).hexdigest()
+    assert digest_of(read, lines, {"x": [None, 4, 2]}) == expected
+    assert digest_of(read, lines, {"x": [float("nan"), 4, 2]}) == expected
+
+
+def test_the_place_changes_the_digest_and_what_trails_does_not(read, lines):
+    places = [[None, 4, 2], [4, None, 2], [4, 2], [None, None, 4, 2]]
+    assert len({digest_of(read, lines, {"x": listed}) for listed in places}) == 4
+    bare, trailed = ({"x": listed} for listed in ([4, 2], [4, 2, None, None]))
+    assert digest_of(read, lines, bare) == digest_of(read, lines, trailed)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "digest"),
+    [
+        (
+            {"x": [3, 5], "y": 4},
+            "3d8d38ea25af6261dbf61f99e3ac7c3463f67ce060d17c1630e86fe6a46083a3",
+        ),
+        (
+            {"x": [4, 5, None]},
+            "2dc17552b52ecad06f4da2b25603a135b02fc12bf0638c4050c17a2c3727710e",
+        ),
+    ],
+)
+def test_without_a_gap_the_digest_is_that_of_before_places_were_kept(read, lines, ratings, digest):
+    assert digest_of(read, lines, ratings) == digest
+
+
+def rows_of(matrix, systems):
+    """Documents of so many candidates; null where the matrix has NaN."""
+    for place, given_ in enumerate(matrix):
+        names = {"doc_id": f"d{place // systems}", "system": f"s{place % systems}"}
+        listed = [number if isfinite(number) else None for number in given_]
+        yield {**ROW, **names, "ratings": {"x": listed}}
+
+
+def rated(got):
+    tables = Tables([])
+    for case in got.cases:
+        tables.add(case, {})
+    return tables.as_rated()
+
+
+def spearman(of):
+    return ceiling(of.documents, of.systems, of.table("x"))[0]
+
+
+def test_the_ceiling_by_hand(read, lines):
+    """Whoever is left out orders A < B < C as the others do.
+
+    Were A's ratings moved to the left, the first rater would give 1 1 2 against 1 2 3: not 1.
+    """
+    found = spearman(rated(read(lines(*rows_of([[nan, 1, 1], [1, 2, 2], [2, 3, 3]], 3)))))
+    assert (found.value, found.raters) == (pytest.approx(1.0, abs=1e-12), 3)
+    moved = ceiling([0, 0, 0], [0, 1, 2], [[1, 1, nan], [1, 2, 2], [2, 3, 3]])[0]
+    assert moved.value < 0.99
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_ceiling_is_that_of_the_full_matrix(read, lines, seed):
+    stream = np.random.default_rng(seed)
+    matrix = stream.integers(1, 6, size=(24, 3)).astype(float)
+    matrix[:8, 0] = nan  # the first rater came late
+    matrix[8:, 2][stream.random(16) < 0.3] = nan  # the last one left some out
+    documents, systems = zip(*product(range(6), range(4)), strict=True)
+    of = rated(read(lines(*rows_of(matrix, 4))))
+    np.testing.assert_array_equal(of.table("x"), matrix)
+    np.testing.assert_array_equal(of.human["x"], np.nanmean(matrix, axis=1))
+    assert ceiling(of.documents, of.systems, of.table("x")) == ceiling(documents, systems, matrix)

@@ -273,21 +273,6 @@ def test_cells_that_hold_no_ratings(read, parquet, table, cell):
     assert read(table(f"doc_id,source,system,text,ratings\na,s,A,t,{cell}\n")).rated == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("doc_id,source\nd,s\n".encode("utf-16"), "it looks like UTF-16.: save it as UTF-8"),
-        (b"PAR1\x15\x00\x04", "this is a Parquet file: let its name end in .parquet"),
-        (b"\x1f\x8b\x08\x00", "this is a gzip file: let its name end in .gz"),
-    ],
-)
-def test_a_file_of_another_form_is_named(tmp_path, content, said):
-    file = tmp_path / "cases.csv"
-    file.write_bytes(content)
-    with pytest.raises(UserError, match=said), open_corpus(CorpusSource(str(file))):
-        pass
-
-
 @pytest.mark.parametrize("cell", ["1_0", "٤"])
 def test_only_plain_digits_are_a_rating(tmp_path, cell):
     file = tmp_path / "cases.csv"

@@ -131,6 +131,6 @@ def test_a_format_that_holds_its_documents_takes_no_sources(read, lines):
         read(lines(), form="hanna", sources="stories")
     assert str(raised.value) == (
         "corpus format 'hanna' takes no `sources`; these do: "
-        "summeval, summeval-turkers, summeval-expert-1, summeval-expert-2, summeval-expert-3, "
-        "summeval-extremes, summeval-consistent, arxiv, govreport"
+        "arxiv, govreport, summeval, summeval-consistent, summeval-expert-1, summeval-expert-2, "
+        "summeval-expert-3, summeval-extremes, summeval-turkers"
     )

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 import evaljudge
 from evaljudge.bundled.tiny import END, SPECIALS
-from evaljudge.metrics import METRICS
+from evaljudge.metrics import known_metrics
 from evaljudge.plugins import is_built_in, kinds
 from tests.metrics.tiny_models import bert, encoder_decoder
 
@@ -60,7 +60,7 @@ def config(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Path]) 
     encoder = {"model": str(bert(places["bert"]))}
     classifier = str(bert(places["classifier"], "BertForSequenceClassification"))
     bart = str(encoder_decoder("bart", model, places["bart"]))
-    metrics: dict[str, dict[str, Any]] = {name: {} for name in METRICS} | {
+    metrics: dict[str, dict[str, Any]] = {name: {} for name in known_metrics()} | {
         "bertscore": encoder, "mover": encoder, "estime": {**encoder, "layer": 2},
         "bartscore": {"model": bart, "most_tokens": 24},
         "gruen2of4": {**encoder, "acceptability": classifier},

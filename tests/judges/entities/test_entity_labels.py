@@ -308,7 +308,7 @@ def test_a_file_that_is_not_there_or_empty(tmp_path: Path) -> None:
         ({"judges": {"synthetic": {}}, "entity_labels": "l"}, "one judge of entities"),
         ({"judges": {"a": {"judge": "entities"}, "entities": {}}, "entity_labels": "l"},
          "here: a, entities"),
-        ({"view": -1}, "view: should be at least 0"),
+        ({"view": -1}, "view: should be greater than or equal to 0"),
         ({"views": 1}, "did you mean 'view'"),
     ],
 )  # fmt: skip

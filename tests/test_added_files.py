@@ -1,0 +1,93 @@
+"""A metric and a format in a file each, as docs/extending.md has them: in a folder, installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+FILE = re.compile(r"^```python (my_(?:metrics|formats)/\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CASE = {"id": "d1", "question": "Why?", "a": "IT rained HERE", "b": "I"}
+pytestmark = pytest.mark.service
+
+
+@pytest.fixture(params=["folder", "package"])
+def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """In which both files are found; what makes a package installed is metadata beside it."""
+    for name, text in FILE.findall(PAGE.read_text(encoding="utf-8")):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    if request.param == "folder":
+        return {
+            "EVALJUDGE_METRICS": str(tmp_path / "my_metrics"),
+            "EVALJUDGE_CORPORA": str(tmp_path / "my_formats"),
+        }
+    (tmp_path / "mine-1.dist-info").mkdir()
+    (tmp_path / "mine-1.dist-info/METADATA").write_text("Name: mine\nVersion: 1\n")
+    (tmp_path / "mine-1.dist-info/entry_points.txt").write_text(
+        "[evaljudge.metrics]\nshouting = my_metrics.shouting:METRICS\n"
+        "[evaljudge.corpora]\nanswers = my_formats.answers:FORMATS\n"
+    )
+    paths = filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    return {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def said(environment: dict[str, str], *arguments: str, status: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "evaljudge", *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_both_are_used_and_listed(environment: dict[str, str], tmp_path: Path) -> None:
+    assert "The share of words in capitals. Needs: nothing else." in said(
+        environment, "list", "metrics"
+    )
+    assert "answers " in said(environment, "list", "formats")
+    (tmp_path / "cases.jsonl").write_text(f"{json.dumps(CASE)}\n")
+    config = {
+        "corpus": {"path": str(tmp_path / "cases.jsonl"), "format": "answers"},
+        "out": str(tmp_path / "out"),
+        "judges": {},
+        "metrics": {"shouting": {}, "loud": {"metric": "shouting", "shortest": 1}},
+        "coverage_floor": 0,
+    }
+    (tmp_path / "config.yaml").write_text(json.dumps(config))
+    said(environment, "run", str(tmp_path / "config.yaml"))
+    scores = pq.read_table(tmp_path / "out/scores").to_pylist()
+    assert {(row["scorer"], row["system"]): row["value"] or row["reason"] for row in scores} == {
+        ("shouting", "a"): 2 / 3,
+        ("shouting", "b"): "no words",
+        ("loud", "a"): 2 / 3,
+        ("loud", "b"): 1.0,
+    }
+
+
+def test_a_broken_file_is_left_out_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import no_such_package")
+    (tmp_path / "odd.py").write_text("METRICS = {'odd': len}")
+    there = {"EVALJUDGE_METRICS": str(tmp_path)}
+    listed = said(there, "list", "metrics")
+    assert "broken.py: ModuleNotFoundError: No module named 'no_such_package'; it is left out" in (
+        listed
+    )
+    assert "odd.py: TypeError: 'odd' is not a KnownMetric; it is left out" in listed
+    (tmp_path / "length.py").write_text("")
+    refused = said(there, "list", "metrics", status=2)
+    assert "evaljudge: two files of metrics are called 'length': " in refused
+    (tmp_path / "length.py").unlink()
+    (tmp_path / "mine.py").write_text("from evaljudge.metrics.length import METRICS")
+    refused = said(there, "list", "metrics", status=2)
+    assert "two entries of metrics are called 'words': " in refused
