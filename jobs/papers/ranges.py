@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from evaljudge.agreement.pairs import Floats
 from evaljudge.records import Candidate, Case
 from jobs.papers.excerpts import ALTERATIONS, excerpt
-from jobs.papers.scored import Floats, arguments, measured, read, show
+from jobs.papers.scored import arguments, measured, read, show
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evaljudge.agreement import COEFFICIENTS
+from evaljudge.agreement import COEFFICIENTS, Correlation
 from evaljudge.agreement.coefficients import correlations, quotient, row_correlations
 from evaljudge.agreement.pairs import Floats, exponent_of
 from evaljudge.agreement.system import settled_means
@@ -96,9 +96,9 @@ def scaled(found: Floats) -> Floats:
     return divided
 
 
-def correlation(x: Floats, y: Floats, level: str, coefficient: str) -> float:
+def correlation(x: Floats, y: Floats, level: str, coefficient: Correlation) -> float:
     """The value that `evaljudge agree` has; NaN where it is undefined."""
-    both, index = np.isfinite(x) & np.isfinite(y), [*COEFFICIENTS].index(coefficient)
+    both, index = np.isfinite(x) & np.isfinite(y), COEFFICIENTS.index(coefficient)
     x, y = scaled(np.where(both, x, np.nan)), scaled(np.where(both, y, np.nan))
     if level == "summary":
         return float(correlations(x[both], y[both])[index])
