@@ -28,7 +28,7 @@ def human(case: Case) -> Case:
 
 def of_source(case: Case, stream: np.random.Generator) -> Case:
     source = case.document.source
-    texts = {how: excerpt(source, how, stream) for how in ALTERATIONS}
+    texts: dict[str, str] = {how: excerpt(source, how, stream) for how in ALTERATIONS}
     kinds = {**texts, "document": source}
     return Case(case.document, tuple(Candidate(kind, text) for kind, text in kinds.items()))
 
