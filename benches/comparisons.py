@@ -1,6 +1,6 @@
 """What a comparison costs beside the model's own work: prompts tokenised by parts or whole.
 
-    python benches/comparisons.py [CASES]
+    PYTHONPATH=. python benches/comparisons.py [CASES]
 
 Asks the real engine (a tiny random model) the same comparisons twice over in one process: with
 prompts cut where texts begin and end (a document is tokenised once for all its prompts), and with
@@ -20,12 +20,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.engines import Engine, ModelSource, VllmEngines
 from evaljudge.judges.synthetic.comparing import COMPARE
 from evaljudge.model.asks import Prompt
 from evaljudge.model.counting import CountingModel
 from evaljudge.prompts import load_task
+from tests.tiny import make_tiny_model
 
 REFERENCES, CANDIDATES, ROUNDS = 5, 16, 3
 HERE = Path(__file__).parent

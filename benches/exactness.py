@@ -1,6 +1,6 @@
 """How many requests an ask takes, and how far off its probabilities may be.
 
-    python benches/exactness.py [--asks 10000] [--rounds 2]
+    PYTHONPATH=. python benches/exactness.py [--asks 10000] [--rounds 2]
 
 Questions of the judge `synthetic` about texts of the demo's world are asked of three models: the
 demo's judge, whose tokenizer spells many forms of an answer in several tokens; one of random
@@ -31,12 +31,12 @@ from typing import Any
 from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
-from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.bundled.world.corpus import make_cases
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
 from evaljudge.judges.synthetic.comparing import COMPARE
 from evaljudge.model.asks import Chosen, Options, Prompt
+from tests.tiny import make_tiny_model
 
 RULES: dict[str, float | None] = {"earlier": None, "1e-4": 1e-4, "every spelling": 0.0}
 SEVERAL = Options(("very good", "very bad", "neither of them"))

@@ -1,7 +1,7 @@
 """Our engine beside plain vLLM and Ray Data's processor, on the same questions.
 
-    python benches/peers.py [--rounds N] [--models tiny,computing] [--caches small,large]
-                            [--shapes comparisons,ratings,entities]
+    PYTHONPATH=. python benches/peers.py [--rounds N] [--models tiny,computing]
+        [--caches small,large] [--shapes comparisons,ratings,entities]
 
 The questions are those of a judge about SummEval-shaped cases (16 candidates of 60 words, an
 article of 500): `comparisons` with five references by `synthetic`, `ratings` by `direct`, or
@@ -357,7 +357,7 @@ def _open_ray(arm: Arm, work: Work, model: str, engine: dict[str, Any]) -> Opene
 
 def make_model(folder: Path, shape: Model) -> Path:
     """A tokenizer trained on our prose, and weights that the engine draws by itself."""
-    from evaljudge.bundled.tiny import make_tiny_model
+    from tests.tiny import make_tiny_model
 
     made = make_tiny_model(folder, PROSE.read_text(encoding="utf-8").splitlines())
     config = json.loads((made / "config.json").read_text())

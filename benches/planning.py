@@ -1,6 +1,6 @@
 """Processor seconds of `evaljudge plan`: `synthetic` on all axes of a summary, five levels.
 
-    python benches/planning.py CASES.jsonl [--before CHECKOUT] [--rounds 3]
+    PYTHONPATH=. python benches/planning.py CASES.jsonl [--before CHECKOUT] [--rounds 3]
 
 The model is a tiny one with random weights, of which only the tokenizer is read. Each plan is made
 by the command, in a process of its own; with --before, this code and that of another checkout take
@@ -21,7 +21,7 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 
-from evaljudge.bundled.tiny import make_tiny_model
+from tests.tiny import make_tiny_model
 
 HERE = Path(__file__).parent
 WORDS = HERE.parent / "tests" / "prose.jsonl"

@@ -25,9 +25,9 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.vllm import VllmModel
+from tests.tiny import make_tiny_model
 
 # The same examples every time: a run's outcome must not depend on luck. To look for new ones:
 # pytest --hypothesis-profile=search

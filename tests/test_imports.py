@@ -15,7 +15,6 @@ from evaljudge.plugins import kinds
 
 PACKAGE = Path(__file__).parents[1] / "evaljudge"
 HEAVY = ("ray", "vllm", "torch", "transformers")
-TRAINING = {f"bundled.nano.{name}" for name in ("network", "training")}
 JUDGES = {f"judges.{kind}" for kind in kinds()}
 ROOMS = """
     reasons records errors text settings plugins
@@ -91,24 +90,16 @@ def test_only_the_executor_on_ray_knows_ray() -> None:
                 assert not inside(name, "evaljudge.execution.ray"), (module, name)
 
 
-def test_only_engines_embedding_metrics_and_training_know_models() -> None:
+def test_only_engines_and_embedding_metrics_know_models() -> None:
     assert users("vllm", "torch", "transformers")
     for module in users("vllm", "torch", "transformers"):
-        assert inside(module, "engines", "metrics", "bundled"), module
+        assert inside(module, "engines", "metrics"), module
 
 
 def test_heavy_imports_happen_in_constructors_only() -> None:
     for module, tree in modules().items():
         for name in imports(tree, module, at_start_only=True):
-            assert not inside(name, *HEAVY) or module in TRAINING, (module, name)
-
-
-def test_nothing_but_training_needs_training() -> None:
-    """Its modules are made of torch through and through; `jobs/train_nano.py` alone loads them."""
-    for module, tree in modules().items():
-        for name in imports(tree, module, at_start_only=True):
-            needed = inside(name, *(f"evaljudge.{one}" for one in TRAINING))
-            assert not needed or module in TRAINING, (module, name)
+            assert not inside(name, *HEAVY), (module, name)
 
 
 def test_only_storage_knows_filesystems() -> None:

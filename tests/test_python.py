@@ -21,7 +21,6 @@ from evaljudge.errors import UserError
 
 ROOT = Path(__file__).parents[1]
 FEW = {"resamples": 20}
-PROBES = ["complementarity", "mixes", "ranges", "robustness", "sizes", "spurious"]
 
 
 @pytest.fixture
@@ -53,7 +52,7 @@ def test_only_the_interface_is_listed() -> None:
     assert dir(evaljudge) == sorted(evaljudge.__all__)
     assert evaljudge.__all__ == sorted(evaljudge.__all__)
     assert all(getattr(evaljudge, name) is not None for name in evaljudge.__all__)
-    assert {*PROBES, "position", "injection", "settings"} == set(dir(evaljudge.probe))
+    assert dir(evaljudge.probe) == ["injection", "position"]
     with pytest.raises(AttributeError, match="has no attribute 'agre'"):
         evaljudge.agre  # noqa: B018
 
@@ -96,8 +95,6 @@ def test_messages_name_arguments_and_not_options(cases: str, scores: str) -> Non
         evaljudge.calibrate(cases, scores, good=4)
     with pytest.raises(UserError, match=r"^axis: unknown human axis 'fluent': did you mean"):
         evaljudge.agree(cases, scores, axis="fluent")
-    with pytest.raises(UserError, match=r"^level: unknown level 'sistem'"):
-        evaljudge.probe.mixes(cases, metrics="words", level="sistem")
     with pytest.raises(UserError, match=r"^metrics 3: should be a list of metrics"):
         evaljudge.agree(cases, metrics=3)
 
@@ -109,8 +106,6 @@ def test_paths_may_be_those_of_pathlib(cases: str, scores: str, tmp_path: Path) 
     assert (tmp_path / "agreed/agreement.json").is_file()
     calibrated = evaljudge.calibrate(Path(cases), Path(scores), resamples=20)
     assert calibrated.json == evaljudge.calibrate(cases, scores, resamples=20).json
-    probed = evaljudge.probe.complementarity(Path(cases), scores=Path(scores), metrics="words")
-    assert probed.rows
 
 
 @pytest.mark.parametrize(
@@ -119,7 +114,6 @@ def test_paths_may_be_those_of_pathlib(cases: str, scores: str, tmp_path: Path) 
         (lambda: evaljudge.agree([{"doc_id": "d1"}]), "cases"),
         (lambda: evaljudge.agree("c.jsonl", pa.table({"a": [1]})), "scores"),
         (lambda: evaljudge.agree("c.jsonl", sources=3), "sources"),
-        (lambda: evaljudge.probe.mixes(None), "cases"),
         (lambda: evaljudge.probe.position(3), "votes"),
         (lambda: evaljudge.check(3), "run"),
         (lambda: evaljudge.diff("a", 3), "b"),
@@ -132,18 +126,6 @@ def test_paths_may_be_those_of_pathlib(cases: str, scores: str, tmp_path: Path) 
 def test_what_is_no_path_is_refused_in_a_line(wrong: Callable[[], Any], named: str) -> None:
     with pytest.raises(UserError, match=f"^{named}: give a path as a text, not a value of type "):
         wrong()
-
-
-@pytest.mark.parametrize("name", PROBES)
-def test_probes(name: str, cases: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = getattr(evaljudge.probe, name)(cases, metrics="words,rouge1")
-    assert capsys.readouterr() == ("", "")
-    options = ["--cases", cases, "--metrics", "words,rouge1"]
-    assert printed(capsys, "probe", name, *options) == f"{found!r}\n"
-    assert type(found.rows[0]).__name__.endswith("Row")
-    found.write(str(tmp_path / "out"))
-    rows = json.loads((tmp_path / f"out/{found.file}.json").read_text())
-    assert len(rows) == len(found.rows)
 
 
 def test_check_diff_and_label(cases: str, tmp_path: Path) -> None:
@@ -183,8 +165,7 @@ agreed: Agreed = evaljudge.agree("c", ["s"], metrics={"rouge1": {}}, coefficient
 lows: list[float | None] = [row.low for row in agreed.agreement]
 calibrated: CalibratedScores = evaljudge.calibrate(Path("c"), [Path("s")])
 maps: list[str] = [row.name for row in calibrated.rows]
-mixed: list[float | None] = [row.value for row in evaljudge.probe.mixes("c", metrics="words").rows]
-sizes: list[int] = [row.documents for row in evaljudge.probe.sizes("c", scores="s").rows]
+votes: list[int] = [row.n for row in evaljudge.probe.position("votes.jsonl").rows]
 checked: Checked = evaljudge.check(outcome)
 problems: list[str] = checked.problems
 compared: Diffed = evaljudge.diff(outcome, Path("b"))
@@ -201,7 +182,7 @@ WRONG = """
 import evaljudge
 
 evaljudge.agree("c", coefficient="pearsons")
-evaljudge.probe.mixes("c", metrics="words").rows[0].values
+evaljudge.probe.position("votes.jsonl").rows[0].values
 evaljudge.open_run(3)
 evaljudge.import_module
 """

@@ -16,7 +16,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from evaljudge.probes.commands import Changes, Column, ConfigFile, Format, Resamples, Seed, Sources
+from evaljudge.corpora import known_formats
+from evaljudge.probes.commands import Changes, ConfigFile, Resamples, Seed
 
 __all__ = [
     "AsJson", "Briefs", "Changes", "Column", "ConfigFile", "Extend", "Format", "Full", "HumanAxes",
@@ -32,6 +33,28 @@ Briefs = Annotated[
     typer.Option(
         help="The folder or URI of the run's briefs (what judges prepared of each document), if it "
         "has moved since the run."
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        help=f"The format of the cases. One of: {', '.join(known_formats())}. `evaljudge list "
+        "formats` says more.",
+    ),
+]
+Sources = Annotated[
+    str | None,
+    typer.Option(
+        help="The file or folder of the documents, for a benchmark (summeval, arxiv, govreport) "
+        "that does not publish them beside the texts."
+    ),
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="THEIRS=OURS",
+        help="What a column of the cases means, such as human=ratings.coherence. May be repeated.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]

@@ -1,25 +1,20 @@
 """What a probe found: tables for a terminal and for Markdown, rows for JSON, a figure.
 
-table(["scorer", "value"], [["rouge1", "0.594"], ["chrf", marked("0.738")]])
--> scorer  value      | scorer |     value |
-   rouge1  0.594      | ------ | --------: |
-   chrf    0.738*     | rouge1 |     0.594 |
-                      | chrf   | **0.738** |
+table(["axis", "votes"], [["fluency", "2,200"]])
+-> axis     votes      | axis    | votes |
+   fluency  2,200      | ------- | ----: |
+                       | fluency | 2,200 |
 """
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
+from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import Any, Generic, TypeVar
 
-from evaljudge.sections import Placed, Table
-from evaljudge.sections.figures import NONE
+from evaljudge.sections import Table
 from evaljudge.settings import AnyPath, as_path
 from evaljudge.storage import Place
 from evaljudge.text import LONG, markdown, one_line
@@ -39,14 +34,6 @@ class ProbeResult(Generic[Row]):
     notes: Sequence[str]
     rows: Sequence[Row]
     draw: Callable[[], str]
-    warnings: Sequence[str] = ()
-    axis: str = ""
-    """The one that the probe looks at; files of other axes are left alone."""
-
-    @property
-    def file(self) -> str:
-        """The name of its files."""
-        return f"{self.name}-{in_names(self.axis)}" if self.axis else self.name
 
     def __repr__(self) -> str:
         return as_text(self).rstrip("\n")
@@ -54,47 +41,14 @@ class ProbeResult(Generic[Row]):
     def write(self, out: AnyPath) -> None:
         """NAME.md, NAME.json and NAME.svg, to a path or URI."""
         place = Place(as_path(out, "out"))
-        place.write(f"{self.file}.md", as_markdown(self))
-        place.write(f"{self.file}.json", as_json(self))
-        place.write(f"{self.file}.svg", self.draw())
+        place.write(f"{self.name}.md", as_markdown(self))
+        place.write(f"{self.name}.json", as_json(self))
+        place.write(f"{self.name}.svg", self.draw())
 
 
-def table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1, title: str = ""
-) -> Table:
-    """The first `names` columns are names, the others figures."""
-    return Table(title, heads, rows, "l" * names + "r" * (len(heads) - names), lead=names)
-
-
-def pivoted(
-    rows: Sequence[Row], names: Sequence[str], across: str
-) -> tuple[list[str], dict[tuple[str, ...], list[Row | None]]]:
-    """The columns, one for each value of the field `across`; and the lines, one for each value of
-    the fields `names`, with the row in every column, or None."""
-    found = {
-        (tuple(getattr(row, name) for name in names), str(getattr(row, across))): row
-        for row in rows
-    }
-    columns = list(dict.fromkeys(column for _, column in found))
-    lines = dict.fromkeys(line for line, _ in found)
-    return columns, {line: [found.get((line, column)) for column in columns] for line in lines}
-
-
-def pivot_table(
-    rows: Sequence[Row], names: Sequence[str], across: str, cell: Callable[[Row], str],
-    title: str = "",
-) -> Table:  # fmt: skip
-    columns, lines = pivoted(rows, names, across)
-    cells = [
-        [*line, *(NONE if row is None else cell(row) for row in found)]
-        for line, found in lines.items()
-    ]
-    return table([*names, *columns], cells, len(names), title)
-
-
-def marked(figure: str) -> Placed:
-    """Markdown shows it bold, a terminal with a star."""
-    return Placed(figure, "best")
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """The first column has names, the others figures."""
+    return Table("", heads, rows, "l" + "r" * (len(heads) - 1), lead=1)
 
 
 def as_text(result: ProbeResult[Any]) -> str:
@@ -102,7 +56,7 @@ def as_text(result: ProbeResult[Any]) -> str:
 
     blocks = [f"{result.title}\n{one_line(result.about, LONG)}"]
     for found in result.tables:
-        text = on_screen(_with_stars(found), LEAST_NAME)
+        text = on_screen(found, LEAST_NAME)
         blocks.append(f"{one_line(found.title)}\n{text}" if found.title else text)
     return "\n\n".join([*blocks, *result.notes]) + "\n"
 
@@ -115,7 +69,7 @@ def as_markdown(result: ProbeResult[Any]) -> str:
         blocks += [f"## {markdown(found.title)}"] if found.title else []
         blocks.append(table_markdown(found))
     notes = [markdown(note, LONG) for note in result.notes]
-    return "\n\n".join([*blocks, f"![{result.title}]({result.file}.svg)", *notes]) + "\n"
+    return "\n\n".join([*blocks, f"![{result.title}]({result.name}.svg)", *notes]) + "\n"
 
 
 def as_json(result: ProbeResult[Any]) -> str:
@@ -124,29 +78,11 @@ def as_json(result: ProbeResult[Any]) -> str:
 
 
 def print_and_write(result: ProbeResult[Any], out: str | None) -> None:
-    for warning in result.warnings:
-        print(f"warning: {one_line(warning)}", file=sys.stderr, flush=True)
     print(as_text(result), end="")
     if out:
         result.write(out)
-        print(f"\nwritten    {Place(out).uri}/{result.file}.md, .json, .svg")
-
-
-def in_names(axis: str) -> str:
-    """An axis as a part of a file's name; a digest tells apart those that would look alike."""
-    plain = re.sub(r"[^\w.-]", "_", axis)
-    return (
-        plain if plain == axis else f"{plain}-{blake2b(axis.encode(), digest_size=3).hexdigest()}"
-    )
+        print(f"\nwritten    {Place(out).uri}/{result.name}.md, .json, .svg")
 
 
 def _or_null(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _with_stars(table: Table) -> Table:
-    """As a terminal shows marked figures."""
-    rows = [
-        [f"{cell}*" if isinstance(cell, Placed) else cell for cell in row] for row in table.rows
-    ]
-    return replace(table, rows=rows)

@@ -8,7 +8,6 @@ from math import isfinite, lcm, nan, sqrt
 
 import numpy as np
 import pytest
-from fishers import bounds
 from scipy import stats
 
 from evaljudge.agreement import COEFFICIENTS, LEVELS, Agreement, agreements, comparisons, jackknife
@@ -19,6 +18,7 @@ from evaljudge.agreement.pairs import PairTable, linked, table_of, tables
 from evaljudge.agreement.sample import sample_level
 from evaljudge.agreement.summary import summary_level
 from evaljudge.agreement.system import system_level
+from tests.fishers import bounds
 
 Number = float | int
 ONE = 10**4 * lcm(*range(1, 101))

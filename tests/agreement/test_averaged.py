@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fishers import bounds
 from scipy import stats
 
 from evaljudge.agreement import Averaged, Correlation, averaged, holm
 from evaljudge.agreement.agree import agreements
+from tests.fishers import bounds
 
 # Three candidates a document; people rank them 1 2 3 everywhere.
 UP, SWAPPED, TURNED, DOWN, FLAT, NONE = (

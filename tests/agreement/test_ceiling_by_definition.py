@@ -6,11 +6,11 @@ from math import isfinite, nan, sqrt
 
 import numpy as np
 import pytest
-from fishers import bounds
 
 from evaljudge.agreement import LEVELS, agreements
 from evaljudge.agreement.agree import Ceiling, ceiling
 from evaljudge.agreement.coefficients import CORRELATIONS
+from tests.fishers import bounds
 
 Row = tuple[int, int, list[float]]  # document, system, a rating or NaN per rater
 Key = tuple[str, str]  # level, coefficient

@@ -91,7 +91,7 @@ def test_where_the_process_between_is_killed_the_first_ends_the_others() -> None
         between.kill()
         assert ended(process) == (137, "evaljudge: killed by SIGKILL\n")
         assert not psutil.pid_exists(orphan)
-        assert not any(map(is_alive, below))
+        assert all(has_ended(process.pid) for process in below)
 
 
 def test_the_last_frame_of_a_bar_leaves_the_line_whole() -> None:

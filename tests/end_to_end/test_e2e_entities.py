@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaljudge import run
-from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.commands.plan import planned_text
 from evaljudge.corpora import CorpusSource, open_corpus
 from evaljudge.engines import Engine, ModelSource
@@ -28,6 +27,7 @@ from evaljudge.model.asks import Prompt, Writing
 from evaljudge.model.imagining import imagined_value
 from evaljudge.prompts import load_task
 from evaljudge.records import Case, Verdict
+from tests.tiny import make_tiny_model
 
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"
 SETTINGS = {"at_least": 1, "most_entities": 3, "max_tokens": 1024, "votes": "modelled"}

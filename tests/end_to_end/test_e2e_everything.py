@@ -17,10 +17,10 @@ from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
 import evaljudge
-from evaljudge.bundled.tiny import END, SPECIALS
 from evaljudge.metrics import known_metrics
 from evaljudge.plugins import is_built_in, kinds
 from tests.metrics.tiny_models import bert, encoder_decoder
+from tests.tiny import END, SPECIALS
 
 pytestmark = pytest.mark.engine
 CORPUS = Path(__file__).parents[3] / "shared" / "data" / "summeval.jsonl"

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.long]
 DOCUMENTS = 40
 AXES = ["coherence", "fluency"]
 SEED_1 = Path(__file__).with_name("nano_seed_1.safetensors")
-"""The weights of `python jobs/train_nano.py FOLDER --seed 1`, from random ones. It was cut short:
+"""The weights of `python -m jobs.nano.train FOLDER --seed 1`, from random ones. It was cut short:
 the first 1,850 steps are of a training of 2,600 steps, and the rest of one of 2,000."""
 ASKED = {"engine": {"kv_cache_memory_bytes": 1 << 28}, "least_mass": 0}
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import evaljudge
-from evaljudge.bundled.tiny import make_tiny_model
 from evaljudge.judges.synthetic.evidence import answers_of
+from tests.tiny import make_tiny_model
 
 CASES = Path(__file__).parents[1] / "prose.jsonl"
 COPIES = 8

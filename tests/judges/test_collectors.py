@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from evaljudge.agreement import Agreement
 from evaljudge.analysis.scoring import by_document
 from evaljudge.analysis.tables import Tables
-from evaljudge.bundled.world import graded, make_report, spelt
 from evaljudge.engines.scripted import Scripted
 from evaljudge.judges import kinds, make_judges
 from evaljudge.judges.collector import Collector, CollectorOptions, Found, JudgeFindings, SeenShard
@@ -27,7 +26,6 @@ from evaljudge.judges.entities.equations import KINDS
 from evaljudge.judges.entities.evidence import read_judged
 from evaljudge.judges.entities.labels import question_rows
 from evaljudge.judges.protocol import Judge
-from evaljudge.judges.synthetic.findings import GRADED
 from evaljudge.prompts import load_task
 from evaljudge.records import ANY_AXIS, ANY_SYSTEM, Brief, Candidate, Case, Document, Score, Verdict
 from evaljudge.sections import Section, Table, merged
@@ -48,7 +46,7 @@ def judge_of(kind: str) -> Judge:
 # evidence that is drawn
 
 
-def drawn_cases(draw: Random, shard: int, of_the_world: bool) -> list[Case]:
+def drawn_cases(draw: Random, shard: int) -> list[Case]:
     """Of three documents; most candidates are rated, and systems differ from one to the next."""
 
     def candidate(system: str) -> Candidate:
@@ -56,8 +54,7 @@ def drawn_cases(draw: Random, shard: int, of_the_world: bool) -> list[Case]:
         return Candidate(system, f"The river rose. {system}" * draw.randint(1, 4), ratings)
 
     def document(number: int) -> Document:
-        source = make_report(draw, "test").text if of_the_world else "A flood."
-        return Document(f"d{shard}{number}", source)
+        return Document(f"d{shard}{number}", "A flood.")
 
     return [Case(document(n), tuple(map(candidate, draw.sample(SYSTEMS, 4)))) for n in range(3)]
 
@@ -82,8 +79,7 @@ def of_synthetic(draw: Random, cases: Sequence[Case]) -> Kept:
             evidence = {"neighbours": pairs, "exchanged": turned}
             checks.append(Verdict(doc_id, ANY_SYSTEM, "mine", axis, evidence))
             for rating in (1.0, 3.0, 5.0):
-                true = graded(make_report(draw, "test"), "fluency", draw.randint(1, 5))
-                content = {"rating": rating, "text": spelt(true)}
+                content = {"rating": rating, "text": f"Text {draw.randint(1, 5)}."}
                 key = f"{doc_id}{axis}{rating}"
                 briefs.append(Brief(doc_id, key, "synthetic", axis, f"{rating:g}", content))
             for candidate in case.candidates:
@@ -181,11 +177,10 @@ EVIDENCE: Mapping[str, Callable[[Random, Sequence[Case]], Kept]] = {
 }
 
 
-def shards_of(kind: str, seed: int, worlds: Sequence[bool] = (True, True)) -> list[SeenShard]:
-    """As many as there are `worlds`."""
+def shards_of(kind: str, seed: int, count: int = 2) -> list[SeenShard]:
     draw, judge, shards = Random(seed), judge_of(kind), list[SeenShard]()
-    for number, of_the_world in enumerate(worlds):
-        cases = drawn_cases(draw, number, of_the_world)
+    for number in range(count):
+        cases = drawn_cases(draw, number)
         verdicts, checks, briefs = EVIDENCE[kind](draw, cases)
         scores = [score for verdict in verdicts for score in judge.score(verdict)]
         shards.append(
@@ -241,7 +236,7 @@ def labelled(folder: Path, shards: Sequence[SeenShard], draw: Random) -> Collect
 def test_collectors_of_shards_add_up_to_one_of_them_all(
     kind: str, seed: int, tmp_path: Path
 ) -> None:
-    judge, shards = judge_of(kind), shards_of(kind, seed, [True] * 3)
+    judge, shards = judge_of(kind), shards_of(kind, seed, 3)
     is_labelled = kind == "entities"
     wanted = (
         labelled(tmp_path, shards, Random(seed)) if is_labelled else CollectorOptions(resamples=20)
@@ -262,22 +257,10 @@ def test_a_fresh_collector_adds_nothing(kind: str) -> None:
     assert more.findings(found) == seen(make, shards).findings(found)
 
 
-@pytest.mark.parametrize("worlds", [(True, False), (False, True), (False, False)])
-def test_where_a_shard_s_true_levels_are_unknown_nothing_is_said_of_them(
-    worlds: tuple[bool, bool],
-) -> None:
-    judge, shards = judge_of("synthetic"), shards_of("synthetic", 1, worlds)
-    make, found = judge.collecting(CollectorOptions()), found_of(judge, shards)
-    at_once, together = (way(make, shards).findings(found) for way in (seen, added))
-    assert together == at_once
-    tables = {section.title: section.tables for section in at_once.sections}
-    assert [table.rows for table in tables[GRADED]] == [[]]
-
-
 @pytest.mark.parametrize("kind", [kind for kind in kinds() if kind not in COLLECTING])
 def test_other_judges_say_nothing_beyond_their_scores(kind: str) -> None:
     make = judge_of(kind).collecting(CollectorOptions())
-    cases = drawn_cases(Random(0), 0, False)
+    cases = drawn_cases(Random(0), 0)
     shard = SeenShard(cases, [Verdict("d00", "A", "mine", "fluency", {}, "unscored", "x")])
     found = Found(Tables([]).as_rated(), {}, [])
     assert added(make, [shard, shard]).findings(found) == JudgeFindings()

@@ -10,7 +10,6 @@ import pytest
 
 import evaljudge
 from evaljudge.bundled.nano import CHECKPOINT
-from evaljudge.bundled.nano.checkpoint import save_tokenizer
 from evaljudge.bundled.world.corpus import as_jsonl, make_cases
 from evaljudge.config import load_config
 from evaljudge.engines import ModelSource, VllmEngines
@@ -18,6 +17,7 @@ from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.prompts import load_task
 from evaljudge.runs.job import make_job
+from jobs.nano.checkpoint import save_tokenizer
 
 MOST_BYTES = 8_000_000
 

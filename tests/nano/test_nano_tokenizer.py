@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaljudge.bundled.nano.checkpoint import make_tokenizer, save_tokenizer
-from evaljudge.bundled.nano.lessons import Lesson, Teacher
 from evaljudge.bundled.world import make_report
 from evaljudge.bundled.world.words import names, vocabulary
 from evaljudge.engines.labels import compile_options
@@ -19,6 +17,8 @@ from evaljudge.engines.template import Template, read_template
 from evaljudge.engines.tokens import Tokeniser
 from evaljudge.judges import make_judges
 from evaljudge.prompts import load_task
+from jobs.nano.checkpoint import make_tokenizer, save_tokenizer
+from jobs.nano.lessons import Lesson, Teacher
 
 TOKENIZER = make_tokenizer()
 

@@ -12,12 +12,13 @@ from random import Random
 import pytest
 import torch
 
-from evaljudge.bundled.nano.checkpoint import make_tokenizer, save_checkpoint
-from evaljudge.bundled.nano.lessons import NOWHERE, Teacher
-from evaljudge.bundled.nano.network import collate
-from evaljudge.bundled.nano.training import Recipe, Training
 from evaljudge.bundled.world.words import names
+from jobs.nano.checkpoint import make_tokenizer, save_checkpoint
+from jobs.nano.lessons import NOWHERE, Teacher
+from jobs.nano.network import collate
+from jobs.nano.training import Recipe, Training
 
+ROOT = Path(__file__).parents[2]
 SHORT = Recipe(steps=4, comparisons=2, ladders=1, extremes=1, betweens=1)
 TOKENIZER = make_tokenizer()
 
@@ -113,10 +114,11 @@ def test_what_is_sought_in_the_report_is_found_there() -> None:
 @pytest.mark.engine
 @pytest.mark.long
 def test_the_script_trains_resumes_and_says_what_it_has_learnt(tmp_path: Path) -> None:
-    script = Path(__file__).parents[2] / "jobs" / "train_nano.py"
-    command = [sys.executable, str(script), str(tmp_path), "--steps", "2"]
+    command = [sys.executable, "-m", "jobs.nano.train", str(tmp_path), "--steps", "2"]
     first, second = (
-        subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+        subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300
+        ).stdout
         for _ in range(2)
     )
     assert "step 2 of 2" in first

@@ -18,16 +18,15 @@ from evaljudge.bundled.world import (
     Report,
     graded,
     level,
-    levels_of,
     make_report,
     make_text,
-    read_report,
     spelt,
 )
 from evaljudge.bundled.world.corpus import SYSTEMS, as_jsonl, make_cases
 from evaljudge.bundled.world.documents import Fact
 from evaljudge.bundled.world.words import VERBS, garbled, names, vocabulary
 from evaljudge.corpora import CorpusSource, open_corpus
+from tests.world.oracle import levels_of, read_report
 
 LEVELS = st.integers(LOWEST, HIGHEST)
 

@@ -4,8 +4,7 @@ What is judged elsewhere by people is known here by construction, so a judge can
 half of the world and measured on the other. The halves share words and no name.
 """
 
-from evaljudge.bundled.world.documents import Report, make_report, read_report
-from evaljudge.bundled.world.oracle import levels_of
+from evaljudge.bundled.world.documents import Report, make_report
 from evaljudge.bundled.world.texts import (
     AXES,
     HIGHEST,
@@ -18,5 +17,5 @@ from evaljudge.bundled.world.texts import (
     spelt,
 )
 
-__all__ = ["AXES", "HIGHEST", "LOWEST", "Axis", "Report", "Text", "graded", "level", "levels_of",
-           "make_report", "make_text", "read_report", "spelt"]  # fmt: skip
+__all__ = ["AXES", "HIGHEST", "LOWEST", "Axis", "Report", "Text", "graded", "level",
+           "make_report", "make_text", "spelt"]  # fmt: skip

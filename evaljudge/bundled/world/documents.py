@@ -8,7 +8,6 @@ right or wrong, main news or not, and nothing else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -27,10 +26,6 @@ from evaljudge.bundled.world.words import (
 
 MAIN_FACTS = OTHER_FACTS = 4
 _PEOPLE = 3
-_FACT = re.compile(
-    r"In (?P<place>\w+) (?P<title>\w+) (?P<name>\w+) "
-    r"(?P<verb>\w+) (?P<number>\w+) (?P<things>\w+)\."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +56,6 @@ class Report:
     @property
     def text(self) -> str:
         return f"{MAIN} {_sentences(self.main)} {OTHER} {_sentences(self.other)}"
-
-
-def read_report(text: str) -> Report | None:
-    """The report that reads so; None where the text is none of the world's."""
-    if not text.lstrip().startswith(MAIN):
-        return None
-    facts = tuple(Fact(**found.groupdict()) for found in _FACT.finditer(text))
-    report = Report(facts[:MAIN_FACTS], facts[MAIN_FACTS:])
-    return report if report.text == " ".join(text.split()) else None
 
 
 def make_report(random: Random, half: Half) -> Report:

@@ -304,7 +304,7 @@ class Synthetic(Judge):
         return list(self._readings)
 
     def collecting(self, wanted: CollectorOptions) -> Callable[[], SyntheticFindings]:
-        return partial(SyntheticFindings, self.name, self._comparing.ratings)
+        return partial(SyntheticFindings, self.name)
 
     def score(self, verdict: Verdict) -> list[Score]:
         return self.scores([verdict])

@@ -24,11 +24,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from evaljudge.bundled.llama import Shape
-from evaljudge.bundled.nano.checkpoint import make_tokenizer, start_from
-from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, Teacher
-from evaljudge.bundled.nano.network import Batch, Network, Seen, collate
 from evaljudge.bundled.world import AXES
+from jobs.nano.checkpoint import make_tokenizer, start_from
+from jobs.nano.lessons import NOWHERE, Lesson, Teacher
+from jobs.nano.llama import Shape
+from jobs.nano.network import Batch, Network, Seen, collate
 
 _REPORTED_EVERY = 50
 _WORTH_COMPILING = 500

@@ -15,11 +15,11 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evaljudge.bundled.llama import SPECIALS, UNKNOWN, config, tokenizer_config
 from evaljudge.bundled.world import words
+from jobs.nano.llama import SPECIALS, UNKNOWN, config, tokenizer_config
 
 if TYPE_CHECKING:
-    from evaljudge.bundled.nano.network import Network
+    from jobs.nano.network import Network
 
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n{{ message.content }}"

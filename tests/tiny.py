@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-from evaljudge.bundled.llama import END, SPECIALS, UNKNOWN, Shape, config, tokenizer_config
+from jobs.nano.llama import END, SPECIALS, UNKNOWN, Shape, config, tokenizer_config
 
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}<|{{ message.role }}|>\n"

@@ -10,11 +10,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evaljudge.bundled.world.documents import Report
+from evaljudge.bundled.world.documents import MAIN_FACTS, Fact, Report
 from evaljudge.bundled.world.texts import AXES, HIGHEST, LOWEST, SENTENCES, Axis
-from evaljudge.bundled.world.words import FICTIONS, NUMBERS, OBJECTS, ORDER, PLACES, TITLES, VERBS
+from evaljudge.bundled.world.words import (
+    FICTIONS,
+    MAIN,
+    NUMBERS,
+    OBJECTS,
+    ORDER,
+    PLACES,
+    TITLES,
+    VERBS,
+)
 
 _SUBJECTS = {*TITLES, *TITLES.values()}
+
+
+_FACT = re.compile(
+    r"In (?P<place>\w+) (?P<title>\w+) (?P<name>\w+) "
+    r"(?P<verb>\w+) (?P<number>\w+) (?P<things>\w+)\."
+)
+
+
+def read_report(text: str) -> Report | None:
+    """The report that reads so; None where the text is none of the world's."""
+    if not text.lstrip().startswith(MAIN):
+        return None
+    facts = tuple(Fact(**found.groupdict()) for found in _FACT.finditer(text))
+    report = Report(facts[:MAIN_FACTS], facts[MAIN_FACTS:])
+    return report if report.text == " ".join(text.split()) else None
 
 
 def levels_of(text: str, report: Report) -> dict[Axis, int]:

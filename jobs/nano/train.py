@@ -1,4 +1,4 @@
-"""Train the nano judge from nothing: python jobs/train_nano.py FOLDER --seed 0
+"""Train the nano judge from nothing: python -m jobs.nano.train FOLDER --seed 0
 
 Half an hour on two cores, minutes on a GPU. Run it again to go on where it was cut short. The
 checkpoint lies in FOLDER when it is done: `model: FOLDER` and `prompts: nano` use it.
@@ -18,8 +18,8 @@ def main(
         Path | None, typer.Option(help="A checkpoint that learns on; without one, from nothing.")
     ] = None,
 ) -> None:
-    from evaljudge.bundled.nano.checkpoint import save_checkpoint
-    from evaljudge.bundled.nano.training import Recipe, Training, examine
+    from jobs.nano.checkpoint import save_checkpoint
+    from jobs.nano.training import Recipe, Training, examine
 
     training = Training(Recipe(seed=seed, steps=steps), folder, start)
     if training.resume():

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaljudge.bundled.llama import Shape
-from evaljudge.bundled.nano.lessons import NOWHERE, Lesson, TaughtToken
+from jobs.nano.lessons import NOWHERE, Lesson, TaughtToken
+from jobs.nano.llama import Shape
 
 _STEP = 32
 _NOTHING, _STEM = -1, 0

@@ -22,7 +22,6 @@ from itertools import takewhile
 from random import Random
 from typing import Any, NamedTuple
 
-from evaljudge.bundled.llama import ASSISTANT, BOS, END, USER
 from evaljudge.bundled.world import (
     AXES,
     HIGHEST,
@@ -38,6 +37,7 @@ from evaljudge.bundled.world import (
 )
 from evaljudge.bundled.world.words import FICTIONS, NUMBERS, OBJECTS, PLACES, Half
 from evaljudge.prompts import Given, load_task
+from jobs.nano.llama import ASSISTANT, BOS, END, USER
 
 BETWEEN = {(1, 5): 3, (1, 3): 2, (3, 5): 4, (2, 4): 3}
 """The pairs of levels that a text is written between, and its own level."""

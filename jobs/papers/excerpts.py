@@ -1,0 +1,19 @@
+"""Three sentences of the source in the place of a summary: at random, the first, or the last."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaljudge.metrics.sentences import sentences
+
+KINDS = ("RAND-3", "LEAD-3", "TAIL-3")
+TAKEN = 3
+
+
+def excerpt(source: str, kind: str, stream: np.random.Generator) -> str:
+    """In the source's order; a source of fewer sentences gives all of them."""
+    found = sentences(source)
+    if kind == "RAND-3":
+        places = np.sort(stream.permutation(len(found))[:TAKEN])
+        return " ".join(found[place] for place in places)
+    return " ".join(found[:TAKEN] if kind == "LEAD-3" else found[-TAKEN:])

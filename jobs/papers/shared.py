@@ -1,0 +1,71 @@
+"""What the scripts of this folder share: options, cases as rows, scores, correlations."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import pandas as pd
+
+import evaljudge
+from evaljudge.corpora import open_corpus, source_of
+
+Row = dict[str, Any]
+How = Literal["pearson", "spearman", "kendall"]
+LEVELS = ("sample", "system", "summary", "document")
+
+
+def options(told: str | None, metrics: str = "importance,rouge1") -> argparse.ArgumentParser:
+    """`told`: the script's docstring, of which the first paragraph is its help."""
+    given = argparse.ArgumentParser(description=(told or "").partition("\n\n")[0])
+    given.add_argument("--cases", required=True, help="the file or folder of the cases")
+    given.add_argument("--format", default="generic", help="see `evaljudge list formats`")
+    given.add_argument("--sources", help="the documents, where the benchmark lacks them")
+    given.add_argument("--metrics", default=metrics, help="names, such as importance,rouge1")
+    given.add_argument("--axis", default="relevance", help="which ratings are meant")
+    given.add_argument("--seed", type=int, default=0, help="of everything random")
+    given.add_argument("--figure", metavar="FILE", help="also draw it, as .svg, .png or .pdf")
+    return given
+
+
+def rows_of(how: argparse.Namespace) -> list[Row]:
+    """A row for each document, as `evaljudge.run` takes them."""
+    with open_corpus(source_of(how.cases, how.format, how.sources, None)) as corpus:
+        return [dict(_row(case)) for case in corpus]
+
+
+def _row(case: Any) -> Iterator[tuple[str, Any]]:
+    yield from {"doc_id": case.document.doc_id, "source": case.document.source}.items()
+    yield "references", list(case.document.references)
+    yield (
+        "candidates",
+        [{"system": c.system, "text": c.text, "ratings": dict(c.ratings)} for c in case.candidates],
+    )
+
+
+def scores(rows: Sequence[Row], metrics: str | Mapping[str, Any], seed: int) -> pd.DataFrame:
+    """A row for each text; the columns are `doc_id`, `system`, each metric, and `human.AXIS`."""
+    names = metrics.split(",") if isinstance(metrics, str) else metrics
+    outcome = evaljudge.score(rows, judges=[], metrics=names, seed=seed, progress=False)
+    table: pd.DataFrame = outcome.scores(wide=True).to_pandas()
+    return table
+
+
+def rated(table: pd.DataFrame, axis: str) -> str:
+    """The column of people's ratings on this axis; ends the script where there is none."""
+    known = [name for name in table.columns if name.startswith("human.")]
+    if f"human.{axis}" not in known:
+        axes = ", ".join(name.removeprefix("human.") for name in known)
+        raise SystemExit(f"--axis {axis}: nobody rated it; people rated {axes or 'nothing'}")
+    return f"human.{axis}"
+
+
+def correlations(table: pd.DataFrame, level: str, how: How) -> pd.DataFrame:
+    """Of all columns with each other; at `document` level of the documents' means over systems."""
+    numbers = table.drop(columns=["doc_id", "system"])
+    if level == "summary":
+        return numbers.corr(how)
+    if level == "sample":
+        return numbers.groupby(table["doc_id"]).corr(how).groupby(level=1).mean()
+    return numbers.groupby(table["system" if level == "system" else "doc_id"]).mean().corr(how)
