@@ -24,7 +24,15 @@ from typing import Literal
 from evaljudge.agreement.rated import nearly_met
 from evaljudge.config import Config, ModelConfig, load_config
 from evaljudge.corpora import Corpus, notes_on, open_corpus, refuse_empty
-from evaljudge.engines import Engine, Engines, Identity, ModelSource, VllmEngines
+from evaljudge.engines import (
+    Engine,
+    Engines,
+    Identity,
+    KnownFacts,
+    ModelFacts,
+    ModelSource,
+    VllmEngines,
+)
 from evaljudge.engines.opening import encoder_source
 from evaljudge.errors import GivenUp, SeveralMistakes, UserError
 from evaljudge.execution import executor_name
@@ -171,7 +179,7 @@ class _Check:
         given = [*chain(*pairs), *map(config.model_of, config.judges)]
         for place, model in enumerate(given):
             if isinstance(model, ModelConfig) and model not in given[:place]:
-                self._engines.identify(model.as_source())
+                self._engines.describe(model.as_source())
 
     def _encoders(self, job: Job) -> None:
         for look in encoders_of(job):
@@ -230,7 +238,7 @@ class _Check:
             said = f"those of {counted(len(cases), 'document', 'documents')} (the first, and those "
             said += "with the longest texts) can be made"
             if longest := self._engines.longest:
-                rooms = map(job.engines.context, job.sources)
+                rooms = (job.engines.describe(source).context for source in job.sources)
                 room = min((room for room in rooms if room), default=None)
                 said += f"; the longest has {longest:,} tokens" + (f" of {room:,}" if room else "")
             self._found.add("ok", "prompts", said)
@@ -268,7 +276,7 @@ class _EnginesLookedAt:
 
     def __init__(self, engines: Engines, found: Checklist) -> None:
         self._engines, self._found = engines, found
-        self._identities: dict[str, Identity] = {}
+        self._facts: dict[str, ModelFacts] = {}
         self._absent = set[str]()
         """The models that cannot be had, or whose files are not all on this machine."""
         self.longest = 0
@@ -280,17 +288,16 @@ class _EnginesLookedAt:
             return self._engines.version
         return ""
 
-    def identify(self, source: ModelSource) -> Identity:
-        key = repr(source)
-        if key not in self._identities:
-            self._identities[key] = self._identify(source)
-        return self._identities[key]
+    def describe(self, source: ModelSource) -> ModelFacts:
+        if (key := repr(source)) not in self._facts:
+            self._facts[key] = self._looked_at(source)
+        return self._facts[key]
 
-    def _identify(self, source: ModelSource) -> Identity:
+    def _looked_at(self, source: ModelSource) -> ModelFacts:
         self._absent.add(source.source)
         with self._found.looking_at("model"):
-            identity = self._engines.identify(source)
-            lacking = self._engines.lacking(source)
+            facts = self._engines.describe(source)
+            identity, lacking = facts.identity, facts.lacking
             if lacking and os.path.isdir(source.path):
                 raise UserError(f"model {source.source}: the folder lacks {lacking}: get it whole")
             if lacking:
@@ -302,12 +309,12 @@ class _EnginesLookedAt:
                 said = f"{source.source}: `allow: [{', '.join(unneeded)}]` is not needed: remove it"
                 self._found.add("warning", "model", said)
             self._found.add("ok", "model", f"{source.source} is {identity!s}")
-            return identity
-        return Identity(source.source, "unknown", source.chat, source.engine)
+            return facts
+        return KnownFacts(Identity(source.source, "unknown", source.chat, source.engine))
 
     def find_encoder(self, encoder: str) -> None:
         self._engines.find_encoder(encoder)
-        if lacking := self._engines.lacking(encoder_source(encoder)):
+        if lacking := self._engines.describe(encoder_source(encoder)).lacking:
             self._found.add("warning", "encoders", f"{encoder}: {NOT_HERE.format(lacking)}")
         else:
             self._found.add("ok", "encoders", f"{encoder} is on this machine")
@@ -323,15 +330,6 @@ class _EnginesLookedAt:
             return spent
 
         return gauge
-
-    def context(self, source: ModelSource) -> int | None:
-        return None if source.source in self._absent else self._engines.context(source)
-
-    def caution(self, source: ModelSource) -> str | None:
-        return self._engines.caution(source)
-
-    def lacking(self, source: ModelSource) -> str:
-        return self._engines.lacking(source)
 
     def fetch(self, source: ModelSource) -> None:
         self._engines.fetch(source)

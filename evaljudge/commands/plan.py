@@ -113,12 +113,13 @@ def _lines(
     yield FURTHER.format(further) if further else NONE_FURTHER
     yield from _by_layout(job, first, engines)
     given = (model.caution for model in config.models)
-    said = dict.fromkeys([*given, *map(job.engines.caution, job.sources)])
+    of_models = (job.engines.describe(source).caution for source in job.sources)
+    said = dict.fromkeys([*given, *of_models])
     yield from (f"warning: {one_line(caution, LONG)}" for caution in said if caution)
     if card:
         for name, source in {source.source: source for source in job.sources}.items():
             longest = max(plan.longest.get(name, 0) for _, plan in plans)
-            yield _memory(source, job.engines.context(source), longest, card)
+            yield _memory(source, job.engines.describe(source).context, longest, card)
     if throughput:
         yield _hours([plan for _, plan in plans], job, throughput)
         if job.price:

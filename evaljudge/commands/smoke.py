@@ -29,7 +29,7 @@ from typing import Any
 
 from evaljudge.config import Config, CorpusConfig, load_config
 from evaljudge.corpora import open_corpus, refuse_empty
-from evaljudge.engines import Engine, Engines, Identity, LowMass, ModelSource
+from evaljudge.engines import Engine, Engines, LowMass, ModelFacts, ModelSource
 from evaljudge.errors import GivenUp, UserError
 from evaljudge.execution import executor_name
 from evaljudge.metrics import CorpusMetric
@@ -359,23 +359,14 @@ class SmokeEngines:
     def version(self) -> str:
         return self.inner.version
 
-    def identify(self, source: ModelSource) -> Identity:
-        return self.inner.identify(source)
+    def describe(self, source: ModelSource) -> ModelFacts:
+        return self.inner.describe(source)
 
     def find_encoder(self, encoder: str) -> None:
         self.inner.find_encoder(encoder)
 
     def gauge(self, source: ModelSource) -> Gauge:
         return self.inner.gauge(source)
-
-    def context(self, source: ModelSource) -> int | None:
-        return self.inner.context(source)
-
-    def caution(self, source: ModelSource) -> str | None:
-        return self.inner.caution(source)
-
-    def lacking(self, source: ModelSource) -> str:
-        return self.inner.lacking(source)
 
     def fetch(self, source: ModelSource) -> None:
         """Not ahead of the worker, which is timed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 import evaljudge
 from evaljudge.cli import main
 from evaljudge.commands.check_config import Checklist, check_config, is_configuration
-from evaljudge.engines import ModelSource, VllmEngines
+from evaljudge.engines import KnownFacts, ModelSource, VllmEngines
 from evaljudge.engines.scripted import ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.storage.claim import claimed
@@ -158,8 +159,8 @@ def test_a_column_with_another_name_is_a_warning() -> None:
 
 
 class Small(ScriptedEngines):
-    def context(self, source: ModelSource) -> int | None:
-        return 60
+    def describe(self, source: ModelSource) -> KnownFacts:
+        return replace(super().describe(source), context=60)
 
 
 def test_prompts_that_do_not_fit_the_context_are_warned_of() -> None:
@@ -171,8 +172,8 @@ def test_prompts_that_do_not_fit_the_context_are_warned_of() -> None:
 
 
 class Away(ScriptedEngines):
-    def lacking(self, source: ModelSource) -> str:
-        return "all its files"
+    def describe(self, source: ModelSource) -> KnownFacts:
+        return replace(super().describe(source), lacking="all its files")
 
     def gauge(self, source: ModelSource) -> Any:
         raise AssertionError("a tokenizer that is not here would be downloaded")
