@@ -14,12 +14,12 @@ import pytest
 import evaljudge
 from evaljudge.commands.plan import planned_text, throughput_of
 from evaljudge.config import load_config
-from evaljudge.engines import Engines, ModelSource, VllmEngines
+from evaljudge.engines import ModelSource, VllmEngines
 from evaljudge.engines.scripted import Scripted, ScriptedEngines
 from evaljudge.errors import UserError
 from evaljudge.runs import planning
-from evaljudge.runs.job import Job, make_job
-from evaljudge.runs.planning import Plan, first_cases_afresh, make_plan, prefilled_by_layout
+from evaljudge.runs.job import make_job
+from evaljudge.runs.planning import make_plan
 from evaljudge.storage import Output
 
 CASE = {"doc_id": "d", "source": "one two", "candidates": [
@@ -61,34 +61,6 @@ def test_a_corpus_without_candidates_is_warned_of(
         evaljudge.run(config, engines=ScriptedEngines())
 
 
-@pytest.fixture
-def two_of_three(
-    config: dict[str, object],
-    tmp_path: Path,
-    tiny: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> dict[str, object]:
-    """A corpus of three cases, of which two are compared, and a judge with a common reply."""
-    monkeypatch.setattr(planning, "COMPARED_CASES", 2)
-    cases = [CASE | {"doc_id": f"d{n}", "source": f"{n} rivers rose."} for n in range(3)]
-    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, cases)))
-    return config | {"judges": {"synthetic": {}, "geval": {}}, "model": str(tiny())}
-
-
-def jobs_of_both_layouts(config: dict[str, object], engines: Engines | None = None) -> list[Job]:
-    return [make_job(load_config(config | {"layout": one}), engines) for one in ("paper", "shared")]
-
-
-def test_a_plan_knows_what_its_first_cases_ask(two_of_three: dict[str, object]) -> None:
-    paper, shared = jobs_of_both_layouts(two_of_three)
-    plan = make_plan(paper)
-    assert plan.first_cases == first_cases_afresh(paper)
-    assert 0 < plan.first_cases.floor < plan.first_cases.prompt < plan.total.prompt
-    found = prefilled_by_layout(paper, plan, [shared])
-    assert found == prefilled_by_layout(paper, Plan(), [shared])
-    assert found["paper"] != found["shared"]
-
-
 def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
     config: dict[str, object], tmp_path: Path, tiny: Callable[..., Path]
 ) -> None:
@@ -103,62 +75,6 @@ def test_the_command_plans_without_torch_and_seldom_looks_for_garbage(
     command = [sys.executable, "-c", code, str(tmp_path / "config.yaml")]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     assert done.stdout == f"{planned_text(config)}set()\nTrue 100000\n"
-
-
-def test_of_fewer_cases_all_are_compared(
-    two_of_three: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(planning, "COMPARED_CASES", 4)
-    job, _ = jobs_of_both_layouts(two_of_three)
-    plan = make_plan(job)
-    assert plan.first_cases == plan.total == first_cases_afresh(job)
-
-
-@pytest.mark.parametrize("judges", [{"synthetic": {}}, {"geval": {}}])
-def test_layouts_are_compared_as_if_no_other_run_had_written_anything(
-    two_of_three: dict[str, object], judges: dict[str, object], tmp_path: Path
-) -> None:
-    """Another run left references, or the steps of `geval`, which this one will not ask for."""
-    config = two_of_three | {"judges": judges, "briefs": str(tmp_path / "briefs")}
-    paper, _ = jobs_of_both_layouts(config, ScriptedEngines())
-    before = make_plan(paper)
-    evaljudge.prepare(config | {"out": str(tmp_path / "other")}, engines=ScriptedEngines())
-    after = make_plan(paper)
-    assert after.is_whole
-    assert after.total.asks < before.total.asks
-    assert after.first_cases is None
-    assert prefilled_by_layout(paper, after, []) == prefilled_by_layout(paper, before, [])
-
-
-def test_layouts_are_compared_as_if_an_ended_run_had_kept_no_common_reply(
-    two_of_three: dict[str, object], tmp_path: Path
-) -> None:
-    """It ended with the steps of `geval` written, and no document's briefs."""
-    config = two_of_three | {"judges": {"geval": {}}, "briefs": str(tmp_path / "briefs")}
-    paper, _ = jobs_of_both_layouts(config, ScriptedEngines())
-    before = make_plan(paper)
-    evaljudge.prepare(config | {"out": str(tmp_path / "other")}, engines=ScriptedEngines())
-    for file in (tmp_path / "briefs").rglob("*.parquet"):
-        file.unlink()
-    after = make_plan(paper)
-    assert after.total.asks == before.total.asks - 2
-    assert after.first_cases is None
-    assert prefilled_by_layout(paper, after, []) == prefilled_by_layout(paper, before, [])
-
-
-def test_layouts_are_compared_on_the_first_cases_even_if_only_the_last_is_left(
-    two_of_three: dict[str, object], tmp_path: Path
-) -> None:
-    config = two_of_three | {"judges": {"direct": {"steps": False}}, "workers": {"max": 1}}
-    job, _ = jobs_of_both_layouts(config, ScriptedEngines())
-    before = make_plan(job)
-    evaljudge.run(config, engines=ScriptedEngines())
-    *_, last = sorted((tmp_path / "o" / "commits" / "judge").iterdir())
-    last.unlink()
-    after = make_plan(job)
-    assert 0 < after.total.asks < before.total.asks
-    assert after.first_cases is None
-    assert prefilled_by_layout(job, after, []) == prefilled_by_layout(job, before, [])
 
 
 def test_a_plan_in_a_notebook(config: dict[str, object]) -> None:
