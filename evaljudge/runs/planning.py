@@ -146,9 +146,10 @@ def longest_ask(one: Pass, output: Output, wanted: Sequence[Stage]) -> int:
     small, or its tokenizer is not at hand, nothing is.
     """
     sizes: Mapping[str, int] = (output.listing() or {}).get("largest", {})
+    if not sizes or not (model := footprint(one.source)):
+        return 0
     context = one.job.engines.describe(one.source).context
-    model = footprint(one.source)
-    if not sizes or not context or not model or model.cache(context) < WORTH_COUNTING:
+    if not context or model.cache(context) < WORTH_COUNTING:
         return 0
     left = (shard for shard in lacking(one, output, wanted) if f"{shard.number}" in sizes)
     shards = nlargest(LONGEST_CASES, left, key=lambda shard: sizes[f"{shard.number}"])
